@@ -1,0 +1,63 @@
+/** Who may import whom. Each rule says why; the layout they hold is told in the README. */
+const pure = [
+  '\\.evolve\\.ts$', '(^|/)decode-[^/]+\\.ts$', '(^|/)verify-[^/]+\\.ts$',
+  '^shared/amounts\\.ts$', '^shared/events/', '^shared/filecoin/',
+  '^indexer/sources/(block-ranges|fork-point|chain-source)\\.ts$', '^indexer/sources/evm/bloom\\.ts$',
+]
+const homes = [
+  ['kysely|pg', ['^shared/db/', '^indexer/event-log/', '\\.store\\.ts$', '^api/queries/', '^migrations/']],
+  ['ethers', ['^indexer/sources/evm/']],
+  ['@glif/[^/]+', ['^indexer/sources/filecoin/']],
+  ['bullmq|ioredis', ['^indexer/queue/']],
+  ['fastify|@fastify/[^/]+', ['^api/']],
+]
+/** @type {import('dependency-cruiser').IConfiguration} */
+module.exports = {
+  forbidden: [
+    { name: 'no-circular', severity: 'error', comment: 'A cycle has no first file to read.', from: {}, to: { circular: true } },
+    { name: 'no-orphans', severity: 'error', comment: 'A file tied to nothing is dead or lost.',
+      from: { orphan: true, pathNot: ['(^|/)main\\.ts$', '^migrations/', '^test/', '^bench/', '\\.d\\.ts$'] }, to: {} },
+    { name: 'not-to-unresolvable', severity: 'error', comment: 'An import that resolves to nothing fails at run time.', from: {}, to: { couldNotResolve: true } },
+    { name: 'shared-is-a-leaf', severity: 'error', comment: 'Words everybody speaks cannot depend on a speaker.',
+      from: { path: '^shared/' }, to: { path: '^(indexer|api|migrations|test|devnet|bench)/' } },
+    { name: 'api-and-indexer-are-strangers', severity: 'error', comment: 'They meet in the tables and in shared/ only.',
+      from: { path: '^(api|indexer)/' }, to: { path: '^(api|indexer)/', pathNot: '^$1/' } },
+    { name: 'entry-points-are-not-imported', severity: 'error', comment: 'Importing a main starts a program.',
+      from: {}, to: { path: '(^|/)main\\.ts$' } },
+    { name: 'production-not-to-test', severity: 'error', comment: 'What ships must not need what tests.',
+      from: { path: '^(indexer|api|shared|migrations)/' }, to: { path: '^(test|devnet|bench)/' } },
+    { name: 'production-not-to-dev-dependencies', severity: 'error', comment: 'npm ci --omit=dev must be enough.',
+      from: { path: '^(indexer|api|shared|migrations)/' },
+      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] } },
+    { name: 'migrations-are-frozen', severity: 'error', comment: 'A migration must mean the same for ever.',
+      from: { path: '^migrations/' }, to: { pathNot: '^(migrations/|node_modules/kysely/)' } },
+    { name: 'sources-know-no-storage', severity: 'error', comment: 'A source yields steps and knows no table.',
+      from: { path: '^indexer/sources/' }, to: { path: '^(indexer/(?!sources/)|shared/db/)' } },
+    { name: 'chains-are-strangers', severity: 'error', comment: 'The two ledgers meet in the log.',
+      from: { path: '^indexer/sources/([^/]+)/' }, to: { path: '^indexer/sources/[^/]+/', pathNot: '^indexer/sources/$1/' } },
+    { name: 'queue-only-carries', severity: 'error', comment: 'The queue knows neither chain nor table.',
+      from: { path: '^indexer/queue/' }, to: { path: '^(indexer/(event-log|projections|sources/[^/]+/)|shared/db/)' } },
+    { name: 'ingest-has-no-transport', severity: 'error', comment: 'What is written must not depend on how it came.',
+      from: { path: '^indexer/(ingest|event-log|projections)/' }, to: { path: '^indexer/(queue|sources|cli)/' } },
+    { name: 'log-and-projections-are-strangers', severity: 'error', comment: 'ingest/ joins them.',
+      from: { path: '^indexer/(event-log|projections)/' }, to: { path: '^indexer/(event-log|projections)/', pathNot: '^indexer/$1/' } },
+    { name: 'pure-files-stay-pure', severity: 'error', comment: 'No I/O, clock or randomness: so that a replay is the same.',
+      from: { path: pure },
+      to: { path: ['\\.store\\.ts$', '-client\\.ts$', '^shared/(db|config)/', '^shared/log\\.ts$', '^node_modules/(kysely|pg|bullmq|ioredis|fastify|ws)/'] } },
+    { name: 'pure-files-know-no-node', severity: 'error', comment: 'As above, for Node core.',
+      from: { path: pure }, to: { dependencyTypes: ['core'] } },
+    { name: 'routes-go-through-queries', severity: 'error', comment: 'SQL has one home in the API.',
+      from: { path: '^api/routes/' }, to: { path: '^(shared/db/|node_modules/(kysely|pg)/)' } },
+    ...homes.map(([lib, where]) => ({
+      name: `one-home-${lib.replace(/[^a-z]+/g, '-')}`, severity: 'error', comment: `${lib}: one home, so that it can be replaced in one place.`,
+      from: { path: '^(indexer|api|shared|migrations)/', pathNot: where }, to: { path: `^node_modules/(${lib})/` },
+    })),
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '^(dist|\\.data)/' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default', 'types'] },
+  },
+}
