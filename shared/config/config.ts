@@ -1,0 +1,101 @@
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+import { ConfigError, messageOf } from '../errors.ts'
+import { networksSchema, type Networks } from './networks.ts'
+
+/** The only reader of the environment: parsed once, typed, and it fails by the variable's name. */
+
+const portSchema = z
+  .string()
+  .regex(/^\d+$/, 'must be a port number')
+  .transform(Number)
+  .refine((port) => port <= 65535, 'must be a port number up to 65535')
+
+const urlSchema = (...schemes: string[]) =>
+  z
+    .string()
+    .refine(
+      (text) => URL.canParse(text) && schemes.includes(new URL(text).protocol),
+      `must be a URL that starts with ${schemes.map((scheme) => `${scheme}//`).join(' or ')}`,
+    )
+
+export const environmentSchema = z.object({
+  DATABASE_URL: urlSchema('postgres:', 'postgresql:').optional(),
+  READ_DATABASE_URL: urlSchema('postgres:', 'postgresql:').optional(),
+  REDIS_URL: urlSchema('redis:', 'rediss:').optional(),
+  NETWORKS_FILE: z.string().optional(),
+  API_HOST: z.string().default('127.0.0.1'),
+  API_PORT: portSchema.default(3000),
+  INDEXER_HOST: z.string().default('127.0.0.1'),
+  INDEXER_PORT: portSchema.default(3001),
+  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+  DATA_DIR: z.string().default('.data'),
+})
+
+export type Environment = z.infer<typeof environmentSchema>
+type EnvironmentSource = Record<string, string | undefined>
+
+/** Parses and checks the environment. An empty variable counts as unset. Throws a ConfigError of one line. */
+export function loadEnvironment(source: EnvironmentSource = process.env): Environment {
+  const set = Object.fromEntries(Object.entries(source).filter(([, value]) => value !== ''))
+  const parsed = environmentSchema.safeParse(set)
+  if (parsed.success) return parsed.data
+  const [issue] = parsed.error.issues
+  throw new ConfigError(`${issue?.path.join('.') ?? 'environment'} ${issue?.message ?? 'is malformed'}`)
+}
+
+/** As {@link loadEnvironment}, for the programs that cannot run without a database. */
+export function requireDatabaseUrl(environment: Environment): string {
+  if (environment.DATABASE_URL !== undefined) return environment.DATABASE_URL
+  throw new ConfigError(
+    'DATABASE_URL is not set: give postgres://user:password@host:port/database, or use `npm start`, which brings its own Postgres',
+  )
+}
+
+/** Reads, completes (`${NAME}` from the environment) and checks the networks file. */
+export function loadNetworks(path: string | undefined, source: EnvironmentSource = process.env): Networks {
+  if (path === undefined) {
+    throw new ConfigError('NETWORKS_FILE is not set: name the JSON file that lists the networks to index')
+  }
+  return parseNetworks(readJson(path), path, source)
+}
+
+export function parseNetworks(json: unknown, path: string, source: EnvironmentSource): Networks {
+  const parsed = networksSchema.safeParse(fillIn(json, path, source))
+  if (parsed.success) return parsed.data
+  const [issue] = parsed.error.issues
+  const where = issue === undefined || issue.path.length === 0 ? '' : ` ${issue.path.join('.')}:`
+  throw new ConfigError(`NETWORKS_FILE ${path}:${where} ${issue?.message ?? 'malformed'}`)
+}
+
+function readJson(path: string): unknown {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new ConfigError(`NETWORKS_FILE ${path} cannot be read: ${messageOf(error)}`)
+  }
+  try {
+    return JSON.parse(text) as unknown
+  } catch (error) {
+    throw new ConfigError(`NETWORKS_FILE ${path} is not JSON: ${messageOf(error)}`)
+  }
+}
+
+/** Replaces `${NAME}` in every string; a name that is not set is an error, for an empty token fails much later. */
+function fillIn(value: unknown, path: string, source: EnvironmentSource): unknown {
+  if (typeof value === 'string') {
+    return value.replaceAll(/\$\{(\w+)\}/g, (_, name: string) => {
+      const filled = source[name]
+      if (filled === undefined || filled === '') {
+        throw new ConfigError(`NETWORKS_FILE ${path}: \${${name}} is used there, but ${name} is not set`)
+      }
+      return filled
+    })
+  }
+  if (Array.isArray(value)) return value.map((item) => fillIn(item, path, source))
+  if (value !== null && typeof value === 'object') {
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fillIn(item, path, source)]))
+  }
+  return value
+}

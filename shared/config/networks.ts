@@ -1,0 +1,85 @@
+import { z } from 'zod'
+
+/** The shape of NETWORKS_FILE. Unknown keys are errors: a misspelt key would silently take its default. */
+
+const httpUrl = z
+  .string()
+  .refine(
+    (text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol),
+    'must be an http:// or https:// URL',
+  )
+const wsUrl = z
+  .string()
+  .refine(
+    (text) => URL.canParse(text) && /^wss?:$/.test(new URL(text).protocol),
+    'must be a ws:// or wss:// URL',
+  )
+
+const deploymentSchema = z.strictObject({
+  address: z.string().regex(/^0x[0-9a-fA-F]{40}$/, 'must be 0x and 40 hex digits'),
+  startBlock: z.int().min(0).default(0),
+  idPrefix: z
+    .string()
+    .regex(/^[A-Za-z][A-Za-z0-9]{0,15}$/, 'must be a letter and up to 15 more letters or digits')
+    .nullable()
+    .default(null),
+})
+
+const evmNetworkSchema = z
+  .strictObject({
+    blockchain: z.string().min(1).max(64),
+    networkId: z.string().regex(/^[1-9]\d{0,15}$/, 'must be the chain id as decimal text'),
+    rpcUrls: z.array(httpUrl).min(1, 'must name at least one URL'),
+    wsUrl: wsUrl.nullable().default(null),
+    confirmations: z.int().min(0).max(10_000).default(0),
+    maxBlockRange: z.int().min(1).max(1_000_000).default(2000),
+    pollIntervalMs: z.int().min(10).max(600_000).default(1000),
+    erc20Loans: deploymentSchema.optional(),
+    erc20CollateralLock: deploymentSchema.optional(),
+  })
+  .refine(
+    (network) => network.erc20Loans ?? network.erc20CollateralLock,
+    'names neither erc20Loans nor erc20CollateralLock',
+  )
+
+export const networksSchema = z
+  .strictObject({
+    evm: z.array(evmNetworkSchema).default([]),
+    filecoin: z.array(z.never('Filecoin networks are not supported by this version')).default([]),
+  })
+  .superRefine((networks, context) => {
+    for (const message of collisions(networks.evm))
+      context.addIssue({ code: 'custom', message, path: ['evm'] })
+  })
+
+export type Deployment = z.infer<typeof deploymentSchema>
+export type EvmNetwork = z.infer<typeof evmNetworkSchema>
+export type Networks = z.infer<typeof networksSchema>
+
+/** The name by which tables, queues, locks and commands know a network. */
+export function networkKey(network: Pick<EvmNetwork, 'networkId'>): string {
+  return `evm:${network.networkId}`
+}
+
+/** Loan ids must not depend on the order in which chains are read, so two deployments may never share them. */
+function collisions(networks: EvmNetwork[]): string[] {
+  const messages: string[] = []
+  const seen = new Set<string>()
+  const claim = (what: string, message: string): void => {
+    if (seen.has(what)) messages.push(message)
+    seen.add(what)
+  }
+  for (const network of networks) {
+    claim(networkKey(network), `two networks have the networkId ${network.networkId}`)
+    for (const role of ['erc20Loans', 'erc20CollateralLock'] as const) {
+      const deployment = network[role]
+      if (deployment === undefined) continue
+      const prefix = deployment.idPrefix === null ? 'no idPrefix' : `the idPrefix "${deployment.idPrefix}"`
+      claim(
+        `${role}/${deployment.idPrefix ?? ''}`,
+        `two deployments of ${role} have ${prefix}: their loan ids would collide`,
+      )
+    }
+  }
+  return messages
+}

@@ -1,0 +1,24 @@
+/**
+ * Whether trying again can help is a class, not a guess from a message.
+ * Messages carry what was wrong (network, height, hash) and never a token.
+ */
+export class RetryableError extends Error {
+  override name = 'RetryableError'
+}
+
+/** Trying again cannot help: the job becomes a dead letter, the network stops with this message. */
+export class PermanentError extends Error {
+  override name = 'PermanentError'
+}
+
+/** The operator's configuration is wrong: one line, exit code 2. */
+export class ConfigError extends Error {
+  override name = 'ConfigError'
+}
+
+export function messageOf(error: unknown): string {
+  if (error instanceof AggregateError && error.message === '') {
+    return error.errors.map(messageOf).join('; ')
+  }
+  return error instanceof Error ? error.message : String(error)
+}

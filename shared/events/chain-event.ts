@@ -1,0 +1,161 @@
+/**
+ * The normalized events: what a source reads, a job carries and the log keeps. Plain JSON, so that the three are
+ * the same text. Integers of a contract (uint256) are decimal text, bytes are 0x hex in lower case, addresses are
+ * EIP-55. Parameters of the contracts' events: the service's protocol description, section 2.
+ */
+
+export type LoanType = 'ERC20FIL' | 'FILERC20'
+
+/** Which of a network's contracts wrote a log. */
+export type ContractRole = 'erc20Loans' | 'erc20CollateralLock'
+
+/** A uint256 as decimal text, in the token's base units where it is an amount. */
+export type UintText = string
+/** 0x and an even number of lower-case hex digits. */
+export type HexText = string
+/** An EIP-55 checksummed address. */
+export type AddressText = string
+
+/** The arguments of each event as its contract declares them, without `loanId` (it is in the event itself). */
+export interface EvmEventArgs {
+  CreateLoanOffer: { lender: AddressText; principal: UintText; token: AddressText }
+  ApproveRequest: {
+    borrower: AddressText
+    filBorrower: HexText
+    secretHashA1: HexText
+    paymentChannelId: HexText
+    collateralAmount: UintText
+  }
+  Withdraw: { borrower: AddressText; amount: UintText; token: AddressText; secretA1: HexText }
+  Payback: { borrower: AddressText; amount: UintText; token: AddressText }
+  AcceptRepayment: { amount: UintText; token: AddressText; secretB1: HexText }
+  RefundPayback: { borrower: AddressText; amount: UintText; token: AddressText }
+  CancelLoan: { amount: UintText; token: AddressText; secretB1: HexText }
+  CreateBorrowRequest: { borrower: AddressText; collateralAmount: UintText; token: AddressText }
+  AcceptOffer: {
+    lender: AddressText
+    filLender: HexText
+    secretHashB1: HexText
+    paymentChannelId: HexText
+    principalAmount: UintText
+  }
+  UnlockCollateral: { borrower: AddressText; collateralAmount: UintText; token: AddressText }
+  SeizeCollateral: { lender: AddressText; amount: UintText; token: AddressText }
+  UnlockRefundableCollateral: { borrower: AddressText; amount: UintText; token: AddressText }
+  CancelBorrowRequest: {
+    borrower: AddressText
+    collateralAmount: UintText
+    token: AddressText
+    secretA1: HexText
+  }
+}
+
+export type EvmEventKind = keyof EvmEventArgs
+
+/** What an event does not say and the contract knows: read at the event's block, or from the call itself. */
+export interface EvmEventTerms {
+  CreateLoanOffer: {
+    secretHashB1: HexText
+    filLender: HexText
+    interest: UintText
+    loanExpirationPeriod: UintText
+  }
+  ApproveRequest: { loanExpiration: UintText; acceptExpiration: UintText }
+  Withdraw: NoTerms
+  Payback: NoTerms
+  AcceptRepayment: NoTerms
+  RefundPayback: NoTerms
+  CancelLoan: NoTerms
+  CreateBorrowRequest: {
+    secretHashA1: HexText
+    filBorrower: HexText
+    principalAmount: UintText
+    interestRate: UintText
+    loanExpirationPeriod: UintText
+  }
+  AcceptOffer: { loanExpiration: UintText; lockPrice: UintText }
+  UnlockCollateral: { secretB1: HexText }
+  SeizeCollateral: { liquidationPrice: UintText; secretA1: HexText }
+  UnlockRefundableCollateral: NoTerms
+  CancelBorrowRequest: NoTerms
+}
+type NoTerms = Record<never, never>
+
+/** Each term of an event's kind: its value, or null; where it is null, `unknown` says why, by the term's name. */
+export type Terms<K extends EvmEventKind> = {
+  values: { [T in keyof EvmEventTerms[K]]: EvmEventTerms[K][T] | null }
+  /** Term name -> the reason why its value is null. */
+  unknown?: Record<string, string>
+}
+
+/** Where on its ledger an event stands. */
+export interface EventPlace {
+  blockNumber: number
+  blockHash: HexText
+  /** Unix seconds, the block's own. */
+  blockTimeS: number
+  txHash: HexText
+  /** Position of the log in its block: the order of events within a block. */
+  logIndex: number
+  /**
+   * Position of the log among the logs that this contract wrote in this transaction. Unlike `logIndex` it is the
+   * same in every branch in which the transaction runs the same way, and it needs no other contract's logs.
+   */
+  txLogIndex: number
+}
+
+interface EvmEventBase extends EventPlace {
+  contract: AddressText
+  role: ContractRole
+}
+
+export type EvmLoanEvent = {
+  [K in EvmEventKind]: EvmEventBase & {
+    kind: K
+    /** The contract's own id, decimal. */
+    contractLoanId: UintText
+    /** As records and lookups name the loan: the contract's id, with the deployment's prefix if it has one. */
+    loanId: string
+    args: EvmEventArgs[K]
+    terms: Terms<K>
+    /** Decimals of the event's token; null when it has no usable `decimals()` or the event names no token. */
+    tokenDecimals: number | null
+  }
+}[EvmEventKind]
+
+/** A log of a watched contract that is none of its events, or does not decode as the one it claims to be. */
+export interface UndecodableEvmEvent extends EvmEventBase {
+  kind: 'Undecodable'
+  reason: string
+  topics: HexText[]
+  /** The data's first bytes, so that a hostile log cannot fill the database. */
+  dataHead: HexText
+  dataBytes: number
+}
+
+export type ChainEvent = EvmLoanEvent | UndecodableEvmEvent
+
+export const LOAN_TYPE_OF_ROLE: Record<ContractRole, LoanType> = {
+  erc20Loans: 'ERC20FIL',
+  erc20CollateralLock: 'FILERC20',
+}
+
+export const KINDS_OF_ROLE = {
+  erc20Loans: [
+    'CreateLoanOffer',
+    'ApproveRequest',
+    'Withdraw',
+    'Payback',
+    'AcceptRepayment',
+    'RefundPayback',
+    'CancelLoan',
+  ],
+  erc20CollateralLock: [
+    'CreateBorrowRequest',
+    'AcceptOffer',
+    'UnlockCollateral',
+    'SeizeCollateral',
+    'UnlockRefundableCollateral',
+    'CancelBorrowRequest',
+  ],
+} as const satisfies Record<ContractRole, readonly EvmEventKind[]>
