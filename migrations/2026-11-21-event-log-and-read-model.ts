@@ -1,0 +1,163 @@
+import { sql, type Kysely } from 'kysely'
+
+/**
+ * Two schemas. `ledger` is the truth and its bookkeeping: the event log, the position on each chain, the headers
+ * that a reorg may still touch. `projection` is the read model: all of it can be built again from the log, and
+ * `replay` builds a second one beside it and renames.
+ */
+export async function up(db: Kysely<unknown>): Promise<void> {
+  for (const statement of [...ledger, ...projection]) await sql.raw(statement).execute(db)
+}
+
+const ledger = [
+  `create schema ledger`,
+
+  // One row. Whoever appends to the log holds its lock until commit: positions are given in commit order, without gaps.
+  `create table ledger.log_head (
+     only_row boolean primary key default true check (only_row),
+     last_position bigint not null default 0,
+     last_recorded_at timestamptz(3) not null default 'epoch'
+   )`,
+  `insert into ledger.log_head default values`,
+
+  `create table ledger.event_log (
+     position bigint primary key check (position > 0),
+     -- The position of the first entry of the same transaction: entries of one step are folded together.
+     step bigint not null check (step <= position),
+     network text not null,
+     op text not null check (op in ('append', 'replace', 'retract')),
+     natural_key text not null,
+     -- 1, 2, 3 … of this natural key: an event can come, go and come again.
+     revision integer not null check (revision > 0),
+     subject text,
+     kind text not null,
+     block_number bigint not null,
+     block_hash text not null,
+     log_index integer not null,
+     -- The event, with all it takes to understand it without asking a chain; null in a retraction.
+     body jsonb check ((body is null) = (op = 'retract')),
+     -- Why an entry was retracted or replaced.
+     cause text,
+     recorded_at timestamptz(3) not null,
+     unique (network, natural_key, revision)
+   )`,
+  `create index event_log_subject on ledger.event_log (subject, position) where subject is not null`,
+  `create function ledger.refuse_change() returns trigger language plpgsql as $$
+     begin raise exception 'the event log is append-only: % refused', tg_op; end $$`,
+  `create trigger event_log_is_append_only before update or delete on ledger.event_log
+     for each statement execute function ledger.refuse_change()`,
+
+  // The entries of the log that hold now: what a reorg or a second reading is compared with.
+  `create table ledger.live_entries (
+     network text not null,
+     natural_key text not null,
+     position bigint not null,
+     revision integer not null,
+     subject text,
+     block_number bigint not null,
+     primary key (network, natural_key)
+   )`,
+  `create index live_entries_block on ledger.live_entries (network, block_number)`,
+
+  `create table ledger.chain_position (
+     network text primary key,
+     -- The last block that was written; null until the first.
+     number bigint,
+     hash text,
+     time_s bigint,
+     finalized_number bigint,
+     finalized_hash text,
+     -- Raised by each new leader: a batch of an earlier one is void.
+     writer_epoch bigint not null default 0,
+     -- What was watched when this network was read: other contracts make another index.
+     watched jsonb not null,
+     moved_at timestamptz(3),
+     check ((number is null) = (hash is null))
+   )`,
+  `create table ledger.block_headers (
+     network text not null,
+     number bigint not null,
+     hash text not null,
+     parent_hash text not null,
+     time_s bigint not null,
+     primary key (network, number)
+   )`,
+  `create table ledger.ranges_read (
+     network text not null,
+     from_number bigint not null,
+     to_number bigint not null,
+     endpoints text[] not null,
+     checks text[] not null,
+     read_at timestamptz(3) not null,
+     primary key (network, from_number),
+     check (from_number <= to_number)
+   )`,
+  `create table ledger.network_status (
+     network text primary key,
+     blockchain text not null,
+     network_id text not null,
+     -- 'starting' | 'following' | 'standby' | 'retrying' | 'stopped'
+     state text not null,
+     problem text,
+     head_number bigint,
+     head_time_s bigint,
+     finalized_number bigint,
+     queue_waiting integer,
+     queue_failed integer,
+     worker_healthy boolean not null default true,
+     observed_at timestamptz(3) not null
+   )`,
+  // Operators' long runs, so that an interrupted one goes on where it was.
+  `create table ledger.operations (
+     name text primary key,
+     progress jsonb not null,
+     updated_at timestamptz(3) not null default now()
+   )`,
+]
+
+const projection = [
+  `create schema projection`,
+  `create table projection.fold_state (
+     only_row boolean primary key default true check (only_row),
+     folded_position bigint not null default 0,
+     last_record_id bigint not null default 0,
+     last_loan_id bigint not null default 0,
+     records bigint not null default 0
+   )`,
+  `insert into projection.fold_state default values`,
+  `create table projection.activity (
+     id bigint primary key,
+     -- 1 … number of records, without gaps, in the order of ids: a page is a range of it.
+     position bigint not null,
+     network text not null,
+     natural_key text not null,
+     tx_hash text not null,
+     event text not null,
+     loan_id text not null,
+     blockchain text not null,
+     network_id text not null,
+     contract_address text,
+     loan_type text not null,
+     created_at timestamptz(3) not null,
+     updated_at timestamptz(3) not null,
+     unique (network, natural_key),
+     constraint activity_position unique (position) deferrable initially immediate
+   )`,
+  `create index activity_loan on projection.activity (loan_type, loan_id, id)`,
+  `create table projection.loans (
+     loan_type text not null,
+     loan_id text not null,
+     id bigint not null unique,
+     network text not null,
+     state text not null,
+     borrower text,
+     lender text,
+     -- The contract's half as the lookups answer it, fields in their order (json, not jsonb, keeps it).
+     evm_part json not null,
+     last_block bigint not null,
+     last_log_index integer not null,
+     created_at timestamptz(3) not null,
+     updated_at timestamptz(3) not null,
+     primary key (loan_type, loan_id)
+   )`,
+]

@@ -1,0 +1,52 @@
+import { Kysely, PostgresDialect } from 'kysely'
+import pg from 'pg'
+import type { Tables } from './schema.ts'
+
+export type Db = Kysely<Tables>
+
+const INT8_OID = 20
+
+/**
+ * Opens a pool of at most `max` connections. bigint columns (heights, positions, ids) are read as safe integers;
+ * one beyond 2^53 is an error and never a rounded number. Amounts are never in such columns.
+ */
+export function connect(
+  url: string,
+  options: { name: string; max?: number; onError?: (error: Error) => void },
+): Db {
+  const pool = new pg.Pool({
+    connectionString: url,
+    application_name: options.name,
+    max: options.max ?? 8,
+    connectionTimeoutMillis: 10_000,
+    keepAlive: true,
+    types: { getTypeParser: typeParser },
+  })
+  // Without a listener an idle connection that the server closes would end the process.
+  pool.on('error', (error) => options.onError?.(error))
+  return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
+}
+
+function typeParser(oid: number, format?: 'text' | 'binary'): unknown {
+  if (oid === INT8_OID && format !== 'binary') return parseSafeInteger
+  return format === 'binary' ? pg.types.getTypeParser(oid, 'binary') : pg.types.getTypeParser(oid, 'text')
+}
+
+function parseSafeInteger(text: string): number {
+  const value = Number(text)
+  if (!Number.isSafeInteger(value))
+    throw new RangeError(`${text} from the database is beyond the safe integers`)
+  return value
+}
+
+/** One connection of its own, for locks that live as long as the session. The caller ends it. */
+export async function connectSession(url: string, name: string): Promise<pg.Client> {
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: name,
+    keepAlive: true,
+    connectionTimeoutMillis: 10_000,
+  })
+  await client.connect()
+  return client
+}

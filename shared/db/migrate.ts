@@ -1,0 +1,68 @@
+import { promises as fs } from 'node:fs'
+import * as path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { FileMigrationProvider, Migrator, sql } from 'kysely'
+import { ConfigError } from '../errors.ts'
+import type { Db } from './connect.ts'
+
+const FOLDER = fileURLToPath(new URL('../../migrations', import.meta.url))
+
+function migrator(db: Db): Migrator {
+  return new Migrator({
+    db,
+    provider: new FileMigrationProvider({ fs, path, migrationFolder: FOLDER }),
+    migrationTableSchema: 'migration',
+  })
+}
+
+/**
+ * Brings the schema up to this program's and returns the names of the migrations it ran. Any number of processes
+ * may do so at once: Kysely's migrator takes a lock, and the others find nothing left to do.
+ */
+export async function migrate(db: Db): Promise<string[]> {
+  await refuseUnknownMigrations(db)
+  const { error, results } = await migrator(db).migrateToLatest()
+  if (error !== undefined) throw error instanceof Error ? error : new Error(JSON.stringify(error))
+  return (results ?? []).map((result) => result.migrationName)
+}
+
+/** Throws a ConfigError of one line unless the database has exactly the schema this program knows. */
+export async function requireKnownSchema(db: Db): Promise<void> {
+  const applied = await appliedMigrations(db)
+  const known = await knownMigrations(db)
+  refuse(applied, known)
+  const missing = known.filter((name) => !applied.includes(name))
+  if (missing.length > 0) {
+    throw new ConfigError(
+      `the database lacks the migration ${missing.join(', ')}: run \`npm run migrate\` first`,
+    )
+  }
+}
+
+async function refuseUnknownMigrations(db: Db): Promise<void> {
+  refuse(await appliedMigrations(db), await knownMigrations(db))
+}
+
+function refuse(applied: string[], known: string[]): void {
+  const unknown = applied.filter((name) => !known.includes(name))
+  if (unknown.length > 0) {
+    throw new ConfigError(
+      `the database has the migration ${unknown.join(', ')}, which this version does not know: use a newer version`,
+    )
+  }
+}
+
+async function knownMigrations(db: Db): Promise<string[]> {
+  return (await migrator(db).getMigrations()).map((migration) => migration.name)
+}
+
+async function appliedMigrations(db: Db): Promise<string[]> {
+  const exists = await sql<{
+    there: boolean
+  }>`select to_regclass('migration.kysely_migration') is not null as there`.execute(db)
+  if (exists.rows[0]?.there !== true) return []
+  const { rows } = await sql<{
+    name: string
+  }>`select name from migration.kysely_migration order by name`.execute(db)
+  return rows.map((row) => row.name)
+}

@@ -1,0 +1,149 @@
+import type { Generated } from 'kysely'
+import type { ChainEvent } from '../events/chain-event.ts'
+
+/** The tables' row types. Heights, positions and ids are safe integers; the migrations say what each means. */
+
+export type LogOp = 'append' | 'replace' | 'retract'
+export type NetworkState = 'starting' | 'following' | 'standby' | 'retrying' | 'stopped'
+
+export interface EventLogTable {
+  position: number
+  step: number
+  network: string
+  op: LogOp
+  natural_key: string
+  revision: number
+  subject: string | null
+  kind: string
+  block_number: number
+  block_hash: string
+  log_index: number
+  body: ChainEvent | null
+  cause: string | null
+  recorded_at: Date
+}
+
+interface LogHeadTable {
+  only_row: Generated<boolean>
+  last_position: number
+  last_recorded_at: Date
+}
+
+interface LiveEntriesTable {
+  network: string
+  natural_key: string
+  position: number
+  revision: number
+  subject: string | null
+  block_number: number
+}
+
+export interface ChainPositionTable {
+  network: string
+  number: number | null
+  hash: string | null
+  time_s: number | null
+  finalized_number: number | null
+  finalized_hash: string | null
+  writer_epoch: number
+  watched: unknown
+  moved_at: Date | null
+}
+
+interface BlockHeadersTable {
+  network: string
+  number: number
+  hash: string
+  parent_hash: string
+  time_s: number
+}
+
+interface RangesReadTable {
+  network: string
+  from_number: number
+  to_number: number
+  endpoints: string[]
+  checks: string[]
+  read_at: Date
+}
+
+export interface NetworkStatusTable {
+  network: string
+  blockchain: string
+  network_id: string
+  state: NetworkState
+  problem: string | null
+  head_number: number | null
+  head_time_s: number | null
+  finalized_number: number | null
+  queue_waiting: number | null
+  queue_failed: number | null
+  worker_healthy: boolean
+  observed_at: Date
+}
+
+interface OperationsTable {
+  name: string
+  progress: unknown
+  updated_at: Generated<Date>
+}
+
+export interface FoldStateTable {
+  only_row: Generated<boolean>
+  folded_position: number
+  last_record_id: number
+  last_loan_id: number
+  records: number
+}
+
+export interface ActivityTable {
+  id: number
+  position: number
+  network: string
+  natural_key: string
+  tx_hash: string
+  event: string
+  loan_id: string
+  blockchain: string
+  network_id: string
+  contract_address: string | null
+  loan_type: string
+  created_at: Date
+  updated_at: Date
+}
+
+export interface LoansTable {
+  loan_type: string
+  loan_id: string
+  id: number
+  network: string
+  state: string
+  borrower: string | null
+  lender: string | null
+  evm_part: unknown
+  last_block: number
+  last_log_index: number
+  created_at: Date
+  updated_at: Date
+}
+
+/** What the projections fold into; `replay` builds it in a schema of its own. */
+export interface ProjectionTables {
+  fold_state: FoldStateTable
+  activity: ActivityTable
+  loans: LoansTable
+}
+
+export interface Tables {
+  'ledger.log_head': LogHeadTable
+  'ledger.event_log': EventLogTable
+  'ledger.live_entries': LiveEntriesTable
+  'ledger.chain_position': ChainPositionTable
+  'ledger.block_headers': BlockHeadersTable
+  'ledger.ranges_read': RangesReadTable
+  'ledger.network_status': NetworkStatusTable
+  'ledger.operations': OperationsTable
+  'projection.fold_state': FoldStateTable
+  'projection.activity': ActivityTable
+  'projection.loans': LoansTable
+}

@@ -1,0 +1,25 @@
+import type { Transaction } from 'kysely'
+import type { Db } from './connect.ts'
+import type { Tables } from './schema.ts'
+
+export type Trx = Transaction<Tables>
+
+/** SQLSTATE classes and codes after which the same transaction may succeed. */
+const RETRYABLE = /^(08|53|57P|40001|40P01|55P03|58)/
+const NETWORK = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH)$/
+
+/** Runs `work` in one transaction: all of it is written, or nothing. */
+export function inTransaction<T>(db: Db, work: (trx: Trx) => Promise<T>): Promise<T> {
+  return db.transaction().execute(work)
+}
+
+/** Whether the database may answer when asked again: it is away, restarting, full, or chose a deadlock's victim. */
+export function isDatabaseRetryable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  if (error instanceof AggregateError) return error.errors.some(isDatabaseRetryable)
+  const { code } = error as { code?: unknown }
+  if (typeof code === 'string') return RETRYABLE.test(code) || NETWORK.test(code)
+  return /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/.test(
+    error.message,
+  )
+}
