@@ -25,11 +25,15 @@ const ledger = [
      -- The position of the first entry of the same transaction: entries of one step are folded together.
      step bigint not null check (step <= position),
      network text not null,
+     -- The chain's name at the time, as records show it.
+     blockchain text not null,
      op text not null check (op in ('append', 'replace', 'retract')),
      natural_key text not null,
      -- 1, 2, 3 … of this natural key: an event can come, go and come again.
      revision integer not null check (revision > 0),
      subject text,
+     -- The subject that a replacement took the event away from, where it is another one.
+     previous_subject text,
      kind text not null,
      block_number bigint not null,
      block_hash text not null,
@@ -61,6 +65,8 @@ const ledger = [
 
   `create table ledger.chain_position (
      network text primary key,
+     -- The first block that is read.
+     start_number bigint not null,
      -- The last block that was written; null until the first.
      number bigint,
      hash text,

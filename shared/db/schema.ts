@@ -10,10 +10,12 @@ export interface EventLogTable {
   position: number
   step: number
   network: string
+  blockchain: string
   op: LogOp
   natural_key: string
   revision: number
   subject: string | null
+  previous_subject: string | null
   kind: string
   block_number: number
   block_hash: string
@@ -40,6 +42,7 @@ interface LiveEntriesTable {
 
 export interface ChainPositionTable {
   network: string
+  start_number: number
   number: number | null
   hash: string | null
   time_s: number | null

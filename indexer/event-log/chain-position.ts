@@ -1,0 +1,225 @@
+import { sql, type Selectable } from 'kysely'
+import type { BlockHeader, BlockRef, RangeEvidence } from '../../shared/events/chain-step.ts'
+import type { Db } from '../../shared/db/connect.ts'
+import type { ChainPositionTable } from '../../shared/db/schema.ts'
+import type { Trx } from '../../shared/db/transaction.ts'
+
+/** How far a network is written. A stored row; null fields mean that nothing was written yet. */
+export interface ChainPosition {
+  startNumber: number
+  block: BlockRef | null
+  finalized: BlockRef | null
+  writerEpoch: number
+  watched: unknown
+}
+
+/** How many rows of evidence are kept apart; older ones are merged, so that they do not grow with the chain. */
+const RANGES_KEPT = 256
+
+export async function findPosition(db: Db | Trx, network: string): Promise<ChainPosition | undefined> {
+  const row = await db
+    .selectFrom('ledger.chain_position')
+    .selectAll()
+    .where('network', '=', network)
+    .executeTakeFirst()
+  return row && toPosition(row)
+}
+
+/** As {@link findPosition}; nobody else writes this network until the transaction ends. */
+export async function lockPosition(trx: Trx, network: string): Promise<ChainPosition | undefined> {
+  const row = await trx
+    .selectFrom('ledger.chain_position')
+    .selectAll()
+    .where('network', '=', network)
+    .forUpdate()
+    .executeTakeFirst()
+  return row && toPosition(row)
+}
+
+/**
+ * Makes the caller the one writer of a network: batches of every earlier writer are void from here on.
+ * Creates the row of a network that was never read.
+ */
+export async function raiseWriterEpoch(
+  db: Db,
+  network: string,
+  start: { startNumber: number; watched: unknown },
+): Promise<number> {
+  const row = await db
+    .insertInto('ledger.chain_position')
+    .values({
+      network,
+      start_number: start.startNumber,
+      watched: JSON.stringify(start.watched),
+      writer_epoch: 1,
+    })
+    .onConflict((conflict) =>
+      conflict.column('network').doUpdateSet({ writer_epoch: sql`ledger.chain_position.writer_epoch + 1` }),
+    )
+    .returning('writer_epoch')
+    .executeTakeFirstOrThrow()
+  return row.writer_epoch
+}
+
+export async function movePosition(trx: Trx, network: string, to: BlockHeader): Promise<void> {
+  await trx
+    .updateTable('ledger.chain_position')
+    .set({ number: to.number, hash: to.hash, time_s: to.timeS, moved_at: sql`clock_timestamp()` })
+    .where('network', '=', network)
+    .execute()
+}
+
+export async function moveFinalized(trx: Trx, network: string, block: BlockRef): Promise<void> {
+  await trx
+    .updateTable('ledger.chain_position')
+    .set({ finalized_number: block.number, finalized_hash: block.hash })
+    .where('network', '=', network)
+    .execute()
+}
+
+/** The headers that are remembered, ascending. */
+export async function getHeaders(db: Db | Trx, network: string): Promise<BlockHeader[]> {
+  const rows = await db
+    .selectFrom('ledger.block_headers')
+    .selectAll()
+    .where('network', '=', network)
+    .orderBy('number')
+    .execute()
+  return rows.map((row) => ({
+    number: row.number,
+    hash: row.hash,
+    parentHash: row.parent_hash,
+    timeS: row.time_s,
+  }))
+}
+
+export async function findHeaderHash(trx: Trx, network: string, number: number): Promise<string | undefined> {
+  const row = await trx
+    .selectFrom('ledger.block_headers')
+    .select('hash')
+    .where('network', '=', network)
+    .where('number', '=', number)
+    .executeTakeFirst()
+  return row?.hash
+}
+
+/** Replaces what is remembered after the block `after` with `headers`. */
+export async function putHeaders(
+  trx: Trx,
+  network: string,
+  after: number,
+  headers: BlockHeader[],
+): Promise<void> {
+  await trx
+    .deleteFrom('ledger.block_headers')
+    .where('network', '=', network)
+    .where('number', '>', after)
+    .execute()
+  if (headers.length === 0) return
+  const rows = headers.map(({ number, hash, parentHash, timeS }) => ({
+    network,
+    number,
+    hash,
+    parent_hash: parentHash,
+    time_s: timeS,
+  }))
+  await sql`insert into ledger.block_headers
+    select * from jsonb_populate_recordset(null::ledger.block_headers, ${JSON.stringify(rows)}::jsonb)`.execute(
+    trx,
+  )
+}
+
+/** Forgets the headers below `number`: those blocks are final. */
+export async function forgetHeadersBelow(trx: Trx, network: string, number: number): Promise<void> {
+  await trx
+    .deleteFrom('ledger.block_headers')
+    .where('network', '=', network)
+    .where('number', '<', number)
+    .execute()
+}
+
+/**
+ * Writes down who answered for which blocks. A range that continues the last one, from the same endpoint and
+ * checked the same way, lengthens it. A reorg or a second reading overrules what was written for its blocks.
+ */
+export async function putEvidence(trx: Trx, network: string, ranges: RangeEvidence[]): Promise<void> {
+  for (const range of ranges) {
+    await cutEvidence(trx, network, range.from, range.to)
+    const { numUpdatedRows } = await trx
+      .updateTable('ledger.ranges_read')
+      .set({ to_number: range.to, read_at: sql`clock_timestamp()` })
+      .where('network', '=', network)
+      .where('to_number', '=', range.from - 1)
+      .where('endpoints', '=', [range.endpoint])
+      .where('checks', '=', [range.check])
+      .executeTakeFirst()
+    if (numUpdatedRows > 0n) continue
+    await trx
+      .insertInto('ledger.ranges_read')
+      .values({
+        network,
+        from_number: range.from,
+        to_number: range.to,
+        endpoints: [range.endpoint],
+        checks: [range.check],
+        read_at: sql`clock_timestamp()`,
+      })
+      .execute()
+    await mergeOldEvidence(trx, network)
+  }
+}
+
+/** Takes the blocks `from` … `to` out of what is written, keeping what stands on either side of them. */
+async function cutEvidence(trx: Trx, network: string, from: number, to: number): Promise<void> {
+  await sql`
+    with hit as (
+      delete from ledger.ranges_read
+      where network = ${network} and from_number <= ${to}::bigint and to_number >= ${from}::bigint returning *
+    )
+    insert into ledger.ranges_read (network, from_number, to_number, endpoints, checks, read_at)
+    select network, from_number, ${from}::bigint - 1, endpoints, checks, read_at from hit where from_number < ${from}::bigint
+    union all
+    select network, ${to}::bigint + 1, to_number, endpoints, checks, read_at from hit where to_number > ${to}::bigint
+  `.execute(trx)
+}
+
+async function mergeOldEvidence(trx: Trx, network: string): Promise<void> {
+  const oldest = await trx
+    .selectFrom('ledger.ranges_read')
+    .selectAll()
+    .where('network', '=', network)
+    .orderBy('from_number')
+    .limit(RANGES_KEPT + 1)
+    .execute()
+  const [first, second] = oldest
+  if (oldest.length <= RANGES_KEPT || first === undefined || second === undefined) return
+  if (first.to_number + 1 !== second.from_number) return
+  await trx
+    .deleteFrom('ledger.ranges_read')
+    .where('network', '=', network)
+    .where('from_number', '=', second.from_number)
+    .execute()
+  await trx
+    .updateTable('ledger.ranges_read')
+    .set({
+      to_number: second.to_number,
+      endpoints: [...new Set([...first.endpoints, ...second.endpoints])],
+      checks: [...new Set([...first.checks, ...second.checks])],
+    })
+    .where('network', '=', network)
+    .where('from_number', '=', first.from_number)
+    .execute()
+}
+
+function toPosition(row: Selectable<ChainPositionTable>): ChainPosition {
+  return {
+    startNumber: row.start_number,
+    block: row.number === null || row.hash === null ? null : { number: row.number, hash: row.hash },
+    finalized:
+      row.finalized_number === null || row.finalized_hash === null
+        ? null
+        : { number: row.finalized_number, hash: row.finalized_hash },
+    writerEpoch: row.writer_epoch,
+    watched: row.watched,
+  }
+}

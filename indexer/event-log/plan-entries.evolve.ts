@@ -1,0 +1,74 @@
+import type { ChainEvent } from '../../shared/events/chain-event.ts'
+import type { NewEntry } from '../../shared/events/log-entry.ts'
+import { naturalKey, subjectOf } from '../../shared/events/natural-key.ts'
+
+/** An entry that holds now, with the event it holds. */
+export interface LiveEntry {
+  naturalKey: string
+  revision: number
+  event: ChainEvent
+}
+
+/** Why entries are replaced or retracted: the chain left a branch, or a second reading found otherwise. */
+export type Cause = 'reorg' | 'reindex'
+
+/**
+ * What to append to the log so that `events` hold in place of `live`: the difference and nothing else, so that an
+ * event in both keeps its entry's history (and with it the record's id). Retractions first, newest first; then
+ * what is new or changed, in chain order. A live entry outside the scope of `events` must not be among `live`,
+ * except under the natural key of one of them.
+ */
+export function planEntries(
+  network: { network: string; blockchain: string },
+  live: LiveEntry[],
+  events: ChainEvent[],
+  cause: Cause | null,
+): NewEntry[] {
+  const liveByKey = new Map(live.map((entry) => [entry.naturalKey, entry]))
+  const eventByKey = new Map(events.map((event) => [naturalKey(event), event]))
+  const retractions = live
+    .filter((entry) => !eventByKey.has(entry.naturalKey))
+    .sort((a, b) => compareByChain(b.event, a.event))
+    .map((entry): NewEntry => ({
+      ...describe(network, entry.naturalKey, entry.event),
+      op: 'retract',
+      revision: entry.revision + 1,
+      previousSubject: null,
+      cause,
+      event: null,
+    }))
+  const additions = [...eventByKey].flatMap(([key, event]): NewEntry[] => {
+    const before = liveByKey.get(key)
+    const entry = { ...describe(network, key, event), event }
+    if (before === undefined)
+      return [{ ...entry, op: 'append', revision: 0, previousSubject: null, cause: null }]
+    if (sameJson(before.event, event)) return []
+    const previous = subjectOf(before.event)
+    const previousSubject = previous === entry.subject ? null : previous
+    return [{ ...entry, op: 'replace', revision: before.revision + 1, previousSubject, cause }]
+  })
+  return [...retractions, ...additions]
+}
+
+/** The order of one network's events. */
+export function compareByChain(a: ChainEvent, b: ChainEvent): number {
+  return a.blockNumber - b.blockNumber || a.logIndex - b.logIndex
+}
+
+function describe(network: { network: string; blockchain: string }, key: string, event: ChainEvent) {
+  const { blockNumber, blockHash, logIndex, kind } = event
+  return { ...network, naturalKey: key, subject: subjectOf(event), kind, blockNumber, blockHash, logIndex }
+}
+
+function sameJson(a: unknown, b: unknown): boolean {
+  return canonicalJson(a) === canonicalJson(b)
+}
+
+/** JSON with sorted keys: the database gives an object's keys back in an order of its own. */
+export function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_, inner: unknown) =>
+    inner !== null && typeof inner === 'object' && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  )
+}

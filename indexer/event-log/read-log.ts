@@ -1,0 +1,112 @@
+import { sql, type Selectable } from 'kysely'
+import type { ChainEvent } from '../../shared/events/chain-event.ts'
+import type { LogEntry } from '../../shared/events/log-entry.ts'
+import type { Db } from '../../shared/db/connect.ts'
+import type { EventLogTable } from '../../shared/db/schema.ts'
+import type { Trx } from '../../shared/db/transaction.ts'
+import type { LiveEntry } from './plan-entries.evolve.ts'
+
+/** Whole steps of the log after `position`, in order: about `limit` entries, or one step if that is longer. */
+export async function getEntriesAfter(db: Db | Trx, position: number, limit: number): Promise<LogEntry[]> {
+  const end = await endOfSteps(db, position, limit)
+  const rows = await db
+    .selectFrom('ledger.event_log')
+    .selectAll()
+    .where('position', '>', position)
+    .where('position', '<', end)
+    .orderBy('position')
+    .execute()
+  return rows.map(toEntry)
+}
+
+/** The position after the last whole step that begins after `position` and fits in `limit` entries. */
+async function endOfSteps(db: Db | Trx, position: number, limit: number): Promise<number> {
+  const beyond = await db
+    .selectFrom('ledger.event_log')
+    .select('step')
+    .where('position', '=', position + limit + 1)
+    .executeTakeFirst()
+  if (beyond === undefined) return position + limit + 1
+  if (beyond.step > position + 1) return beyond.step
+  const next = await db
+    .selectFrom('ledger.event_log')
+    .select('position')
+    .where('position', '>', position + limit)
+    .where('step', '>', beyond.step)
+    .orderBy('position')
+    .limit(1)
+    .executeTakeFirst()
+  return next?.position ?? Number.MAX_SAFE_INTEGER
+}
+
+/** What the log says of these subjects up to and including `position`: the entries that hold then. */
+export async function getHeldEntriesOf(trx: Trx, subjects: string[], position: number): Promise<LogEntry[]> {
+  const { rows } = await sql<Selectable<EventLogTable>>`
+    with keys as (
+      select distinct network, natural_key from ledger.event_log
+      where subject = any(${subjects}) and position <= ${position}
+    )
+    select last.* from keys cross join lateral (
+      select * from ledger.event_log e
+      where e.network = keys.network and e.natural_key = keys.natural_key and e.position <= ${position}
+      order by revision desc limit 1
+    ) last
+    where last.op <> 'retract' and last.subject = any(${subjects})
+    order by last.network, last.block_number, last.log_index`.execute(trx)
+  return rows.map(toEntry)
+}
+
+/** The entries that hold now in the blocks `from` … `to` (inclusive), and those under the given natural keys. */
+export async function getLiveEntries(
+  db: Db | Trx,
+  network: string,
+  scope: { from: number; to: number; keys: string[] },
+): Promise<LiveEntry[]> {
+  const { rows } = await sql<{ natural_key: string; revision: number; body: ChainEvent }>`
+    select live.natural_key, live.revision, log.body
+    from (
+      select * from ledger.live_entries
+      where network = ${network} and block_number between ${scope.from} and ${scope.to}
+      union
+      select * from ledger.live_entries where network = ${network} and natural_key = any(${scope.keys})
+    ) live join ledger.event_log log using (position)`.execute(db)
+  return rows.map((row) => ({ naturalKey: row.natural_key, revision: row.revision, event: row.body }))
+}
+
+/** The newest position of the log; 0 when it is empty. */
+export async function getLastPosition(db: Db | Trx): Promise<number> {
+  const row = await db.selectFrom('ledger.log_head').select('last_position').executeTakeFirstOrThrow()
+  return row.last_position
+}
+
+/** Keeps everybody from appending until this transaction ends, and returns the log's newest position. */
+export async function lockLog(trx: Trx): Promise<number> {
+  const row = await trx
+    .selectFrom('ledger.log_head')
+    .select('last_position')
+    .forUpdate()
+    .executeTakeFirstOrThrow()
+  return row.last_position
+}
+
+function toEntry(row: Selectable<EventLogTable>): LogEntry {
+  const base = {
+    position: row.position,
+    step: row.step,
+    network: row.network,
+    blockchain: row.blockchain,
+    naturalKey: row.natural_key,
+    revision: row.revision,
+    subject: row.subject,
+    previousSubject: row.previous_subject,
+    kind: row.kind,
+    blockNumber: row.block_number,
+    blockHash: row.block_hash,
+    logIndex: row.log_index,
+    cause: row.cause,
+    recordedAt: row.recorded_at,
+  }
+  if (row.op === 'retract') return { ...base, op: row.op, event: null }
+  if (row.body === null) throw new Error(`log entry ${row.position} has no body`)
+  return { ...base, op: row.op, event: row.body }
+}

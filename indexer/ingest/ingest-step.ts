@@ -1,0 +1,120 @@
+import type { BlocksStep, ChainStep, FinalizedStep, ReorgStep } from '../../shared/events/chain-step.ts'
+import { naturalKey } from '../../shared/events/natural-key.ts'
+import type { Db } from '../../shared/db/connect.ts'
+import { inTransaction, type Trx } from '../../shared/db/transaction.ts'
+import { appendEntries } from '../event-log/append.ts'
+import {
+  findHeaderHash,
+  forgetHeadersBelow,
+  lockPosition,
+  moveFinalized,
+  movePosition,
+  putEvidence,
+  putHeaders,
+  type ChainPosition,
+} from '../event-log/chain-position.ts'
+import { planEntries, type Cause } from '../event-log/plan-entries.evolve.ts'
+import { getLiveEntries } from '../event-log/read-log.ts'
+import { LIVE_SCHEMA } from '../projections/projection.ts'
+import { continuityOfBlocks, continuityOfReorg, type Continuity } from './continuity.evolve.ts'
+import { project } from './project.ts'
+
+export interface NetworkIdentity {
+  /** The network's key, as in the tables. */
+  network: string
+  blockchain: string
+}
+
+/** `void`: the step is of a writer that is no longer the one. */
+export type Outcome = Exclude<Continuity, 'apply'> | 'applied' | 'void'
+
+/**
+ * Writes one step: log, read model and position move together in this one transaction, or not at all. Whether a
+ * step is applied is decided here, against the position in Postgres, and not by how often or in what order it
+ * was delivered.
+ */
+export function ingestStep(
+  db: Db,
+  identity: NetworkIdentity,
+  writerEpoch: number,
+  step: ChainStep,
+): Promise<Outcome> {
+  return inTransaction(db, async (trx) => {
+    const position = await lockPosition(trx, identity.network)
+    if (position === undefined || position.writerEpoch !== writerEpoch) return 'void'
+    switch (step.type) {
+      case 'blocks':
+        return ingestBlocks(trx, identity, position, step)
+      case 'reorg':
+        return ingestReorg(trx, identity, position, step)
+      case 'finalized':
+        return ingestFinalized(trx, identity, position, step)
+    }
+  })
+}
+
+async function ingestBlocks(
+  trx: Trx,
+  identity: NetworkIdentity,
+  position: ChainPosition,
+  step: BlocksStep,
+): Promise<Outcome> {
+  const continuity = continuityOfBlocks(position.block, position.startNumber, step)
+  if (continuity !== 'apply') return continuity
+  await replaceEvents(trx, identity, { from: step.from, to: step.to.number }, step.events, null)
+  await putHeaders(trx, identity.network, step.from - 1, step.headers)
+  await arrive(trx, identity.network, step)
+  return 'applied'
+}
+
+async function ingestReorg(
+  trx: Trx,
+  identity: NetworkIdentity,
+  position: ChainPosition,
+  step: ReorgStep,
+): Promise<Outcome> {
+  const { ancestor, replaces } = step
+  const ancestorHash =
+    position.finalized?.number === ancestor.number
+      ? position.finalized.hash
+      : await findHeaderHash(trx, identity.network, ancestor.number)
+  const continuity = continuityOfReorg(position.block, position.finalized, ancestorHash, step)
+  if (continuity !== 'apply') return continuity
+  const to = Math.max(replaces.number, step.to.number)
+  await replaceEvents(trx, identity, { from: ancestor.number + 1, to }, step.events, 'reorg')
+  await putHeaders(trx, identity.network, ancestor.number, step.headers)
+  await arrive(trx, identity.network, step)
+  return 'applied'
+}
+
+async function ingestFinalized(
+  trx: Trx,
+  { network }: NetworkIdentity,
+  position: ChainPosition,
+  step: FinalizedStep,
+): Promise<Outcome> {
+  if (position.finalized !== null && step.block.number <= position.finalized.number) return 'seen'
+  await moveFinalized(trx, network, step.block)
+  await forgetHeadersBelow(trx, network, Math.min(step.block.number, position.block?.number ?? 0))
+  return 'applied'
+}
+
+/** Makes `events` the ones that hold in the blocks `from` … `to`: log and read model. */
+export async function replaceEvents(
+  trx: Trx,
+  identity: NetworkIdentity,
+  blocks: { from: number; to: number },
+  events: BlocksStep['events'],
+  cause: Cause | null,
+): Promise<{ appended: number; replaced: number; retracted: number }> {
+  const live = await getLiveEntries(trx, identity.network, { ...blocks, keys: events.map(naturalKey) })
+  const entries = await appendEntries(trx, planEntries(identity, live, events, cause))
+  await project(trx, LIVE_SCHEMA, entries)
+  const count = (op: string): number => entries.filter((entry) => entry.op === op).length
+  return { appended: count('append'), replaced: count('replace'), retracted: count('retract') }
+}
+
+async function arrive(trx: Trx, network: string, step: BlocksStep | ReorgStep): Promise<void> {
+  await putEvidence(trx, network, step.evidence)
+  await movePosition(trx, network, step.to)
+}

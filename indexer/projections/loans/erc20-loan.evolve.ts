@@ -1,0 +1,112 @@
+import { formatUnits } from '../../../shared/amounts.ts'
+import type { EvmLoanEvent, KINDS_OF_ROLE, UintText } from '../../../shared/events/chain-event.ts'
+
+/** Events of the market that lends ERC20 tokens against Filecoin collateral. */
+export type Erc20LoanEvent = Extract<EvmLoanEvent, { kind: (typeof KINDS_OF_ROLE)['erc20Loans'][number] }>
+
+/** The `erc20Loan` part of a lookup without its id and times, in the order of its fields. */
+export interface Erc20LoanPart {
+  contractLoanId: string
+  borrower: string | null
+  lender: string | null
+  filBorrower: string | null
+  filLender: string | null
+  secretHashA1: string | null
+  secretHashB1: string | null
+  secretA1: string | null
+  secretB1: string | null
+  /** Unix seconds, as the two below; the period is in seconds. */
+  loanExpiration: string | null
+  acceptExpiration: string | null
+  loanExpirationPeriod: string | null
+  /** Whole units of the token. */
+  principalAmount: string | null
+  interestAmount: string | null
+  /** Whole FIL. */
+  collateralAmount: string | null
+  paymentChannelId: string | null
+  /** As on the contract: 0 Funded … 6 Canceled. */
+  state: string
+  blockchain: string
+  networkId: string
+  erc20LoansContract: string
+  token: string | null
+}
+
+export const FIL_DECIMALS = 18
+
+export function initialErc20Loan(
+  event: Erc20LoanEvent,
+  chain: { blockchain: string; networkId: string },
+): Erc20LoanPart {
+  return {
+    contractLoanId: event.contractLoanId,
+    borrower: null,
+    lender: null,
+    filBorrower: null,
+    filLender: null,
+    secretHashA1: null,
+    secretHashB1: null,
+    secretA1: null,
+    secretB1: null,
+    loanExpiration: null,
+    acceptExpiration: null,
+    loanExpirationPeriod: null,
+    principalAmount: null,
+    interestAmount: null,
+    collateralAmount: null,
+    paymentChannelId: null,
+    state: '0',
+    blockchain: chain.blockchain,
+    networkId: chain.networkId,
+    erc20LoansContract: event.contract,
+    token: null,
+  }
+}
+
+/** The loan after one more event of its own, in chain order. */
+export function evolveErc20Loan(loan: Erc20LoanPart, event: Erc20LoanEvent): Erc20LoanPart {
+  switch (event.kind) {
+    case 'CreateLoanOffer':
+      return {
+        ...loan,
+        lender: event.args.lender,
+        filLender: event.terms.values.filLender,
+        secretHashB1: event.terms.values.secretHashB1,
+        loanExpirationPeriod: event.terms.values.loanExpirationPeriod,
+        principalAmount: inUnits(event.args.principal, event.tokenDecimals),
+        interestAmount: inUnits(event.terms.values.interest, event.tokenDecimals),
+        token: event.args.token,
+        state: '0',
+      }
+    case 'ApproveRequest':
+      return {
+        ...loan,
+        borrower: event.args.borrower,
+        filBorrower: event.args.filBorrower,
+        secretHashA1: event.args.secretHashA1,
+        paymentChannelId: event.args.paymentChannelId,
+        collateralAmount: inUnits(event.args.collateralAmount, FIL_DECIMALS),
+        loanExpiration: event.terms.values.loanExpiration,
+        acceptExpiration: event.terms.values.acceptExpiration,
+        state: '1',
+      }
+    case 'Withdraw':
+      return { ...loan, secretA1: event.args.secretA1, state: '2' }
+    case 'Payback':
+      return { ...loan, state: '3' }
+    case 'RefundPayback':
+      return { ...loan, state: '4' }
+    case 'AcceptRepayment':
+      return { ...loan, secretB1: event.args.secretB1, state: '5' }
+    case 'CancelLoan':
+      return { ...loan, secretB1: event.args.secretB1, state: '6' }
+    default:
+      return event satisfies never
+  }
+}
+
+/** Exact whole units; null where the amount or the token's decimals are unknown. */
+export function inUnits(amount: UintText | null, decimals: number | null): string | null {
+  return amount === null || decimals === null ? null : formatUnits(BigInt(amount), decimals)
+}

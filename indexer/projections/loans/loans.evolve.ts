@@ -1,0 +1,63 @@
+import type { ChainEvent, LoanType } from '../../../shared/events/chain-event.ts'
+import type { LogEntry } from '../../../shared/events/log-entry.ts'
+import { networkIdOf } from '../activity/activity.evolve.ts'
+import {
+  evolveCollateralLock,
+  initialCollateralLock,
+  type CollateralLockEvent,
+  type CollateralLockPart,
+} from './collateral-lock.evolve.ts'
+import {
+  evolveErc20Loan,
+  initialErc20Loan,
+  type Erc20LoanEvent,
+  type Erc20LoanPart,
+} from './erc20-loan.evolve.ts'
+
+/** One loan as the log tells it so far. */
+export interface Loan {
+  loanType: LoanType
+  loanId: string
+  network: string
+  part: Erc20LoanPart | CollateralLockPart
+  /** Place of the last event that was folded in. */
+  lastBlock: number
+  lastLogIndex: number
+}
+
+/** Folds one more entry of this loan into it, in chain order. An entry without a loan changes nothing. */
+export function evolveLoan(loan: Loan | undefined, entry: LogEntry): Loan | undefined {
+  const { event } = entry
+  if (event === null || event.kind === 'Undecodable') return loan
+  const chain = { blockchain: entry.blockchain, networkId: networkIdOf(entry.network) }
+  const place = {
+    loanId: event.loanId,
+    network: entry.network,
+    lastBlock: event.blockNumber,
+    lastLogIndex: event.logIndex,
+  }
+  if (isErc20LoanEvent(event)) {
+    const part = loan && 'erc20LoansContract' in loan.part ? loan.part : initialErc20Loan(event, chain)
+    return { ...place, loanType: 'ERC20FIL', part: evolveErc20Loan(part, event) }
+  }
+  if (isCollateralLockEvent(event)) {
+    const part =
+      loan && 'collateralLockContractAddress' in loan.part ? loan.part : initialCollateralLock(event, chain)
+    return { ...place, loanType: 'FILERC20', part: evolveCollateralLock(part, event) }
+  }
+  return loan
+}
+
+/** Whether an entry continues the loan: only then may it be folded in without the loan's other events. */
+export function continues(loan: Loan | undefined, entry: LogEntry): boolean {
+  if (loan === undefined || loan.lastBlock < entry.blockNumber) return true
+  return loan.lastBlock === entry.blockNumber && loan.lastLogIndex < entry.logIndex
+}
+
+function isErc20LoanEvent(event: ChainEvent): event is Erc20LoanEvent {
+  return event.kind !== 'Undecodable' && event.role === 'erc20Loans'
+}
+
+function isCollateralLockEvent(event: ChainEvent): event is CollateralLockEvent {
+  return event.kind !== 'Undecodable' && event.role === 'erc20CollateralLock'
+}

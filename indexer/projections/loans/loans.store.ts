@@ -1,0 +1,217 @@
+import { sql } from 'kysely'
+import type { LoanType } from '../../../shared/events/chain-event.ts'
+import type { LogEntry } from '../../../shared/events/log-entry.ts'
+import type { FoldContext, Projection } from '../projection.ts'
+import { continues, evolveLoan, type Loan } from './loans.evolve.ts'
+
+/** The contract's half of every loan. */
+export const loansProjection: Projection = {
+  name: 'loans',
+  apply: async (context, segment) => {
+    const entriesOf = groupBySubject(segment)
+    const stored = await getLoans(context, [...entriesOf.keys()])
+    const changes: Change[] = []
+    const refold = new Map<string, LogEntry[]>()
+    for (const [subject, entries] of entriesOf) {
+      const before = stored.get(subject)
+      if (inOrder(before?.loan, entries)) changes.push(foldOnto(subject, before, entries))
+      else refold.set(subject, entries)
+    }
+    changes.push(...(await refoldAll(context, stored, refold)))
+    await writeChanges(context, changes)
+  },
+}
+
+interface StoredLoan {
+  loan: Loan
+  createdAt: Date
+  updatedAt: Date
+}
+
+interface Change {
+  subject: string
+  /** Undefined: no event of this loan is left. */
+  loan: Loan | undefined
+  isNew: boolean
+  /** Position of the first entry of the segment that concerns this loan: new loans get their ids in this order. */
+  order: number
+  createdAt: Date
+  updatedAt: Date
+}
+
+function groupBySubject(segment: LogEntry[]): Map<string, LogEntry[]> {
+  const groups = new Map<string, LogEntry[]>()
+  const add = (subject: string | null, entry: LogEntry): void => {
+    if (subject === null) return
+    const group = groups.get(subject)
+    if (group === undefined) groups.set(subject, [entry])
+    else group.push(entry)
+  }
+  for (const entry of segment) {
+    add(entry.subject, entry)
+    add(entry.previousSubject, entry)
+  }
+  return groups
+}
+
+/** Whether the entries may be folded one after the other onto what is stored. */
+function inOrder(loan: Loan | undefined, entries: LogEntry[]): boolean {
+  let current = loan
+  for (const entry of entries) {
+    if (entry.op !== 'append' || !continues(current, entry)) return false
+    current = evolveLoan(current, entry)
+  }
+  return true
+}
+
+/** Entry by entry, for updatedAt is the time of the last entry that changed something, however the log is cut. */
+function foldOnto(subject: string, before: StoredLoan | undefined, entries: LogEntry[]): Change {
+  const { position, recordedAt } = firstOf(entries)
+  let loan = before?.loan
+  let updatedAt = before?.updatedAt ?? recordedAt
+  for (const entry of entries) {
+    const next = evolveLoan(loan, entry)
+    if (!saysTheSame(loan, next)) updatedAt = entry.recordedAt
+    loan = next
+  }
+  return {
+    subject,
+    loan,
+    isNew: before === undefined,
+    order: position,
+    createdAt: before?.createdAt ?? recordedAt,
+    updatedAt,
+  }
+}
+
+async function refoldAll(
+  context: FoldContext,
+  stored: Map<string, StoredLoan>,
+  refold: Map<string, LogEntry[]>,
+): Promise<Change[]> {
+  if (refold.size === 0) return []
+  const held = groupBySubject(await context.heldEntriesOf([...refold.keys()]))
+  return [...refold].map(([subject, entries]): Change => {
+    const { position, recordedAt } = firstOf(entries)
+    const before = stored.get(subject)
+    const loan = (held.get(subject) ?? [])
+      .filter((entry) => entry.subject === subject)
+      .reduce<Loan | undefined>(evolveLoan, undefined)
+    const updatedAt = before !== undefined && saysTheSame(before.loan, loan) ? before.updatedAt : recordedAt
+    return {
+      subject,
+      loan,
+      isNew: before === undefined,
+      order: position,
+      createdAt: before?.createdAt ?? recordedAt,
+      updatedAt,
+    }
+  })
+}
+
+function saysTheSame(a: Loan | undefined, b: Loan | undefined): boolean {
+  return JSON.stringify(a?.part) === JSON.stringify(b?.part)
+}
+
+function firstOf(entries: LogEntry[]): LogEntry {
+  const [first] = entries
+  if (first === undefined) throw new Error('a loan changes by at least one entry')
+  return first
+}
+
+interface LoanRow {
+  loan_type: LoanType
+  loan_id: string
+  network: string
+  evm_part: Loan['part']
+  last_block: number
+  last_log_index: number
+  created_at: Date
+  updated_at: Date
+}
+
+async function getLoans({ trx, schema }: FoldContext, subjects: string[]): Promise<Map<string, StoredLoan>> {
+  if (subjects.length === 0) return new Map()
+  const { rows } = await sql<LoanRow>`
+    select loan.loan_type, loan.loan_id, network, evm_part, last_block, last_log_index, created_at, updated_at
+    from ${sql.table(`${schema}.loans`)} loan
+    join unnest(${subjects.map(typeOf)}::text[], ${subjects.map(idOf)}::text[]) wanted(loan_type, loan_id)
+      using (loan_type, loan_id)`.execute(trx)
+  return new Map(
+    rows.map((row) => [
+      `${row.loan_type}/${row.loan_id}`,
+      {
+        loan: {
+          loanType: row.loan_type,
+          loanId: row.loan_id,
+          network: row.network,
+          part: row.evm_part,
+          lastBlock: row.last_block,
+          lastLogIndex: row.last_log_index,
+        },
+        createdAt: row.created_at,
+        updatedAt: row.updated_at,
+      },
+    ]),
+  )
+}
+
+async function writeChanges(context: FoldContext, changes: Change[]): Promise<void> {
+  const gone = changes.filter((change) => change.loan === undefined && !change.isNew)
+  if (gone.length > 0) {
+    await sql`
+      delete from ${sql.table(`${context.schema}.loans`)} loan
+      using unnest(${gone.map((change) => typeOf(change.subject))}::text[], ${gone.map((change) => idOf(change.subject))}::text[])
+        as gone(loan_type, loan_id)
+      where loan.loan_type = gone.loan_type and loan.loan_id = gone.loan_id`.execute(context.trx)
+  }
+  await upsertLoans(context, changes)
+}
+
+async function upsertLoans({ trx, schema, counters }: FoldContext, changes: Change[]): Promise<void> {
+  const rows = [...changes]
+    .sort((a, b) => a.order - b.order || (a.subject < b.subject ? -1 : 1))
+    .flatMap(({ loan, isNew, createdAt, updatedAt }) => {
+      if (loan === undefined) return []
+      if (isNew) counters.lastLoanId += 1
+      return [
+        {
+          loan_type: loan.loanType,
+          loan_id: loan.loanId,
+          // An existing loan keeps its id: this one is not looked at then.
+          id: isNew ? counters.lastLoanId : 0,
+          network: loan.network,
+          state: loan.part.state,
+          borrower: loan.part.borrower,
+          lender: loan.part.lender,
+          evm_part: loan.part,
+          last_block: loan.lastBlock,
+          last_log_index: loan.lastLogIndex,
+          created_at: createdAt,
+          updated_at: updatedAt,
+        },
+      ]
+    })
+  if (rows.length === 0) return
+  // json_…, not jsonb_…: the order of evm_part's fields must survive.
+  await sql`
+    insert into ${sql.table(`${schema}.loans`)} (loan_type, loan_id, id, network, state, borrower, lender, evm_part,
+      last_block, last_log_index, created_at, updated_at)
+    select loan_type, loan_id, id, network, state, borrower, lender, evm_part,
+      last_block, last_log_index, created_at, updated_at
+    from json_to_recordset(${JSON.stringify(rows)}::json) as row(loan_type text, loan_id text, id bigint, network text,
+      state text, borrower text, lender text, evm_part json, last_block bigint, last_log_index integer,
+      created_at timestamptz, updated_at timestamptz)
+    on conflict (loan_type, loan_id) do update set
+      network = excluded.network, state = excluded.state, borrower = excluded.borrower, lender = excluded.lender,
+      evm_part = excluded.evm_part, last_block = excluded.last_block, last_log_index = excluded.last_log_index,
+      updated_at = excluded.updated_at`.execute(trx)
+}
+
+function typeOf(subject: string): string {
+  return subject.slice(0, subject.indexOf('/'))
+}
+
+function idOf(subject: string): string {
+  return subject.slice(subject.indexOf('/') + 1)
+}
