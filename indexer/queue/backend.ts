@@ -1,0 +1,99 @@
+import {
+  createPostgresBackend,
+  Queue,
+  withBackend,
+  Worker,
+  type JobsOptions,
+  type WorkerOptions,
+} from 'bullmq'
+import { Redis } from 'ioredis'
+
+/** What this service asks of a BullMQ queue, on either backend. */
+export interface JobQueue {
+  add(name: string, data: unknown, options: JobsOptions): Promise<unknown>
+  getJobCounts(...types: ('waiting' | 'active' | 'delayed' | 'failed')[]): Promise<Record<string, number>>
+  /** Removes what waits; what is being worked on stays. */
+  drain(delayed: boolean): Promise<void>
+  close(): Promise<void>
+}
+
+export interface JobWorker {
+  close(force?: boolean): Promise<void>
+}
+
+/** A job as a handler sees it: its data is whatever was put in, until a schema says otherwise. */
+export interface ReceivedJob {
+  id?: string | undefined
+  data: unknown
+}
+
+export type JobHandler = (job: ReceivedJob) => Promise<unknown>
+
+/** Where jobs wait: Redis when its URL is given, otherwise Postgres itself. The code above is the same. */
+export interface QueueBackend {
+  readonly kind: 'redis' | 'postgres'
+  openQueue(name: string): JobQueue
+  openWorker(name: string, handler: JobHandler, options: WorkerSettings): JobWorker
+  /** What an operator should know of the set-up before it hurts; empty when all is well. */
+  warnings(): Promise<string[]>
+  /** Closes the connections that queues and workers share. */
+  close(): void
+}
+
+type WorkerSettings = Pick<
+  WorkerOptions,
+  'concurrency' | 'lockDuration' | 'stalledInterval' | 'maxStalledCount'
+>
+
+/** BullMQ's tables live in a schema of their own. */
+const SCHEMA = 'queue'
+/** BullMQ's keys carry this prefix, so that a Redis can be shared. */
+const PREFIX = 'loan-activity'
+/** A queue's pool; each worker holds one LISTEN connection more. A pool of one hangs. */
+const CONNECTIONS = 3
+
+/** Opens nothing yet. `onError` hears of lost connections, which BullMQ mends by itself. */
+export function openQueueBackend(
+  urls: { redisUrl: string | undefined; databaseUrl: string },
+  onError: (error: Error) => void,
+): QueueBackend {
+  return urls.redisUrl === undefined ? onPostgres(urls.databaseUrl, onError) : onRedis(urls.redisUrl, onError)
+}
+
+function onPostgres(connectionString: string, onError: (error: Error) => void): QueueBackend {
+  const bull = withBackend(createPostgresBackend)
+  const connection = { connectionString, schema: SCHEMA, migrate: true, max: CONNECTIONS }
+  return {
+    kind: 'postgres',
+    openQueue: (name) => new bull.Queue(name, { connection }).on('error', onError),
+    openWorker: (name, handler, settings) =>
+      new bull.Worker(name, handler, { connection, ...settings }).on('error', onError),
+    warnings: () => Promise.resolve([]),
+    close: () => undefined,
+  }
+}
+
+function onRedis(url: string, onError: (error: Error) => void): QueueBackend {
+  // A worker blocks on its connection, and commands must outlive an outage: no limit of retries.
+  const connection = new Redis(url, { maxRetriesPerRequest: null })
+  connection.on('error', onError)
+  return {
+    kind: 'redis',
+    openQueue: (name) => new Queue(name, { connection, prefix: PREFIX }).on('error', onError),
+    openWorker: (name, handler, settings) =>
+      new Worker(name, handler, { connection, prefix: PREFIX, ...settings }).on('error', onError),
+    warnings: () => evictionWarnings(connection),
+    close: () => connection.disconnect(),
+  }
+}
+
+async function evictionWarnings(connection: Redis): Promise<string[]> {
+  try {
+    const answer = await connection.config('GET', 'maxmemory-policy')
+    const policy = Array.isArray(answer) ? String(answer[1]) : 'unknown'
+    if (policy === 'noeviction') return []
+    return [`Redis has the maxmemory-policy "${policy}": set "noeviction", any other may drop jobs`]
+  } catch {
+    return ['Redis does not tell its maxmemory-policy: make sure that it is "noeviction"']
+  }
+}

@@ -1,0 +1,248 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from '../shared/log.ts'
+import type { ChainStep } from '../shared/events/chain-step.ts'
+import { messageOf, PermanentError } from '../shared/errors.ts'
+import type { Db } from '../shared/db/connect.ts'
+import { tryAdvisoryLock, type HeldLock } from '../shared/db/locks.ts'
+import { isDatabaseRetryable } from '../shared/db/transaction.ts'
+import { findPosition, getHeaders, raiseWriterEpoch } from './event-log/chain-position.ts'
+import { ingestStep, type Outcome } from './ingest/ingest-step.ts'
+import type { NetworkHealth } from './network-state.ts'
+import type { JobQueue, QueueBackend } from './queue/backend.ts'
+import { openBatchQueue, type BatchJob } from './queue/batch-queue.ts'
+import { startBatchWorker } from './queue/batch-worker.ts'
+import { InFlight, publishSteps } from './queue/publish-steps.ts'
+import type { ChainSource, ResumePoint } from './sources/chain-source.ts'
+import { followChain } from './sources/follow-chain.ts'
+
+export interface NetworkRun {
+  source: ChainSource
+  health: NetworkHealth
+  /** What is watched: an index made of other contracts is another index. */
+  watched: unknown
+  db: Db
+  databaseUrl: string
+  backend: QueueBackend
+  log: Logger
+  signal: AbortSignal
+}
+
+const STANDBY_POLL_MS = 500
+const RESTART_PAUSE_MS = 500
+/** A worker that writes nothing for so long while steps wait is replaced. */
+const STUCK_MS = 30_000
+
+/**
+ * Keeps one network indexed until `signal` aborts: waits for the lock that makes this process the network's one
+ * writer, then follows the chain. Whatever breaks the order of steps (a lost queue, a lost lock, a worker that
+ * takes nothing) ends in reading again from the position in Postgres. Rejects with a PermanentError when this
+ * network can never go on; other networks do not care.
+ */
+export async function runNetwork(run: NetworkRun): Promise<void> {
+  while (!run.signal.aborted) {
+    try {
+      const lock = await waitForLead(run)
+      if (lock === undefined) return
+      try {
+        await lead(run, lock)
+      } finally {
+        await lock.release().catch(() => undefined)
+      }
+    } catch (error) {
+      if (run.signal.aborted) return
+      if (error instanceof PermanentError) throw error
+      reportProblem(run, messageOf(error))
+    }
+    await sleep(RESTART_PAUSE_MS, undefined, { signal: run.signal }).catch(() => undefined)
+  }
+}
+
+async function waitForLead({ databaseUrl, health, log, signal }: NetworkRun): Promise<HeldLock | undefined> {
+  while (!signal.aborted) {
+    const lock = await tryAdvisoryLock(databaseUrl, `writer of ${health.network}`)
+    if (lock !== undefined) return lock
+    if (health.state !== 'standby')
+      log.info({ network: health.network }, 'another process leads: standing by')
+    health.state = 'standby'
+    await sleep(STANDBY_POLL_MS, undefined, { signal }).catch(() => undefined)
+  }
+  return undefined
+}
+
+/** Follows the chain as its one writer, until the lock is lost, `signal` aborts or the order of steps breaks. */
+async function lead(run: NetworkRun, lock: HeldLock): Promise<void> {
+  const { source, db, health, log } = run
+  await source.check()
+  const writerEpoch = await raiseWriterEpoch(db, health.network, {
+    startNumber: source.startBlock,
+    watched: run.watched,
+  })
+  const resume = await loadResumePoint(run)
+  health.indexed = resume.position
+  health.state = 'following'
+  health.problem = null
+  log.info({ network: health.network, writerEpoch, from: resume.position?.number ?? null }, 'following')
+
+  const ending = new AbortController()
+  const end = (reason: string): void => ending.abort(reason)
+  const stop = AbortSignal.any([run.signal, ending.signal])
+  void lock.lost.then(() => end('the writer’s lock was lost'))
+  const reason = await pipe(run, writerEpoch, resume, stop, end)
+  if (run.signal.aborted) return
+  health.counts.restarts += 1
+  log.warn({ network: health.network, writerEpoch, reason }, 'reading again from the position in Postgres')
+}
+
+/** Source -> queue -> worker -> Postgres. Returns why it ended. */
+async function pipe(
+  run: NetworkRun,
+  writerEpoch: number,
+  resume: ResumePoint,
+  stop: AbortSignal,
+  end: (reason: string) => void,
+): Promise<string> {
+  const { backend, health, source, db, log } = run
+  const inFlight = new InFlight()
+  const queue = openBatchQueue(backend, health.network)
+  const worker = startBatchWorker<Outcome>(backend, health.network, {
+    ingest: (job) => ingestStep(db, health, job.writerEpoch, job.step),
+    isRetryable: isDatabaseRetryable,
+    onDone: (job, outcome) => onDone(run, writerEpoch, inFlight, job, outcome, end),
+    onRetry: (job, error) => {
+      health.counts.retries += 1
+      reportProblem(run, `writing ${describe(job.step)}: ${messageOf(error)}`)
+    },
+    onDead: (job, error) => {
+      if (job !== undefined && job.writerEpoch !== writerEpoch) return
+      log.error({ network: health.network, error: messageOf(error) }, 'a step became a dead letter')
+      if (!stop.aborted) reportProblem(run, messageOf(error))
+      end(`a step could not be written: ${messageOf(error)}`)
+    },
+    signal: stop,
+  })
+  const watchdog = setInterval(() => {
+    health.workerHealthy = inFlight.stuckForMs < STUCK_MS
+    if (!health.workerHealthy) end(`the worker took nothing for ${STUCK_MS} ms while steps were waiting`)
+  }, 1000)
+  const counting = countJobs(queue, health, stop)
+  try {
+    // What an earlier writer left behind is void, and would be read again anyway.
+    await queue.drain(true)
+    const steps = followChain(source, resume, {
+      signal: stop,
+      onHead: ({ head, finalized }) => {
+        health.head = head
+        health.finalized = finalized
+        if (health.state === 'retrying') recovered(run)
+      },
+      onProblem: (message) => reportProblem(run, message),
+    })
+    await publishSteps(steps, queue, writerEpoch, inFlight, stop)
+    return typeof stop.reason === 'string' ? stop.reason : 'the source ended'
+  } finally {
+    end('the source ended')
+    clearInterval(watchdog)
+    await counting
+    await Promise.allSettled([worker.close(), queue.close()])
+  }
+}
+
+function onDone(
+  { health, log }: NetworkRun,
+  writerEpoch: number,
+  inFlight: InFlight,
+  job: BatchJob,
+  outcome: Outcome,
+  end: (reason: string) => void,
+): void {
+  // A job that an earlier writer left: it was void, and says nothing of this one.
+  if (job.writerEpoch !== writerEpoch) return
+  inFlight.done(job.sequence)
+  health.workerHealthy = true
+  log.debug({ network: health.network, outcome, step: describe(job.step) }, 'step')
+  switch (outcome) {
+    case 'applied':
+      countStep(health, job.step)
+      return
+    case 'seen':
+      return
+    case 'void':
+      return end('another process writes this network')
+    case 'future':
+    case 'broken':
+      return end(`${describe(job.step)} does not continue the position`)
+  }
+}
+
+function countStep(health: NetworkHealth, step: ChainStep): void {
+  health.counts.steps += 1
+  if (step.type === 'finalized') return
+  health.indexed = step.to
+  health.counts.events += step.events.length
+  health.counts.undecodable += step.events.filter((event) => event.kind === 'Undecodable').length
+  if (step.type === 'reorg') health.counts.reorgs += 1
+}
+
+async function loadResumePoint({ db, health, watched }: NetworkRun): Promise<ResumePoint> {
+  const position = await findPosition(db, health.network)
+  if (position === undefined) return { position: null, headers: [], finalized: null }
+  if (!sameWatched(position.watched, watched)) {
+    throw new PermanentError(
+      `${health.network} was indexed with ${JSON.stringify(position.watched)}, the configuration now says ${JSON.stringify(watched)}: ` +
+        `run \`npm run ops -- reindex --network ${health.network}\` to read it again with the new contracts`,
+    )
+  }
+  return {
+    position: position.block,
+    headers: await getHeaders(db, health.network),
+    finalized: position.finalized,
+  }
+}
+
+function sameWatched(a: unknown, b: unknown): boolean {
+  const text = (value: unknown): string =>
+    JSON.stringify(value, (_, inner: unknown) =>
+      inner !== null && typeof inner === 'object' && !Array.isArray(inner)
+        ? Object.fromEntries(Object.entries(inner).sort(([x], [y]) => (x < y ? -1 : 1)))
+        : inner,
+    )
+  return text(a) === text(b)
+}
+
+async function countJobs(queue: JobQueue, health: NetworkHealth, stop: AbortSignal): Promise<void> {
+  while (!stop.aborted) {
+    try {
+      const counts = await queue.getJobCounts('waiting', 'active', 'delayed', 'failed')
+      health.queueWaiting = (counts['waiting'] ?? 0) + (counts['active'] ?? 0) + (counts['delayed'] ?? 0)
+      health.queueFailed = counts['failed'] ?? 0
+    } catch {
+      // The queue's connection is away: BullMQ mends it, and the depth is unknown until then.
+      health.queueWaiting = null
+      health.queueFailed = null
+    }
+    await sleep(2000, undefined, { signal: stop }).catch(() => undefined)
+  }
+}
+
+function reportProblem({ health, log }: NetworkRun, message: string): void {
+  if (health.problem !== message) log.warn({ network: health.network }, message)
+  health.problem = message
+  health.state = 'retrying'
+}
+
+function recovered({ health, log }: NetworkRun): void {
+  health.state = 'following'
+  health.problem = null
+  log.info({ network: health.network }, 'following again')
+}
+
+function describe(step: ChainStep): string {
+  switch (step.type) {
+    case 'blocks':
+      return `blocks ${step.from} to ${step.to.number}`
+    case 'reorg':
+      return `reorg after ${step.ancestor.number} to ${step.to.number} ${step.to.hash}`
+    case 'finalized':
+      return `finalized ${step.block.number}`
+  }
+}

@@ -1,0 +1,100 @@
+import { createServer, type Server, type ServerResponse } from 'node:http'
+import type { NetworkHealth } from './network-state.ts'
+
+/** `/healthz`, `/readyz` and `/metrics` of this process. Rejects when the port cannot be had. */
+export async function startTelemetry(
+  address: { host: string; port: number },
+  networks: NetworkHealth[],
+): Promise<Server> {
+  const server = createServer((request, response) => {
+    switch (request.url?.split('?')[0]) {
+      case '/healthz':
+        return sendJson(response, 200, { status: 'OK' })
+      case '/readyz':
+        return sendReadiness(response, networks)
+      case '/metrics':
+        response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4' })
+        return response.end(renderMetrics(networks))
+      default:
+        return sendJson(response, 404, { status: 'ERROR', message: 'try /healthz, /readyz or /metrics' })
+    }
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(address.port, address.host, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+  return server
+}
+
+function sendReadiness(response: ServerResponse, networks: NetworkHealth[]): void {
+  const ready = networks.every((network) => isReady(network))
+  const payload = networks.map(({ network, state, problem, workerHealthy }) => ({
+    network,
+    state,
+    problem,
+    workerHealthy,
+  }))
+  sendJson(response, ready ? 200 : 503, { status: ready ? 'OK' : 'ERROR', payload })
+}
+
+/** A standby does what it should; who leads is ready while it follows and its worker takes what waits. */
+function isReady({ state, workerHealthy }: NetworkHealth): boolean {
+  return state === 'standby' || (state === 'following' && workerHealthy)
+}
+
+function sendJson(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' })
+  response.end(JSON.stringify(body))
+}
+
+type Gauge = [
+  name: string,
+  type: 'gauge' | 'counter',
+  help: string,
+  value: (network: NetworkHealth) => number | null,
+]
+
+const METRICS: Gauge[] = [
+  ['head_block', 'gauge', 'Newest block to index.', (n) => n.head?.number ?? null],
+  ['indexed_block', 'gauge', 'Last block that was written.', (n) => n.indexed?.number ?? null],
+  [
+    'finalized_block',
+    'gauge',
+    'Last block that can no longer be reorganized.',
+    (n) => n.finalized?.number ?? null,
+  ],
+  ['queue_waiting', 'gauge', 'Steps between source and database.', (n) => n.queueWaiting],
+  ['queue_failed', 'gauge', 'Steps that became dead letters.', (n) => n.queueFailed],
+  [
+    'following',
+    'gauge',
+    '1 while this process leads and follows the chain.',
+    (n) => (n.state === 'following' ? 1 : 0),
+  ],
+  ['steps_total', 'counter', 'Steps written by this process.', (n) => n.counts.steps],
+  ['events_total', 'counter', 'Events written by this process.', (n) => n.counts.events],
+  ['undecodable_total', 'counter', 'Logs that did not decode.', (n) => n.counts.undecodable],
+  ['reorgs_total', 'counter', 'Reorgs written by this process.', (n) => n.counts.reorgs],
+  ['retries_total', 'counter', 'Writes that were tried again.', (n) => n.counts.retries],
+  [
+    'restarts_total',
+    'counter',
+    'Times the chain was read again from the position.',
+    (n) => n.counts.restarts,
+  ],
+]
+
+function renderMetrics(networks: NetworkHealth[]): string {
+  const lines = METRICS.flatMap(([name, type, help, value]) => {
+    const samples = networks.flatMap((network) => {
+      const number = value(network)
+      return number === null ? [] : [`loan_activity_${name}{network="${network.network}"} ${number}`]
+    })
+    return [`# HELP loan_activity_${name} ${help}`, `# TYPE loan_activity_${name} ${type}`, ...samples]
+  })
+  const memory = `# HELP process_resident_memory_bytes Resident memory.\n# TYPE process_resident_memory_bytes gauge\nprocess_resident_memory_bytes ${process.memoryUsage.rss()}`
+  return `${lines.join('\n')}\n${memory}\n`
+}
