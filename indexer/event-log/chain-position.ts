@@ -150,8 +150,7 @@ export async function putEvidence(trx: Trx, network: string, ranges: RangeEviden
       .set({ to_number: range.to, read_at: sql`clock_timestamp()` })
       .where('network', '=', network)
       .where('to_number', '=', range.from - 1)
-      .where('endpoints', '=', [range.endpoint])
-      .where('checks', '=', [range.check])
+      .where(sql<boolean>`(endpoints, checks) = (array[${range.endpoint}::text], array[${range.check}::text])`)
       .executeTakeFirst()
     if (numUpdatedRows > 0n) continue
     await trx

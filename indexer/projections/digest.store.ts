@@ -1,0 +1,52 @@
+import { createHash } from 'node:crypto'
+import { sql } from 'kysely'
+import type { Db } from '../../shared/db/connect.ts'
+import type { Trx } from '../../shared/db/transaction.ts'
+import { LIVE_SCHEMA } from './projection.ts'
+
+export interface Digest {
+  /** SHA-256 over every row of the read model, in hex. */
+  digest: string
+  records: number
+  loans: number
+  /** The position of the log that the read model stands at. */
+  foldedPosition: number
+}
+
+const CHUNK = 5000
+
+/** Two read models with the same digest have the same rows, ids and times. Reads one state of the database. */
+export function digestReadModel(db: Db): Promise<Digest> {
+  return db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .execute(async (trx) => {
+      const hash = createHash('sha256')
+      const records = await hashTable(trx, 'activity', hash)
+      const loans = await hashTable(trx, 'loans', hash)
+      const { rows } = await sql<{ text: string; folded_position: number }>`
+        select state::text as text, folded_position from ${sql.table(`${LIVE_SCHEMA}.fold_state`)} state`.execute(
+        trx,
+      )
+      hash.update(rows[0]?.text ?? '')
+      return { digest: hash.digest('hex'), records, loans, foldedPosition: rows[0]?.folded_position ?? 0 }
+    })
+}
+
+async function hashTable(
+  trx: Trx,
+  table: 'activity' | 'loans',
+  hash: ReturnType<typeof createHash>,
+): Promise<number> {
+  let count = 0
+  let lastId = 0
+  for (;;) {
+    const { rows } = await sql<{ id: number; text: string }>`
+      select id, row::text as text from ${sql.table(`${LIVE_SCHEMA}.${table}`)} row
+      where id > ${lastId} order by id limit ${CHUNK}`.execute(trx)
+    for (const { text } of rows) hash.update(text).update('\n')
+    count += rows.length
+    lastId = rows.at(-1)?.id ?? lastId
+    if (rows.length < CHUNK) return count
+  }
+}

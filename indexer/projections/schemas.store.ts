@@ -1,0 +1,76 @@
+import { sql } from 'kysely'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Db } from '../../shared/db/connect.ts'
+import { inTransaction, type Trx } from '../../shared/db/transaction.ts'
+import { LIVE_SCHEMA, NEXT_SCHEMA } from './projection.ts'
+
+/** What readers may still be reading right after a switch. */
+const OLD_SCHEMA = 'projection_old'
+const LOCK_NOT_AVAILABLE = '55P03'
+
+export async function hasNextSchema(db: Db): Promise<boolean> {
+  const { rows } = await sql`select 1 from pg_namespace where nspname = ${NEXT_SCHEMA}`.execute(db)
+  return rows.length > 0
+}
+
+/** Empty tables of the same shape, with indexes and constraints of the same names and the same privileges. */
+export async function createNextSchema(db: Db): Promise<void> {
+  await inTransaction(db, async (trx) => {
+    await sql`create schema ${sql.id(NEXT_SCHEMA)}`.execute(trx)
+    const { rows } = await sql<{ statement: string }>`
+      with live as (
+        select c.oid, c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace
+        where n.nspname = ${LIVE_SCHEMA} and c.relkind = 'r'
+      ), statements as (
+        select 1 as phase, format('create table %I.%I (like %I.%I including defaults including generated including storage)',
+          ${NEXT_SCHEMA}::text, relname, ${LIVE_SCHEMA}::text, relname) as statement from live
+        union all
+        select 2, format('alter table %I.%I add constraint %I %s', ${NEXT_SCHEMA}::text, relname, conname, pg_get_constraintdef(k.oid))
+        from live join pg_constraint k on k.conrelid = live.oid and k.contype in ('p', 'u', 'c')
+        union all
+        select 3, replace(pg_get_indexdef(i.indexrelid), format(' ON %I.', ${LIVE_SCHEMA}::text), format(' ON %I.', ${NEXT_SCHEMA}::text))
+        from live join pg_index i on i.indrelid = live.oid
+        where not exists (select from pg_constraint k where k.conindid = i.indexrelid)
+        union all
+        select 4, format('grant %s on %I.%I to %s', a.privilege_type, ${NEXT_SCHEMA}::text, live.relname,
+          case a.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end)
+        from live join pg_class c on c.oid = live.oid, aclexplode(c.relacl) a where a.grantee <> c.relowner
+        union all
+        select 4, format('grant %s on schema %I to %s', a.privilege_type, ${NEXT_SCHEMA}::text,
+          case a.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end)
+        from pg_namespace n, aclexplode(n.nspacl) a where n.nspname = ${LIVE_SCHEMA} and a.grantee <> n.nspowner
+      )
+      select statement from statements order by phase`.execute(trx)
+    for (const { statement } of rows) await sql.raw(statement).execute(trx)
+    await sql`insert into ${sql.table(`${NEXT_SCHEMA}.fold_state`)} default values`.execute(trx)
+  })
+}
+
+export async function dropNextSchema(db: Db): Promise<void> {
+  await sql`drop schema if exists ${sql.id(NEXT_SCHEMA)} cascade`.execute(db)
+}
+
+/**
+ * From this transaction's commit on, the new tables are the read model. Renaming a schema locks no table: a
+ * statement that is running reads the old tables to its end, the next one finds the new ones.
+ */
+export async function switchSchemas(trx: Trx): Promise<void> {
+  await sql`alter schema ${sql.id(LIVE_SCHEMA)} rename to ${sql.id(OLD_SCHEMA)}`.execute(trx)
+  await sql`alter schema ${sql.id(NEXT_SCHEMA)} rename to ${sql.id(LIVE_SCHEMA)}`.execute(trx)
+}
+
+/** Not in the switch itself: dropping waits for readers of the old tables, and must never make the new ones wait. */
+export async function dropOldSchema(db: Db): Promise<void> {
+  for (;;) {
+    try {
+      await inTransaction(db, async (trx) => {
+        await sql`set local lock_timeout = '200ms'`.execute(trx)
+        await sql`drop schema if exists ${sql.id(OLD_SCHEMA)} cascade`.execute(trx)
+      })
+      return
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== LOCK_NOT_AVAILABLE) throw error
+      await sleep(100)
+    }
+  }
+}

@@ -1,0 +1,179 @@
+import fc from 'fast-check'
+import { sql } from 'kysely'
+import t from 'tap'
+import { naturalKey } from '../../../shared/events/natural-key.ts'
+import type { Db } from '../../../shared/db/connect.ts'
+import { raiseWriterEpoch } from '../../../indexer/event-log/chain-position.ts'
+import { ingestStep, type Outcome } from '../../../indexer/ingest/ingest-step.ts'
+import { replay } from '../../../indexer/ingest/replay.ts'
+import { digestReadModel } from '../../../indexer/projections/digest.store.ts'
+import { testDatabase } from '../../helpers/database.ts'
+import { RandomChain } from '../../helpers/random-chain.ts'
+import type { ChainStep } from '../../../shared/events/chain-step.ts'
+
+const IDENTITY = { network: 'evm:1', blockchain: 'TEST' }
+
+interface Row {
+  id: number
+  position: number
+  natural_key: string
+  loan_id: string
+  created_at: Date
+}
+
+async function history(db: Db): Promise<Row[]> {
+  const rows = await db.selectFrom('projection.activity').selectAll().orderBy('id').execute()
+  return rows
+}
+
+async function open(
+  t: Parameters<typeof testDatabase>[0],
+): Promise<{ db: Db; ingest: (step: ChainStep) => Promise<Outcome> }> {
+  const { db } = await testDatabase(t)
+  const epoch = await raiseWriterEpoch(db, IDENTITY.network, { startNumber: 0, watched: {} })
+  return { db, ingest: (step) => ingestStep(db, IDENTITY, epoch, step) }
+}
+
+/** The promises that every state of the database must keep, against the chain's own truth. */
+async function checkState(t: Tap, db: Db, chain: RandomChain): Promise<void> {
+  const rows = await history(db)
+  const shown = chain.events.filter((event) => event.kind !== 'Undecodable')
+  t.same(
+    rows.map((row) => `${row.natural_key} ${row.loan_id}`).sort(),
+    shown.map((event) => `${naturalKey(event)} ${event.loanId}`).sort(),
+    'the records are the chain’s events, each once',
+  )
+  t.same(
+    rows.map((row) => row.position),
+    rows.map((_, index) => index + 1),
+    'positions are dense and in the order of ids',
+  )
+  t.ok(
+    rows.every(
+      (row, index) => index === 0 || row.created_at >= (rows[index - 1]?.created_at ?? row.created_at),
+    ),
+    'createdAt never decreases with id',
+  )
+  const loans = await db.selectFrom('projection.loans').select('loan_id').execute()
+  t.same(
+    loans.map((loan) => loan.loan_id).sort(),
+    [...new Set(shown.map((event) => event.loanId))].sort(),
+    'the loans are those that the chain knows',
+  )
+}
+type Tap = Parameters<typeof testDatabase>[0]
+
+void t.test(
+  'any story of blocks, reorgs and repeated steps ends in the chain’s truth, and a replay in the same rows',
+  async (t) => {
+    const { db } = await testDatabase(t)
+    let story = 0
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer(),
+        fc.array(
+          fc.record({
+            grow: fc.integer({ min: 1, max: 5 }),
+            depth: fc.integer({ min: 0, max: 6 }),
+            again: fc.boolean(),
+          }),
+          {
+            minLength: 1,
+            maxLength: 12,
+          },
+        ),
+        async (seed, acts) => {
+          await sql`truncate ledger.event_log, ledger.live_entries, ledger.chain_position, ledger.block_headers,
+          ledger.ranges_read, projection.activity, projection.loans`.execute(db)
+          await sql`update ledger.log_head set last_position = 0`.execute(db)
+          await sql`update projection.fold_state set folded_position = 0, last_record_id = 0, last_loan_id = 0, records = 0`.execute(
+            db,
+          )
+          story += 1
+          const epoch = await raiseWriterEpoch(db, IDENTITY.network, { startNumber: 0, watched: {} })
+          const ingest = (step: ChainStep): Promise<Outcome> => ingestStep(db, IDENTITY, epoch, step)
+          const chain = new RandomChain(seed)
+          await ingest(chain.genesis())
+          for (const act of acts) {
+            const depth = Math.min(act.depth, chain.blocks.length - 1)
+            const step = depth > 0 ? chain.reorg(depth, act.grow) : chain.grow(act.grow)
+            const before = new Map((await history(db)).map((row) => [row.natural_key, row]))
+            t.equal(await ingest(step), 'applied')
+            if (act.again) t.equal(await ingest(step), 'seen')
+            for (const row of await history(db)) {
+              const was = before.get(row.natural_key)
+              if (was !== undefined && (was.id !== row.id || +was.created_at !== +row.created_at)) {
+                t.fail(`the record ${row.natural_key} changed its id or createdAt`)
+              }
+            }
+          }
+          await checkState(t, db, chain)
+          const digest = await digestReadModel(db)
+          await replay(db, {
+            restart: true,
+            signal: new AbortController().signal,
+            onProgress: () => undefined,
+          })
+          t.same(await digestReadModel(db), digest, 'replay gives the same rows, ids and times')
+        },
+      ),
+      { numRuns: 25 },
+    )
+    t.ok(story >= 25)
+  },
+)
+
+void t.test('a step is applied if and only if it continues the position', async (t) => {
+  const { db, ingest } = await open(t)
+  const chain = new RandomChain(7)
+  const genesis = chain.genesis()
+  const first = chain.grow(2)
+  const second = chain.grow(2)
+  t.equal(await ingest(first), 'future', 'nothing was read yet')
+  t.equal(await ingest(genesis), 'applied')
+  t.equal(await ingest(second), 'future', 'steps are missing')
+  t.equal(await ingest(first), 'applied')
+  t.equal(await ingest(first), 'seen')
+  t.equal(await ingest({ ...second, after: { number: first.to.number, hash: '0xother' } }), 'broken')
+  t.equal(await ingest(second), 'applied')
+  const reorg = chain.reorg(3, 4)
+  t.equal(await ingest({ ...reorg, ancestor: { ...reorg.ancestor, hash: '0xother' } }), 'broken')
+  t.equal(await ingest({ ...reorg, replaces: { number: 99, hash: '0x' } }), 'future')
+  t.equal(
+    await ingest({ type: 'finalized', block: { number: reorg.ancestor.number + 1, hash: '0x' } }),
+    'applied',
+  )
+  t.equal(await ingest(reorg), 'broken', 'a final block is never rolled back')
+  const rows = await history(db)
+  t.equal(rows.length, chain.blocks.length > 0 ? rows.length : -1)
+})
+
+void t.test('a writer that was overtaken writes nothing', async (t) => {
+  const { db } = await testDatabase(t)
+  const chain = new RandomChain(11)
+  const old = await raiseWriterEpoch(db, IDENTITY.network, { startNumber: 0, watched: {} })
+  const now = await raiseWriterEpoch(db, IDENTITY.network, { startNumber: 0, watched: {} })
+  t.ok(now > old)
+  t.equal(await ingestStep(db, IDENTITY, old, chain.genesis()), 'void')
+  t.equal(await ingestStep(db, IDENTITY, now, chain.genesis()), 'applied')
+})
+
+void t.test('two writers at once: every step is applied once, ids follow the order of commits', async (t) => {
+  const { db, ingest } = await open(t)
+  const chain = new RandomChain(3)
+  const steps = [chain.genesis(), ...Array.from({ length: 20 }, () => chain.grow(3))]
+  for (const step of steps) {
+    const outcomes = await Promise.all([ingest(step), ingest(step), ingest(step)])
+    t.same(outcomes.sort(), ['applied', 'seen', 'seen'])
+  }
+  await checkState(t, db, chain)
+})
+
+void t.test('the log refuses to be changed', async (t) => {
+  const { db, ingest } = await open(t)
+  const chain = new RandomChain(5)
+  await ingest(chain.genesis())
+  await ingest(chain.grow(10))
+  await t.rejects(db.deleteFrom('ledger.event_log').execute(), /append-only/)
+  await t.rejects(db.updateTable('ledger.event_log').set({ kind: 'x' }).execute(), /append-only/)
+})
