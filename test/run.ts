@@ -1,0 +1,94 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { startServices, type RunningServices } from './helpers/services.ts'
+
+const TAP = fileURLToPath(new URL('../node_modules/.bin/tap', import.meta.url))
+
+/**
+ * `npm test`: starts the real services that tests need, runs tap with the arguments given here, stops everything
+ * and prints `N passed, N failed` as its last line. The exit code is tap's.
+ */
+async function main(): Promise<number> {
+  const folder = await mkdtemp(join(tmpdir(), 'loan-activity-tests-'))
+  const interrupted = onInterrupt()
+  let services: RunningServices | undefined
+  try {
+    services = await startServices(['postgres', 'redis'])
+    if (services.redisUrl === null && !redisMayMiss()) return 1
+    const tapFile = join(folder, 'results.tap')
+    const code = interrupted.already() ? 130 : await runTap(tapFile, services, interrupted.stopWith)
+    // The last line of all, so it waits until the services have gone and cannot speak any more.
+    await services.stop()
+    return await report(code, tapFile)
+  } finally {
+    await services?.stop()
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+function redisMayMiss(): boolean {
+  const inCi = process.env['CI'] === 'true'
+  console.error(
+    `redis-server is not on PATH (\`apt-get install redis-server\`): ${inCi ? 'CI must not go on without it' : 'the tests that need it are skipped'}`,
+  )
+  return !inCi
+}
+
+function runTap(
+  tapFile: string,
+  services: RunningServices,
+  stopWith: (c: ChildProcess) => void,
+): Promise<number> {
+  const args = process.argv.slice(2)
+  // Without a terminal tap would print raw TAP: pages of it, where the failures are what is asked for.
+  if (!args.some((arg) => arg.startsWith('--reporter') || arg.startsWith('-R'))) {
+    args.unshift(process.stdout.isTTY ? '--reporter=base' : '--reporter=terse')
+  }
+  const child = spawn(process.execPath, [TAP, 'run', `--output-file=${tapFile}`, ...args], {
+    stdio: 'inherit',
+    env: {
+      ...process.env,
+      TEST_DATABASE_URL: services.postgresUrl,
+      TEST_DATABASE_TEMPLATE: services.template,
+      ...(services.redisUrl === null ? {} : { TEST_REDIS_URL: services.redisUrl }),
+    },
+  })
+  stopWith(child)
+  return new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('exit', (code) => resolve(code ?? 130))
+  })
+}
+
+/** An interrupted run that finished nothing still says so in the form that scripts read. */
+async function report(code: number, tapFile: string): Promise<number> {
+  const { pass, fail } = counts(await readFile(tapFile, 'utf8').catch(() => ''))
+  const failed = code === 0 ? fail : Math.max(fail, 1)
+  console.log(`${pass} passed, ${failed} failed`)
+  return code === 0 && (fail > 0 || pass === 0) ? 1 : code
+}
+
+/** tap closes its output with the totals of all files: `# { total: 5, pass: 4, fail: 1 }`. */
+function counts(output: string): { pass: number; fail: number } {
+  const totals = [...output.matchAll(/^# \{ ([^}]*) \}$/gm)].at(-1)?.[1] ?? ''
+  const of = (name: string): number => Number(new RegExp(`\\b${name}: (\\d+)`).exec(totals)?.[1] ?? 0)
+  return { pass: of('pass'), fail: of('fail') }
+}
+
+/** Ctrl-C goes to tap, which then ends; without a listener this process would leave before its services. */
+function onInterrupt(): { already: () => boolean; stopWith: (child: ChildProcess) => void } {
+  let interrupted = false
+  let running: ChildProcess | undefined
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      interrupted = true
+      running?.kill(signal)
+    })
+  }
+  return { already: () => interrupted, stopWith: (child) => void (running = child) }
+}
+
+process.exitCode = await main()
