@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process'
+import { statSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -42,7 +43,8 @@ function runTap(
   services: RunningServices,
   stopWith: (c: ChildProcess) => void,
 ): Promise<number> {
-  const args = process.argv.slice(2)
+  // tap takes files and globs: a folder stands for the tests in it.
+  const args = process.argv.slice(2).map((arg) => (isFolder(arg) ? join(arg, '**/*.test.ts') : arg))
   // Without a terminal tap would print raw TAP: pages of it, where the failures are what is asked for.
   if (!args.some((arg) => arg.startsWith('--reporter') || arg.startsWith('-R'))) {
     args.unshift(process.stdout.isTTY ? '--reporter=base' : '--reporter=terse')
@@ -61,6 +63,10 @@ function runTap(
     child.once('error', reject)
     child.once('exit', (code) => resolve(code ?? 130))
   })
+}
+
+function isFolder(arg: string): boolean {
+  return statSync(arg, { throwIfNoEntry: false })?.isDirectory() === true
 }
 
 /** An interrupted run that finished nothing still says so in the form that scripts read. */

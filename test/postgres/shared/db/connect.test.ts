@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import t from 'tap'
 import { testDatabase } from '../../../helpers/database.ts'
 
-t.test('a bigint column is read as an exact integer or not at all', async (t) => {
+void t.test('a bigint column is read as an exact integer or not at all', async (t) => {
   const { db } = await testDatabase(t)
   const read = async (text: string): Promise<unknown> =>
     (await sql<{ value: unknown }>`select ${text}::int8 as value`.execute(db)).rows[0]?.value
