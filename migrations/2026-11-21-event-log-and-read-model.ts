@@ -126,12 +126,11 @@ const projection = [
   `create table projection.fold_state (
      only_row boolean primary key default true check (only_row),
      folded_position bigint not null default 0,
-     last_record_id bigint not null default 0,
-     last_loan_id bigint not null default 0,
      records bigint not null default 0
    )`,
   `insert into projection.fold_state default values`,
   `create table projection.activity (
+     -- The position in the log of the entry that made the record visible: it outlives every replay.
      id bigint primary key,
      -- 1 … number of records, without gaps, in the order of ids: a page is a range of it.
      position bigint not null,
@@ -153,6 +152,7 @@ const projection = [
   `create table projection.loans (
      loan_type text not null,
      loan_id text not null,
+     -- The position in the log of the entry that made the loan.
      id bigint not null unique,
      network text not null,
      state text not null,

@@ -61,6 +61,20 @@ export async function raiseWriterEpoch(
   return row.writer_epoch
 }
 
+/** After the whole index was read again with other contracts: from now on these are what it was made of. */
+export async function putWatched(
+  db: Db,
+  network: string,
+  startNumber: number,
+  watched: unknown,
+): Promise<void> {
+  await db
+    .updateTable('ledger.chain_position')
+    .set({ start_number: startNumber, watched: JSON.stringify(watched) })
+    .where('network', '=', network)
+    .execute()
+}
+
 export async function movePosition(trx: Trx, network: string, to: BlockHeader): Promise<void> {
   await trx
     .updateTable('ledger.chain_position')
@@ -150,7 +164,9 @@ export async function putEvidence(trx: Trx, network: string, ranges: RangeEviden
       .set({ to_number: range.to, read_at: sql`clock_timestamp()` })
       .where('network', '=', network)
       .where('to_number', '=', range.from - 1)
-      .where(sql<boolean>`(endpoints, checks) = (array[${range.endpoint}::text], array[${range.check}::text])`)
+      .where(
+        sql<boolean>`(endpoints, checks) = (array[${range.endpoint}::text], array[${range.check}::text])`,
+      )
       .executeTakeFirst()
     if (numUpdatedRows > 0n) continue
     await trx

@@ -36,3 +36,43 @@ export async function forgetOtherNetworks(db: Db, configured: string[]): Promise
     .where('network', 'not in', configured.length > 0 ? configured : [''])
     .execute()
 }
+
+export interface NetworkLine {
+  network: string
+  blockchain: string
+  state: string
+  problem: string | null
+  head: number | null
+  indexed: number | null
+  finalized: number | null
+  queueWaiting: number | null
+  queueFailed: number | null
+  observedSecondsAgo: number
+}
+
+export interface Status {
+  records: number
+  lastPosition: number
+  networks: NetworkLine[]
+}
+
+/** What the database knows of every network that was ever indexed. Cheap: no table is counted. */
+export async function getStatus(db: Db): Promise<Status> {
+  const totals = await sql<{ records: number; position: number }>`
+    select records, (select last_position from ledger.log_head) as position
+    from projection.fold_state`.execute(db)
+  const { rows } = await sql<NetworkLine>`
+    select network, coalesce(blockchain, '?') as blockchain, coalesce(state, 'never observed') as state, problem,
+      head_number as head, number as indexed, coalesce(p.finalized_number, s.finalized_number) as finalized,
+      queue_waiting as "queueWaiting", queue_failed as "queueFailed",
+      coalesce(extract(epoch from clock_timestamp() - observed_at), 1e9)::float8 as "observedSecondsAgo"
+    from ledger.chain_position p full join ledger.network_status s using (network) order by network`.execute(
+    db,
+  )
+  const [total] = totals.rows
+  return {
+    records: total?.records ?? 0,
+    lastPosition: total?.position ?? 0,
+    networks: rows,
+  }
+}

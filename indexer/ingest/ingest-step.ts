@@ -109,7 +109,8 @@ export async function replaceEvents(
 ): Promise<{ appended: number; replaced: number; retracted: number }> {
   const live = await getLiveEntries(trx, identity.network, { ...blocks, keys: events.map(naturalKey) })
   const entries = await appendEntries(trx, planEntries(identity, live, events, cause))
-  await project(trx, LIVE_SCHEMA, entries)
+  const [first] = entries
+  if (first !== undefined) await project(trx, LIVE_SCHEMA, first.step - 1, entries)
   const count = (op: string): number => entries.filter((entry) => entry.op === op).length
   return { appended: count('append'), replaced: count('replace'), retracted: count('retract') }
 }

@@ -11,28 +11,33 @@ import { segmentsOf } from '../projections/segments.evolve.ts'
 const PROJECTIONS: Projection[] = [activityProjection, loansProjection]
 
 /**
- * Folds whole steps of the log into the read model of `schema`. They must be the ones that follow what was folded
- * before: a gap would be a read model of a log that never was, and is an error.
+ * Folds whole steps of the log into the read model of `schema`, which must stand at the position `after`: entries
+ * left out would make a read model of a log that never was, and are an error.
  */
-export async function project(trx: Trx, schema: ProjectionSchema, entries: LogEntry[]): Promise<void> {
+export async function project(
+  trx: Trx,
+  schema: ProjectionSchema,
+  after: number,
+  entries: LogEntry[],
+): Promise<void> {
   if (entries.length === 0) return
   const state = await getFoldState(trx, schema)
+  if (state.foldedPosition !== after) {
+    throw new Error(
+      `${schema} is folded up to entry ${state.foldedPosition} and not ${after}: run \`ops replay\``,
+    )
+  }
   for (const segment of segmentsOf(entries)) {
-    const first = segment[0]?.position
-    const last = segment.at(-1)?.position
-    if (first !== state.foldedPosition + 1 || last === undefined) {
-      throw new Error(
-        `${schema} is folded up to ${state.foldedPosition}, entry ${first ?? '?'} does not follow`,
-      )
-    }
+    const last = segment.at(-1)
+    if (last === undefined) continue
     const context = {
       trx,
       schema,
       counters: state,
-      heldEntriesOf: (subjects: string[]) => getHeldEntriesOf(trx, subjects, last),
+      heldEntriesOf: (subjects: string[]) => getHeldEntriesOf(trx, subjects, last.position),
     }
     for (const projection of PROJECTIONS) await projection.apply(context, segment)
-    state.foldedPosition = last
+    state.foldedPosition = last.position
   }
   await putFoldState(trx, schema, state)
 }

@@ -56,6 +56,6 @@ export async function replay(db: Db, { restart, signal, onProgress }: ReplayOpti
 async function foldChunk(trx: Trx): Promise<number> {
   const { foldedPosition } = await getFoldState(trx, NEXT_SCHEMA)
   const entries = await getEntriesAfter(trx, foldedPosition, CHUNK)
-  await project(trx, NEXT_SCHEMA, entries)
+  await project(trx, NEXT_SCHEMA, foldedPosition, entries)
   return entries.at(-1)?.position ?? foldedPosition
 }

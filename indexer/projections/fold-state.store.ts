@@ -10,8 +10,6 @@ export interface FoldState extends FoldCounters {
 
 interface FoldStateRow {
   folded_position: number
-  last_record_id: number
-  last_loan_id: number
   records: number
 }
 
@@ -21,16 +19,13 @@ export async function getFoldState(db: Db | Trx, schema: ProjectionSchema): Prom
   if (row === undefined) throw new Error(`${schema}.fold_state has no row`)
   return {
     foldedPosition: row.folded_position,
-    lastRecordId: row.last_record_id,
-    lastLoanId: row.last_loan_id,
     records: row.records,
   }
 }
 
 export async function putFoldState(trx: Trx, schema: ProjectionSchema, state: FoldState): Promise<void> {
   await sql`
-    update ${sql.table(`${schema}.fold_state`)} set folded_position = ${state.foldedPosition},
-      last_record_id = ${state.lastRecordId}, last_loan_id = ${state.lastLoanId}, records = ${state.records}`.execute(
+    update ${sql.table(`${schema}.fold_state`)} set folded_position = ${state.foldedPosition}, records = ${state.records}`.execute(
     trx,
   )
 }

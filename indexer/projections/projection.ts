@@ -6,10 +6,8 @@ export const LIVE_SCHEMA = 'projection'
 export const NEXT_SCHEMA = 'projection_next'
 export type ProjectionSchema = typeof LIVE_SCHEMA | typeof NEXT_SCHEMA
 
-/** Numbers that are given once: they are part of the read model, so that a replay gives the same again. */
 export interface FoldCounters {
-  lastRecordId: number
-  lastLoanId: number
+  /** The number of records, which is also the last one's dense position. */
   records: number
 }
 
@@ -22,7 +20,7 @@ export interface FoldContext {
 }
 
 /**
- * One read model. `apply` folds a segment of the log: either appends alone, or one whole step. It must come to the
+ * One read model. Ids are positions of the log, so that a replay gives the same again. `apply` folds a segment of the log: either appends alone, or one whole step. It must come to the
  * same rows however the log is cut into segments, for a replay cuts it elsewhere.
  */
 export interface Projection {

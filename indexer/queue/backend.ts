@@ -7,6 +7,7 @@ import {
   type WorkerOptions,
 } from 'bullmq'
 import { Redis } from 'ioredis'
+import { messageOf } from '../../shared/errors.ts'
 
 /** What this service asks of a BullMQ queue, on either backend. */
 export interface JobQueue {
@@ -34,8 +35,8 @@ export interface QueueBackend {
   readonly kind: 'redis' | 'postgres'
   openQueue(name: string): JobQueue
   openWorker(name: string, handler: JobHandler, options: WorkerSettings): JobWorker
-  /** What an operator should know of the set-up before it hurts; empty when all is well. */
-  warnings(): Promise<string[]>
+  /** What an operator should know of the set-up before it hurts. Rejects when Redis cannot be reached. */
+  check(): Promise<string[]>
   /** Closes the connections that queues and workers share. */
   close(): void
 }
@@ -68,32 +69,44 @@ function onPostgres(connectionString: string, onError: (error: Error) => void): 
     openQueue: (name) => new bull.Queue(name, { connection }).on('error', onError),
     openWorker: (name, handler, settings) =>
       new bull.Worker(name, handler, { connection, ...settings }).on('error', onError),
-    warnings: () => Promise.resolve([]),
+    check: () => Promise.resolve([]),
     close: () => undefined,
   }
 }
 
 function onRedis(url: string, onError: (error: Error) => void): QueueBackend {
   // A worker blocks on its connection, and commands must outlive an outage: no limit of retries.
-  const connection = new Redis(url, { maxRetriesPerRequest: null })
+  const connection = new Redis(url, { maxRetriesPerRequest: null, lazyConnect: true })
   connection.on('error', onError)
   return {
     kind: 'redis',
     openQueue: (name) => new Queue(name, { connection, prefix: PREFIX }).on('error', onError),
     openWorker: (name, handler, settings) =>
       new Worker(name, handler, { connection, prefix: PREFIX, ...settings }).on('error', onError),
-    warnings: () => evictionWarnings(connection),
+    check: () => evictionWarnings(url),
     close: () => connection.disconnect(),
   }
 }
 
-async function evictionWarnings(connection: Redis): Promise<string[]> {
+/** A connection of its own, that gives up: a wrong URL must end in a message and not in waiting. */
+async function evictionWarnings(url: string): Promise<string[]> {
+  const probe = new Redis(url, {
+    lazyConnect: true,
+    connectTimeout: 5000,
+    retryStrategy: () => null,
+    maxRetriesPerRequest: 0,
+  })
+  let lastError: unknown
+  probe.on('error', (error) => (lastError = error))
   try {
-    const answer = await connection.config('GET', 'maxmemory-policy')
-    const policy = Array.isArray(answer) ? String(answer[1]) : 'unknown'
+    await probe.connect()
+    const answer = await probe.config('GET', 'maxmemory-policy').catch(() => undefined)
+    const policy = Array.isArray(answer) ? String(answer[1]) : 'not told'
     if (policy === 'noeviction') return []
     return [`Redis has the maxmemory-policy "${policy}": set "noeviction", any other may drop jobs`]
-  } catch {
-    return ['Redis does not tell its maxmemory-policy: make sure that it is "noeviction"']
+  } catch (error) {
+    throw new Error(`REDIS_URL: ${new URL(url).host} cannot be reached: ${messageOf(lastError ?? error)}`)
+  } finally {
+    probe.disconnect()
   }
 }

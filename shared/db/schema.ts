@@ -94,8 +94,6 @@ interface OperationsTable {
 export interface FoldStateTable {
   only_row: Generated<boolean>
   folded_position: number
-  last_record_id: number
-  last_loan_id: number
   records: number
 }
 

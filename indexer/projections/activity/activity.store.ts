@@ -26,9 +26,8 @@ export const activityProjection: Projection = {
 async function retractRecords({ trx, schema, counters }: FoldContext, entries: LogEntry[]): Promise<void> {
   const [first] = entries
   if (first === undefined) return
-  const table = sql.table(`${schema}.activity`)
   const { rows } = await sql<{ position: number }>`
-    delete from ${table}
+    delete from ${sql.table(`${schema}.activity`)}
     where network = ${first.network} and natural_key = any(${entries.map((entry) => entry.naturalKey)})
     returning position`.execute(trx)
   await closeGaps(
@@ -57,16 +56,14 @@ async function correctRecords({ trx, schema }: FoldContext, entries: LogEntry[])
 async function insertRecords({ trx, schema, counters }: FoldContext, entries: LogEntry[]): Promise<void> {
   const shown = entries.filter((entry) => recordOf(entry) !== undefined)
   if (shown.length === 0) return
-  const table = sql.table(`${schema}.activity`)
   await sql`
-    insert into ${table} (id, position, network, natural_key, tx_hash, event, loan_id, blockchain, network_id,
-      contract_address, loan_type, created_at, updated_at)
-    select ${counters.lastRecordId}::bigint + ordinal, ${counters.records}::bigint + ordinal, network, natural_key, tx_hash,
-      event, loan_id, blockchain, network_id, contract_address, loan_type, updated_at, updated_at
+    insert into ${sql.table(`${schema}.activity`)} (id, position, network, natural_key, tx_hash, event, loan_id, blockchain,
+      network_id, contract_address, loan_type, created_at, updated_at)
+    select id, ${counters.records}::bigint + ordinal, network, natural_key, tx_hash, event, loan_id, blockchain,
+      network_id, contract_address, loan_type, updated_at, updated_at
     from jsonb_to_recordset(${toRows(shown)}::jsonb) as said(
-      ordinal bigint, network text, natural_key text, tx_hash text, event text, loan_id text, blockchain text,
+      id bigint, ordinal bigint, network text, natural_key text, tx_hash text, event text, loan_id text, blockchain text,
       network_id text, contract_address text, loan_type text, updated_at timestamptz)`.execute(trx)
-  counters.lastRecordId += shown.length
   counters.records += shown.length
 }
 
@@ -77,6 +74,7 @@ function toRows(entries: LogEntry[]): string {
   })
   return JSON.stringify(
     rows.map(({ entry, record }, index) => ({
+      id: entry.position,
       ordinal: index + 1,
       network: entry.network,
       natural_key: entry.naturalKey,

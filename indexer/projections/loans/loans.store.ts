@@ -33,8 +33,8 @@ interface Change {
   /** Undefined: no event of this loan is left. */
   loan: Loan | undefined
   isNew: boolean
-  /** Position of the first entry of the segment that concerns this loan: new loans get their ids in this order. */
-  order: number
+  /** Position of the first entry of the segment that concerns this loan: a new loan's id. */
+  firstPosition: number
   createdAt: Date
   updatedAt: Date
 }
@@ -78,7 +78,7 @@ function foldOnto(subject: string, before: StoredLoan | undefined, entries: LogE
     subject,
     loan,
     isNew: before === undefined,
-    order: position,
+    firstPosition: position,
     createdAt: before?.createdAt ?? recordedAt,
     updatedAt,
   }
@@ -102,7 +102,7 @@ async function refoldAll(
       subject,
       loan,
       isNew: before === undefined,
-      order: position,
+      firstPosition: position,
       createdAt: before?.createdAt ?? recordedAt,
       updatedAt,
     }
@@ -168,30 +168,27 @@ async function writeChanges(context: FoldContext, changes: Change[]): Promise<vo
   await upsertLoans(context, changes)
 }
 
-async function upsertLoans({ trx, schema, counters }: FoldContext, changes: Change[]): Promise<void> {
-  const rows = [...changes]
-    .sort((a, b) => a.order - b.order || (a.subject < b.subject ? -1 : 1))
-    .flatMap(({ loan, isNew, createdAt, updatedAt }) => {
-      if (loan === undefined) return []
-      if (isNew) counters.lastLoanId += 1
-      return [
-        {
-          loan_type: loan.loanType,
-          loan_id: loan.loanId,
-          // An existing loan keeps its id: this one is not looked at then.
-          id: isNew ? counters.lastLoanId : 0,
-          network: loan.network,
-          state: loan.part.state,
-          borrower: loan.part.borrower,
-          lender: loan.part.lender,
-          evm_part: loan.part,
-          last_block: loan.lastBlock,
-          last_log_index: loan.lastLogIndex,
-          created_at: createdAt,
-          updated_at: updatedAt,
-        },
-      ]
-    })
+async function upsertLoans({ trx, schema }: FoldContext, changes: Change[]): Promise<void> {
+  const rows = changes.flatMap(({ loan, firstPosition, createdAt, updatedAt }) => {
+    if (loan === undefined) return []
+    return [
+      {
+        loan_type: loan.loanType,
+        loan_id: loan.loanId,
+        // Looked at for a new loan only: an existing one keeps its id.
+        id: firstPosition,
+        network: loan.network,
+        state: loan.part.state,
+        borrower: loan.part.borrower,
+        lender: loan.part.lender,
+        evm_part: loan.part,
+        last_block: loan.lastBlock,
+        last_log_index: loan.lastLogIndex,
+        created_at: createdAt,
+        updated_at: updatedAt,
+      },
+    ]
+  })
   if (rows.length === 0) return
   // json_…, not jsonb_…: the order of evm_part's fields must survive.
   await sql`

@@ -1,0 +1,83 @@
+import { loadEnvironment, loadNetworks, requireDatabaseUrl } from '../../shared/config/config.ts'
+import { connect, type Db } from '../../shared/db/connect.ts'
+import { tryAdvisoryLock, type HeldLock } from '../../shared/db/locks.ts'
+import { requireKnownSchema } from '../../shared/db/migrate.ts'
+import { ConfigError } from '../../shared/errors.ts'
+import { onStopRequest } from '../../shared/program.ts'
+import { openNetworks, type WatchedNetwork } from '../watched-networks.ts'
+
+/** What every operator's command has. */
+export interface CommandContext {
+  db: Db
+  databaseUrl: string
+  /** Aborts on Ctrl-C: long work stops at the next safe place and says how to go on. */
+  signal: AbortSignal
+}
+
+export interface OutputOptions {
+  json?: boolean
+}
+
+/** Runs a command against the database, whose schema must be this version's. */
+export async function withDatabase(work: (context: CommandContext) => Promise<void>): Promise<void> {
+  const databaseUrl = requireDatabaseUrl(loadEnvironment())
+  const stopping = new AbortController()
+  onStopRequest((reason) => stopping.abort(reason))
+  const db = connect(databaseUrl, { name: 'loan-activity ops', max: 4 })
+  try {
+    await requireKnownSchema(db)
+    await work({ db, databaseUrl, signal: stopping.signal })
+  } finally {
+    await db.destroy()
+  }
+}
+
+/** Runs `work` while no other process runs the same operation. */
+export async function exclusively<T>(databaseUrl: string, name: string, work: () => Promise<T>): Promise<T> {
+  const lock: HeldLock | undefined = await tryAdvisoryLock(databaseUrl, `operation ${name}`)
+  if (lock === undefined) throw new Error(`another ${name} is running on this database: wait for it to end`)
+  try {
+    return await work()
+  } finally {
+    await lock.release()
+  }
+}
+
+/** The configured networks, or the one that `key` names; their sources are checked and closed in the end. */
+export async function withNetworks<T>(
+  key: string | undefined,
+  work: (networks: WatchedNetwork[]) => Promise<T>,
+): Promise<T> {
+  const all = openNetworks(loadNetworks(loadEnvironment().NETWORKS_FILE), (network, message) => {
+    console.error(`${network}: ${message}`)
+  })
+  const chosen = key === undefined ? all : all.filter(({ network }) => network === key)
+  try {
+    if (chosen.length === 0) {
+      throw new ConfigError(
+        `no network ${key ?? ''} is configured; there are: ${all.map(({ network }) => network).join(', ')}`,
+      )
+    }
+    for (const { source } of chosen) await source.check()
+    return await work(chosen)
+  } finally {
+    await Promise.allSettled(all.map(({ source }) => source.close()))
+  }
+}
+
+/** Progress of long work, on standard error so that the answer can be piped: a line that is rewritten on a terminal. */
+export function createProgress(): { show: (text: string) => void; end: () => void } {
+  const isTerminal = process.stderr.isTTY
+  let shownAtMs = -Infinity
+  return {
+    show: (text) => {
+      const intervalMs = isTerminal ? 200 : 5000
+      if (performance.now() - shownAtMs < intervalMs) return
+      shownAtMs = performance.now()
+      process.stderr.write(isTerminal ? `\r\u001b[2K${text}` : `${text}\n`)
+    },
+    end: () => {
+      if (isTerminal && shownAtMs > 0) process.stderr.write('\n')
+    },
+  }
+}

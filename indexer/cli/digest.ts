@@ -1,0 +1,14 @@
+import { digestReadModel } from '../projections/digest.store.ts'
+import { withDatabase, type OutputOptions } from './context.ts'
+
+/** Prints a digest over every row of the read model: two of the same digest are the same. */
+export async function runDigest(options: OutputOptions): Promise<void> {
+  await withDatabase(async ({ db }) => {
+    const digest = await digestReadModel(db)
+    if (options.json === true) console.log(JSON.stringify(digest))
+    else
+      console.log(
+        `${digest.digest}  ${digest.records} records, ${digest.loans} loans, log position ${digest.foldedPosition}`,
+      )
+  })
+}

@@ -1,0 +1,154 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { findPosition, putWatched } from '../event-log/chain-position.ts'
+import {
+  compareReading,
+  findProgress,
+  forgetProgress,
+  ingestReading,
+  type Corrections,
+} from '../ingest/ingest-reading.ts'
+import type { WatchedNetwork } from '../watched-networks.ts'
+import {
+  createProgress,
+  exclusively,
+  withDatabase,
+  withNetworks,
+  type CommandContext,
+  type OutputOptions,
+} from './context.ts'
+import { readAgain } from './read-range.ts'
+
+export interface SpanOptions extends OutputOptions {
+  network: string
+  from?: number
+  to?: number
+}
+
+const RANGE = 2000
+const ATTEMPTS = 20
+
+/**
+ * Reads a network again from a block and appends what differs: entries that were missing, retractions of what is
+ * not on the chain. Untouched records keep their ids. The indexer may go on meanwhile. Exit code 1 when
+ * interrupted; the next call goes on where it stopped.
+ */
+export async function runReindex(options: SpanOptions & { restart?: boolean }): Promise<void> {
+  await withDatabase((context) =>
+    withNetworks(options.network, async ([watched]) => {
+      if (watched === undefined) return
+      await exclusively(context.databaseUrl, `reindex of ${watched.network}`, () =>
+        reindex(context, watched, options),
+      )
+    }),
+  )
+}
+
+async function reindex(
+  { db, signal }: CommandContext,
+  watched: WatchedNetwork,
+  options: SpanOptions & { restart?: boolean },
+): Promise<void> {
+  const position = await findPosition(db, watched.network)
+  if (position?.block == null)
+    throw new Error(`${watched.network} was never indexed: start the indexer first`)
+  const operation = `reindex ${watched.network} from ${options.from ?? 'start'} to ${options.to ?? 'position'}`
+  const resumed = options.restart === true ? undefined : await findProgress(db, operation)
+  const first = options.from ?? watched.source.startBlock
+  const to = Math.min(options.to ?? position.block.number, position.block.number)
+  const total: Corrections = { appended: 0, replaced: 0, retracted: 0 }
+  const progress = createProgress()
+  let next = resumed ?? first
+  if (resumed !== undefined) console.error(`going on with block ${resumed}`)
+  for (let attempt = 0; next <= to && !signal.aborted;) {
+    const span = { from: next, to, finalized: position.finalized?.number ?? -1, size: RANGE }
+    for await (const reading of readAgain(watched.source, span)) {
+      const corrections = await ingestReading(db, watched, operation, reading)
+      if (corrections === undefined) break
+      add(total, corrections)
+      next = reading.last.number + 1
+      attempt = 0
+      progress.show(`block ${reading.last.number} of ${to}: ${describe(total)}`)
+      if (signal.aborted) break
+    }
+    if (next > to || signal.aborted) break
+    attempt += 1
+    if (attempt > ATTEMPTS)
+      throw new Error(`block ${next} is on another branch than the index: is the indexer following?`)
+    await sleep(500)
+  }
+  progress.end()
+  const finished = next > to
+  if (finished) {
+    await forgetProgress(db, operation)
+    if (first <= watched.source.startBlock && to === position.block.number) {
+      await putWatched(db, watched.network, watched.source.startBlock, watched.watched)
+    }
+  } else process.exitCode = 1
+  report(options, { network: watched.network, from: first, to: next - 1, finished, ...total })
+}
+
+/** Reads a range again and compares it with the log, entry by entry. Exit code 1 when anything differs. */
+export async function runVerify(options: SpanOptions): Promise<void> {
+  await withDatabase(({ db, signal }) =>
+    withNetworks(options.network, async ([watched]) => {
+      if (watched === undefined) return
+      const position = await findPosition(db, watched.network)
+      if (position?.block == null)
+        throw new Error(`${watched.network} was never indexed: start the indexer first`)
+      const from = options.from ?? watched.source.startBlock
+      const to = Math.min(options.to ?? position.block.number, position.block.number)
+      const total: Corrections = { appended: 0, replaced: 0, retracted: 0 }
+      const progress = createProgress()
+      let checked = from - 1
+      const span = { from, to, finalized: position.finalized?.number ?? -1, size: RANGE }
+      for await (const reading of readAgain(watched.source, span)) {
+        for (const difference of await compareReading(db, watched, reading)) {
+          add(total, countOf(difference.op))
+          console.log(`${DIFFERENCE[difference.op]} block ${difference.blockNumber} ${difference.naturalKey}`)
+        }
+        checked = reading.last.number
+        progress.show(`block ${checked} of ${to}: ${describe(total)}`)
+        if (signal.aborted) break
+      }
+      progress.end()
+      const finished = checked >= to
+      if (!finished || total.appended + total.replaced + total.retracted > 0) process.exitCode = 1
+      report(options, { network: watched.network, from, to: checked, finished, ...total })
+    }),
+  )
+}
+
+const DIFFERENCE = {
+  append: 'missing in the log:',
+  replace: 'different on the chain:',
+  retract: 'not on the chain:',
+} as const
+
+function countOf(op: 'append' | 'replace' | 'retract'): Corrections {
+  return {
+    appended: Number(op === 'append'),
+    replaced: Number(op === 'replace'),
+    retracted: Number(op === 'retract'),
+  }
+}
+
+function add(total: Corrections, more: Corrections): void {
+  total.appended += more.appended
+  total.replaced += more.replaced
+  total.retracted += more.retracted
+}
+
+function describe({ appended, replaced, retracted }: Corrections): string {
+  return `${appended} missing, ${replaced} different, ${retracted} foreign`
+}
+
+function report(
+  options: OutputOptions,
+  result: Corrections & { network: string; from: number; to: number; finished: boolean },
+): void {
+  if (options.json === true) console.log(JSON.stringify(result))
+  else {
+    const state = result.finished ? '' : ' (interrupted: run it again to go on)'
+    console.log(`${result.network} blocks ${result.from} to ${result.to}: ${describe(result)}${state}`)
+  }
+}

@@ -1,0 +1,36 @@
+import { getStatus, type NetworkLine } from '../event-log/network-status.ts'
+import { withDatabase, type OutputOptions } from './context.ts'
+
+const STALE_S = 15
+
+/** What the database knows of every network. Exit code 1 when one is stopped, retrying or not observed any more. */
+export async function runStatus(options: OutputOptions): Promise<void> {
+  await withDatabase(async ({ db }) => {
+    const status = await getStatus(db)
+    const healthy = status.networks.every(
+      (line) => line.state === 'following' && line.observedSecondsAgo < STALE_S,
+    )
+    if (options.json === true) console.log(JSON.stringify(status))
+    else {
+      console.log(`records ${status.records}, log position ${status.lastPosition}`)
+      for (const line of status.networks) console.log(describe(line))
+      if (status.networks.length === 0) console.log('no network was ever indexed here')
+    }
+    if (!healthy) process.exitCode = 1
+  })
+}
+
+function describe(line: NetworkLine): string {
+  const seen =
+    line.observedSecondsAgo < STALE_S
+      ? line.state
+      : `not observed for ${Math.round(line.observedSecondsAgo)} s`
+  const parts = [
+    `${line.network} (${line.blockchain}): ${seen}`,
+    `head ${line.head ?? '?'}`,
+    `indexed ${line.indexed ?? 'nothing'}`,
+    `finalized ${line.finalized ?? '?'}`,
+    `queue ${line.queueWaiting ?? '?'} waiting, ${line.queueFailed ?? '?'} failed`,
+  ]
+  return parts.join(', ') + (line.problem === null ? '' : `\n  ${line.problem}`)
+}

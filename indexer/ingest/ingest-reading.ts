@@ -1,0 +1,77 @@
+import { sql } from 'kysely'
+import type { ChainEvent } from '../../shared/events/chain-event.ts'
+import type { BlockHeader, RangeEvidence } from '../../shared/events/chain-step.ts'
+import type { NewEntry } from '../../shared/events/log-entry.ts'
+import { naturalKey } from '../../shared/events/natural-key.ts'
+import type { Db } from '../../shared/db/connect.ts'
+import { inTransaction, type Trx } from '../../shared/db/transaction.ts'
+import { findHeaderHash, lockPosition, putEvidence } from '../event-log/chain-position.ts'
+import { planEntries } from '../event-log/plan-entries.evolve.ts'
+import { getLiveEntries } from '../event-log/read-log.ts'
+import { replaceEvents, type NetworkIdentity } from './ingest-step.ts'
+
+/** Blocks that were written before and read again, from `from` up to and including `last`. */
+export interface SecondReading {
+  from: number
+  last: BlockHeader
+  events: ChainEvent[]
+  evidence: RangeEvidence[]
+}
+
+/** How many entries a second reading added, changed and took back. */
+export interface Corrections {
+  appended: number
+  replaced: number
+  retracted: number
+}
+
+/**
+ * Appends what a second reading found otherwise than the log says, and notes in the same transaction how far the
+ * operation is. Undefined when these blocks are not (or no longer) the ones that are written: read them again.
+ */
+export function ingestReading(
+  db: Db,
+  identity: NetworkIdentity,
+  operation: string,
+  reading: SecondReading,
+): Promise<Corrections | undefined> {
+  return inTransaction(db, async (trx) => {
+    const position = await lockPosition(trx, identity.network)
+    if (!(await isWritten(trx, identity.network, position?.block?.number ?? -1, reading.last)))
+      return undefined
+    const blocks = { from: reading.from, to: reading.last.number }
+    const corrections = await replaceEvents(trx, identity, blocks, reading.events, 'reindex')
+    await putEvidence(trx, identity.network, reading.evidence)
+    await sql`insert into ledger.operations (name, progress) values (${operation}, ${JSON.stringify({ next: reading.last.number + 1 })}::jsonb)
+      on conflict (name) do update set progress = excluded.progress, updated_at = now()`.execute(trx)
+    return corrections
+  })
+}
+
+/** What a second reading would change, without changing it. */
+export async function compareReading(
+  db: Db,
+  identity: NetworkIdentity,
+  reading: SecondReading,
+): Promise<NewEntry[]> {
+  const scope = { from: reading.from, to: reading.last.number, keys: reading.events.map(naturalKey) }
+  return planEntries(identity, await getLiveEntries(db, identity.network, scope), reading.events, 'reindex')
+}
+
+async function isWritten(trx: Trx, network: string, written: number, last: BlockHeader): Promise<boolean> {
+  if (last.number > written) return false
+  // Final blocks are not remembered, and cannot be of another branch.
+  const ours = await findHeaderHash(trx, network, last.number)
+  return ours === undefined || ours === last.hash
+}
+
+/** The block an interrupted operation goes on with; undefined when there is none. */
+export async function findProgress(db: Db, operation: string): Promise<number | undefined> {
+  const { rows } = await sql<{ next: number }>`
+    select (progress->>'next')::float8 as next from ledger.operations where name = ${operation}`.execute(db)
+  return rows[0]?.next
+}
+
+export async function forgetProgress(db: Db, operation: string): Promise<void> {
+  await db.deleteFrom('ledger.operations').where('name', '=', operation).execute()
+}

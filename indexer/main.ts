@@ -1,0 +1,143 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { loadEnvironment, loadNetworks, requireDatabaseUrl } from '../shared/config/config.ts'
+import { connect, type Db } from '../shared/db/connect.ts'
+import { requireKnownSchema } from '../shared/db/migrate.ts'
+import { ConfigError, messageOf, PermanentError } from '../shared/errors.ts'
+import { createLogger, type Logger } from '../shared/log.ts'
+import { onStopRequest, runProgram } from '../shared/program.ts'
+import { forgetOtherNetworks, putNetworkStatus } from './event-log/network-status.ts'
+import { newNetworkHealth, type NetworkHealth } from './network-state.ts'
+import { openQueueBackend } from './queue/backend.ts'
+import { runNetwork } from './run-network.ts'
+import { startTelemetry } from './telemetry-server.ts'
+import { openNetworks, type WatchedNetwork } from './watched-networks.ts'
+
+const HELP = `Usage: npm run indexer
+
+Reads the configured networks and writes their loan events into Postgres.
+
+Environment: DATABASE_URL and NETWORKS_FILE are needed; REDIS_URL, INDEXER_HOST, INDEXER_PORT and LOG_LEVEL are
+described in the README. Stops on SIGINT or SIGTERM. Exit codes: 0 stopped, 1 failed, 2 configuration.`
+
+const STATUS_INTERVAL_MS = 1000
+
+await runProgram('indexer', HELP, async () => {
+  const environment = loadEnvironment()
+  const databaseUrl = requireDatabaseUrl(environment)
+  const configured = loadNetworks(environment.NETWORKS_FILE)
+  const log = createLogger('indexer', environment.LOG_LEVEL)
+  const stopping = new AbortController()
+  onStopRequest((reason) => {
+    log.info({ reason }, 'stopping')
+    stopping.abort(reason)
+  })
+
+  const db = connect(databaseUrl, {
+    name: 'loan-activity indexer',
+    onError: (error) => log.warn({ error: messageOf(error) }, 'lost an idle database connection'),
+  })
+  const networks = openNetworks(configured, (network, message) => log.warn({ network }, message))
+  try {
+    await requireKnownSchema(db)
+    await checkNetworks(networks, log)
+    await forgetOtherNetworks(
+      db,
+      networks.map(({ network }) => network),
+    )
+    const health = networks.map(newNetworkHealth)
+    const backend = openQueueBackend({ redisUrl: environment.REDIS_URL, databaseUrl }, (error) =>
+      log.warn({ error: messageOf(error) }, 'queue connection'),
+    )
+    for (const warning of await backend.check()) log.warn(warning)
+    const telemetry = await startTelemetry(
+      { host: environment.INDEXER_HOST, port: environment.INDEXER_PORT },
+      health,
+    )
+    log.info(
+      { queue: backend.kind, port: environment.INDEXER_PORT, networks: health.map((n) => n.network) },
+      'started',
+    )
+    const status = keepStatus(db, health, stopping.signal, log)
+    try {
+      await Promise.all(
+        networks.map((watched, index) => {
+          const own = health[index] ?? newNetworkHealth(watched)
+          return runOne({ ...watched, db, databaseUrl, backend, log, signal: stopping.signal, health: own })
+        }),
+      )
+      // Every network has stopped for good or was told to: health stays up until the program is told to stop.
+      await untilAborted(stopping.signal)
+    } finally {
+      await status
+      telemetry.closeAllConnections()
+      telemetry.close()
+      backend.close()
+    }
+  } finally {
+    await Promise.allSettled(networks.map(({ source }) => source.close()))
+    await db.destroy()
+  }
+})
+
+/** A network's permanent fault stops that network, with its message; the others go on. */
+async function runOne(run: Parameters<typeof runNetwork>[0]): Promise<void> {
+  try {
+    await runNetwork(run)
+  } catch (error) {
+    run.health.state = 'stopped'
+    run.health.problem = messageOf(error)
+    run.log.error({ network: run.health.network }, `stopped: ${messageOf(error)}`)
+  }
+}
+
+/** A wrong chain or address is a mistake to mend; a node that is away now may come back, unless it is the only one. */
+async function checkNetworks(networks: WatchedNetwork[], log: Logger): Promise<void> {
+  if (networks.length === 0) throw new ConfigError('NETWORKS_FILE names no network')
+  const results = await Promise.allSettled(networks.map(({ source }) => source.check()))
+  const failures = results.flatMap((result) =>
+    result.status === 'rejected' ? [result.reason as unknown] : [],
+  )
+  const permanent = failures.find((failure) => failure instanceof PermanentError)
+  if (permanent !== undefined) throw new ConfigError(messageOf(permanent))
+  if (failures.length === networks.length) throw new Error(failures.map(messageOf).join('; '))
+  for (const failure of failures) log.warn(messageOf(failure))
+}
+
+async function keepStatus(
+  db: Db,
+  networks: NetworkHealth[],
+  signal: AbortSignal,
+  log: Logger,
+): Promise<void> {
+  while (!signal.aborted) {
+    // A standby leaves the word to the process that leads.
+    const told = networks.filter(({ state }) => state !== 'standby' && state !== 'starting')
+    await putNetworkStatus(db, told.map(toStatusRow)).catch((error: unknown) =>
+      log.warn({ error: messageOf(error) }, 'the status could not be written'),
+    )
+    await sleep(STATUS_INTERVAL_MS, undefined, { signal }).catch(() => undefined)
+  }
+}
+
+function toStatusRow(network: NetworkHealth): Parameters<typeof putNetworkStatus>[1][number] {
+  return {
+    network: network.network,
+    blockchain: network.blockchain,
+    network_id: network.networkId,
+    state: network.state,
+    problem: network.problem,
+    head_number: network.head?.number ?? null,
+    head_time_s: network.head?.timeS ?? null,
+    finalized_number: network.finalized?.number ?? null,
+    queue_waiting: network.queueWaiting,
+    queue_failed: network.queueFailed,
+    worker_healthy: network.workerHealthy,
+  }
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}
