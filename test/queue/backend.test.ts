@@ -1,0 +1,137 @@
+import t from 'tap'
+import { openQueueBackend } from '../../indexer/queue/backend.ts'
+import { addBatch, openBatchQueue } from '../../indexer/queue/batch-queue.ts'
+import { startBatchWorker, type BatchHandling } from '../../indexer/queue/batch-worker.ts'
+import { InFlight, publishSteps } from '../../indexer/queue/publish-steps.ts'
+import type { ChainStep } from '../../shared/events/chain-step.ts'
+import { testDatabase } from '../helpers/database.ts'
+import { testRedis } from '../helpers/redis.ts'
+
+const finalized = (number: number): ChainStep => ({
+  type: 'finalized',
+  block: { number, hash: `0x${number}` },
+})
+type Test = Parameters<typeof testDatabase>[0]
+
+for (const kind of ['postgres', 'redis'] as const) {
+  void t.test(`on ${kind}`, async (t) => {
+    const { url: databaseUrl } = await testDatabase(t)
+    const redisUrl = kind === 'redis' ? await testRedis(t) : undefined
+    if (redisUrl === null) return
+    const open = (t: Test): ReturnType<typeof openQueueBackend> => {
+      const backend = openQueueBackend({ redisUrl, databaseUrl }, (error) => t.comment(error.message))
+      t.teardown(() => backend.close())
+      return backend
+    }
+
+    await t.test('steps arrive once and in order, and leave nothing behind', async (t) => {
+      const backend = open(t)
+      t.equal(backend.kind, kind)
+      t.same(await backend.check(), [])
+      const queue = openBatchQueue(backend, 'evm:1')
+      const inFlight = new InFlight()
+      const seen: number[] = []
+      let most = 0
+      const stop = new AbortController()
+      const worker = startBatchWorker<string>(backend, 'evm:1', {
+        ...quiet(stop.signal),
+        ingest: async ({ sequence }) => {
+          most = Math.max(most, inFlight.size)
+          await Promise.resolve()
+          seen.push(sequence)
+          return 'applied'
+        },
+        onDone: ({ sequence }) => inFlight.done(sequence),
+      })
+      const steps = async function* (): AsyncGenerator<ChainStep> {
+        for (let number = 1; number <= 40; number += 1) yield await Promise.resolve(finalized(number))
+      }
+      await publishSteps(steps(), queue, 1, inFlight, stop.signal)
+      await inFlight.untilBelow(1, AbortSignal.timeout(20_000))
+      t.same(
+        seen,
+        Array.from({ length: 40 }, (_, index) => index + 1),
+      )
+      t.ok(most <= 8, 'the source waited for the worker')
+      const counts = await waitFor(
+        () => queue.getJobCounts('waiting', 'active', 'delayed', 'failed'),
+        (c) => c['active'] === 0,
+      )
+      t.same(counts, { waiting: 0, active: 0, delayed: 0, failed: 0 })
+      await worker.close()
+      await queue.close()
+    })
+
+    await t.test(
+      'what cannot be written now is tried again in place; what never can is a dead letter',
+      async (t) => {
+        const backend = open(t)
+        const queue = openBatchQueue(backend, 'evm:2')
+        const stop = new AbortController()
+        const done: number[] = []
+        const dead: string[] = []
+        let failures = 2
+        const worker = startBatchWorker<string>(backend, 'evm:2', {
+          ...quiet(stop.signal),
+          ingest: ({ sequence }) => {
+            if (sequence === 2) return Promise.reject(new Error('never'))
+            if (sequence === 1 && failures > 0) {
+              failures -= 1
+              return Promise.reject(new Error('not now'))
+            }
+            return Promise.resolve('applied')
+          },
+          isRetryable: (error) => error instanceof Error && error.message === 'not now',
+          onDone: ({ sequence }) => done.push(sequence),
+          onDead: (_job, error) => dead.push(String(error)),
+        })
+        for (const sequence of [1, 2, 3])
+          await addBatch(queue, { writerEpoch: 1, sequence, step: finalized(sequence) })
+        await queue.add('garbage', { nothing: true }, {})
+        await waitFor(
+          () => Promise.resolve(dead.length),
+          (count) => count === 2,
+        )
+        t.same(done, [1, 3])
+        t.match(dead[0], /never/)
+        t.match(dead[1], /not a batch/)
+        const counts = await waitFor(
+          () => queue.getJobCounts('failed'),
+          (c) => c['failed'] === 2,
+        )
+        t.equal(counts['failed'], 2)
+        await worker.close()
+        await queue.close()
+      },
+    )
+  })
+}
+
+void t.test('a Redis that is not there ends in one clear line', async (t) => {
+  const backend = openQueueBackend(
+    { redisUrl: 'redis://127.0.0.1:1', databaseUrl: 'postgres://x' },
+    () => undefined,
+  )
+  await t.rejects(backend.check(), /REDIS_URL: 127\.0\.0\.1:1 cannot be reached/)
+  backend.close()
+})
+
+function quiet(signal: AbortSignal): BatchHandling<string> {
+  return {
+    ingest: () => Promise.resolve('applied'),
+    isRetryable: () => false,
+    onDone: () => undefined,
+    onRetry: () => undefined,
+    onDead: () => undefined,
+    signal,
+  }
+}
+
+async function waitFor<T>(read: () => Promise<T>, good: (value: T) => boolean): Promise<T> {
+  for (let waited = 0; waited < 20_000; waited += 50) {
+    const value = await read()
+    if (good(value)) return value
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  return read()
+}
