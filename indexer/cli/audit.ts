@@ -1,0 +1,97 @@
+import type { ContractRole } from '../../shared/events/chain-event.ts'
+import type { BlockRef } from '../../shared/events/chain-step.ts'
+import type { Trx } from '../../shared/db/transaction.ts'
+import { findPosition } from '../event-log/chain-position.ts'
+import { getLoansAfter, type ListedLoan } from '../projections/loans/read-loans.store.ts'
+import type { WatchedNetwork } from '../watched-networks.ts'
+import { createProgress, withDatabase, withNetworks, type OutputOptions } from './context.ts'
+import { verifyLoanState, type Difference } from './verify-loan-state.ts'
+
+const CHUNK = 200
+const ROLE_OF_TYPE: Record<ListedLoan['loanType'], ContractRole> = {
+  ERC20FIL: 'erc20Loans',
+  FILERC20: 'erc20CollateralLock',
+}
+
+interface LoanDifference extends Difference {
+  network: string
+  loanType: string
+  loanId: string
+}
+
+/**
+ * Compares every loan with its contract's `fetchLoan` at the block at which the index stands, and prints what
+ * differs. Exit code 1 when anything does, or when interrupted.
+ */
+export async function runAudit(options: OutputOptions & { network?: string }): Promise<void> {
+  await withDatabase(({ db, signal }) =>
+    withNetworks(options.network, async (networks) => {
+      const differences: LoanDifference[] = []
+      let loans = 0
+      for (const watched of networks) {
+        // One state of the database: loans and position belong together however long this takes.
+        await db
+          .transaction()
+          .setIsolationLevel('repeatable read')
+          .setAccessMode('read only')
+          .execute(async (trx) => {
+            const position = await findPosition(trx, watched.network)
+            if (position?.block == null) return
+            loans += await auditNetwork(trx, watched, position.block, signal, (difference) => {
+              differences.push(difference)
+              if (options.json !== true) console.log(describe(difference))
+            })
+          })
+      }
+      if (options.json === true)
+        console.log(JSON.stringify({ loans, finished: !signal.aborted, differences }))
+      else
+        console.log(
+          `${loans} loans compared, ${differences.length} differences${signal.aborted ? ' (interrupted)' : ''}`,
+        )
+      if (differences.length > 0 || signal.aborted) process.exitCode = 1
+    }),
+  )
+}
+
+async function auditNetwork(
+  trx: Trx,
+  { network, source }: WatchedNetwork,
+  block: BlockRef,
+  signal: AbortSignal,
+  onDifference: (difference: LoanDifference) => void,
+): Promise<number> {
+  const progress = createProgress()
+  let audited = 0
+  for (let afterId = 0; !signal.aborted;) {
+    const loans = await getLoansAfter(trx, network, afterId, CHUNK)
+    const last = loans.at(-1)
+    if (last === undefined) break
+    afterId = last.id
+    const states = await source.fetchLoanStates(
+      loans.map(({ loanType, part }) => ({
+        role: ROLE_OF_TYPE[loanType],
+        contractLoanId: part['contractLoanId'] ?? '',
+      })),
+      block,
+    )
+    const tokens = states.flatMap((state) => (typeof state === 'string' ? [] : [state.token]))
+    const decimals = await source.readTokenDecimals(tokens, block)
+    loans.forEach(({ loanType, loanId, part }, index) => {
+      const state = states[index]
+      const found =
+        state === undefined || typeof state === 'string'
+          ? [{ field: 'fetchLoan', indexed: part['state'] ?? null, onChain: state ?? null }]
+          : verifyLoanState(part, state, decimals.get(state.token) ?? null)
+      for (const difference of found) onDifference({ network, loanType, loanId, ...difference })
+    })
+    audited += loans.length
+    progress.show(`${network}: ${audited} loans compared at block ${block.number}`)
+  }
+  progress.end()
+  return audited
+}
+
+function describe({ network, loanType, loanId, field, indexed, onChain }: LoanDifference): string {
+  return `${network} ${loanType} loan ${loanId}: ${field} is ${indexed ?? 'null'} in the index, ${onChain ?? 'null'} on the chain`
+}

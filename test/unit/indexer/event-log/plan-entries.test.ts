@@ -1,0 +1,80 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { planEntries, type LiveEntry } from '../../../../indexer/event-log/plan-entries.evolve.ts'
+import type { ChainEvent } from '../../../../shared/events/chain-event.ts'
+import { naturalKey } from '../../../../shared/events/natural-key.ts'
+import { RandomChain } from '../../../helpers/random-chain.ts'
+
+const NETWORK = { network: 'evm:1', blockchain: 'TEST' }
+
+/** What the log holds after the planned entries. */
+function applyPlan(live: LiveEntry[], events: ChainEvent[]): Map<string, ChainEvent> {
+  const held = new Map(live.map((entry) => [entry.naturalKey, entry.event]))
+  for (const entry of planEntries(NETWORK, live, events, 'reorg')) {
+    if (entry.op === 'retract') held.delete(entry.naturalKey)
+    else held.set(entry.naturalKey, entry.event)
+  }
+  return held
+}
+
+void t.test(
+  'whatever held before, afterwards exactly the new events hold, and what is the same is left alone',
+  (t) => {
+    fc.assert(
+      fc.property(
+        fc.integer(),
+        fc.integer({ min: 1, max: 8 }),
+        fc.integer({ min: 1, max: 8 }),
+        (seed, depth, length) => {
+          const chain = new RandomChain(seed)
+          chain.grow(10)
+          const before = chain.events.map((event) => ({ naturalKey: naturalKey(event), revision: 1, event }))
+          chain.reorg(depth, length)
+          const held = applyPlan(before, chain.events)
+          t.strictSame([...held.keys()].sort(), chain.events.map(naturalKey).sort())
+          for (const event of chain.events) t.strictSame(held.get(naturalKey(event)), event)
+          const again = chain.events.map((event) => ({ naturalKey: naturalKey(event), revision: 1, event }))
+          t.strictSame(planEntries(NETWORK, again, chain.events, 'reorg'), [], 'nothing to do')
+          const reordered = again.map((entry) => ({ ...entry, event: reverseKeys(entry.event) }))
+          t.strictSame(
+            planEntries(NETWORK, reordered, chain.events, 'reorg'),
+            [],
+            'whatever the order of keys',
+          )
+        },
+      ),
+      { numRuns: 50 },
+    )
+    t.end()
+  },
+)
+
+void t.test(
+  'retractions come first, newest first; a kept event counts its revision and names the loan it left',
+  (t) => {
+    const chain = new RandomChain(42)
+    chain.grow(20)
+    const [first, second, third] = chain.events.filter((event) => event.kind === 'CreateLoanOffer')
+    if (first === undefined || second === undefined || third === undefined)
+      throw new Error('the seed makes three offers')
+    const live = [first, second].map((event) => ({ naturalKey: naturalKey(event), revision: 4, event }))
+    const moved: ChainEvent = { ...first, loanId: '99', contractLoanId: '99' }
+    const [retract, replace, append, ...more] = planEntries(NETWORK, live, [moved, third], 'reorg')
+    t.match(retract, {
+      op: 'retract',
+      naturalKey: naturalKey(second),
+      revision: 5,
+      cause: 'reorg',
+      event: null,
+    })
+    t.match(replace, { op: 'replace', naturalKey: naturalKey(first), revision: 5, subject: 'ERC20FIL/99' })
+    t.equal(replace?.previousSubject, `ERC20FIL/${first.loanId}`)
+    t.match(append, { op: 'append', naturalKey: naturalKey(third), cause: null })
+    t.same(more, [])
+    t.end()
+  },
+)
+
+function reverseKeys<T extends object>(value: T): T {
+  return Object.fromEntries(Object.entries(value).reverse()) as T
+}
