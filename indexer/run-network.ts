@@ -42,19 +42,24 @@ export async function runNetwork(run: NetworkRun): Promise<void> {
   while (!run.signal.aborted) {
     try {
       const lock = await waitForLead(run)
-      if (lock === undefined) return
+      if (lock === undefined) return // stopped
       try {
         await lead(run, lock)
       } finally {
         await lock.release().catch(() => undefined)
       }
     } catch (error) {
-      if (run.signal.aborted) return
+      if (isAborted(run.signal)) return
       if (error instanceof PermanentError) throw error
       reportProblem(run, messageOf(error))
     }
     await sleep(RESTART_PAUSE_MS, undefined, { signal: run.signal }).catch(() => undefined)
   }
+}
+
+/** A function, for the compiler takes a flag that it saw once for one that never changes. */
+function isAborted(signal: AbortSignal): boolean {
+  return signal.aborted
 }
 
 async function waitForLead({ databaseUrl, health, log, signal }: NetworkRun): Promise<HeldLock | undefined> {

@@ -7,7 +7,7 @@ export async function startTelemetry(
   networks: NetworkHealth[],
 ): Promise<Server> {
   const server = createServer((request, response) => {
-    switch (request.url?.split('?')[0]) {
+    switch (request.url?.split('?')[0] ?? '') {
       case '/healthz':
         return sendJson(response, 200, { status: 'OK' })
       case '/readyz':

@@ -1,12 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findPosition, putWatched } from '../event-log/chain-position.ts'
-import {
-  compareReading,
-  findProgress,
-  forgetProgress,
-  ingestReading,
-  type Corrections,
-} from '../ingest/ingest-reading.ts'
+import { findProgress, forgetProgress } from '../event-log/operations.ts'
+import { compareReading, ingestReading, type Corrections } from '../ingest/ingest-reading.ts'
 import type { WatchedNetwork } from '../watched-networks.ts'
 import {
   createProgress,
@@ -68,9 +63,9 @@ async function reindex(
       next = reading.last.number + 1
       attempt = 0
       progress.show(`block ${reading.last.number} of ${to}: ${describe(total)}`)
-      if (signal.aborted) break
+      if (isAborted(signal)) break
     }
-    if (next > to || signal.aborted) break
+    if (next > to || isAborted(signal)) break
     attempt += 1
     if (attempt > ATTEMPTS)
       throw new Error(`block ${next} is on another branch than the index: is the indexer following?`)
@@ -123,6 +118,11 @@ const DIFFERENCE = {
   replace: 'different on the chain:',
   retract: 'not on the chain:',
 } as const
+
+/** A function, for the compiler takes a flag that it saw once for one that never changes. */
+function isAborted(signal: AbortSignal): boolean {
+  return signal.aborted
+}
 
 function countOf(op: 'append' | 'replace' | 'retract'): Corrections {
   return {

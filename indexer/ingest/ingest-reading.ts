@@ -1,4 +1,3 @@
-import { sql } from 'kysely'
 import type { ChainEvent } from '../../shared/events/chain-event.ts'
 import type { BlockHeader, RangeEvidence } from '../../shared/events/chain-step.ts'
 import type { NewEntry } from '../../shared/events/log-entry.ts'
@@ -6,6 +5,7 @@ import { naturalKey } from '../../shared/events/natural-key.ts'
 import type { Db } from '../../shared/db/connect.ts'
 import { inTransaction, type Trx } from '../../shared/db/transaction.ts'
 import { findHeaderHash, lockPosition, putEvidence } from '../event-log/chain-position.ts'
+import { putProgress } from '../event-log/operations.ts'
 import { planEntries } from '../event-log/plan-entries.evolve.ts'
 import { getLiveEntries } from '../event-log/read-log.ts'
 import { replaceEvents, type NetworkIdentity } from './ingest-step.ts'
@@ -42,8 +42,7 @@ export function ingestReading(
     const blocks = { from: reading.from, to: reading.last.number }
     const corrections = await replaceEvents(trx, identity, blocks, reading.events, 'reindex')
     await putEvidence(trx, identity.network, reading.evidence)
-    await sql`insert into ledger.operations (name, progress) values (${operation}, ${JSON.stringify({ next: reading.last.number + 1 })}::jsonb)
-      on conflict (name) do update set progress = excluded.progress, updated_at = now()`.execute(trx)
+    await putProgress(trx, operation, reading.last.number + 1)
     return corrections
   })
 }
@@ -63,15 +62,4 @@ async function isWritten(trx: Trx, network: string, written: number, last: Block
   // Final blocks are not remembered, and cannot be of another branch.
   const ours = await findHeaderHash(trx, network, last.number)
   return ours === undefined || ours === last.hash
-}
-
-/** The block an interrupted operation goes on with; undefined when there is none. */
-export async function findProgress(db: Db, operation: string): Promise<number | undefined> {
-  const { rows } = await sql<{ next: number }>`
-    select (progress->>'next')::float8 as next from ledger.operations where name = ${operation}`.execute(db)
-  return rows[0]?.next
-}
-
-export async function forgetProgress(db: Db, operation: string): Promise<void> {
-  await db.deleteFrom('ledger.operations').where('name', '=', operation).execute()
 }

@@ -79,7 +79,7 @@ export interface EvmEventTerms {
   UnlockRefundableCollateral: NoTerms
   CancelBorrowRequest: NoTerms
 }
-type NoTerms = Record<never, never>
+type NoTerms = object
 
 /** Each term of an event's kind: its value, or null; where it is null, `unknown` says why, by the term's name. */
 export type Terms<K extends EvmEventKind> = {

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { LogEntry } from '../../../shared/events/log-entry.ts'
 import type { FoldContext, Projection } from '../projection.ts'
 import { recordOf } from './activity.evolve.ts'
-import { closeGaps } from './dense-position.ts'
+import { closeGaps } from './dense-position.store.ts'
 
 /** The history: one record per event, ids in the order in which they became visible, positions without gaps. */
 export const activityProjection: Projection = {

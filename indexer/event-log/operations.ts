@@ -1,0 +1,25 @@
+import { sql } from 'kysely'
+import type { Db } from '../../shared/db/connect.ts'
+import type { Trx } from '../../shared/db/transaction.ts'
+
+/** Notes the block that an operation goes on with, should it be interrupted after this transaction. */
+export async function putProgress(trx: Trx, operation: string, next: number): Promise<void> {
+  await trx
+    .insertInto('ledger.operations')
+    .values({ name: operation, progress: JSON.stringify({ next }) })
+    .onConflict((conflict) =>
+      conflict.column('name').doUpdateSet({ progress: JSON.stringify({ next }), updated_at: sql`now()` }),
+    )
+    .execute()
+}
+
+/** The block an interrupted operation goes on with; undefined when there is none. */
+export async function findProgress(db: Db, operation: string): Promise<number | undefined> {
+  const { rows } = await sql<{ next: number }>`
+    select (progress->>'next')::float8 as next from ledger.operations where name = ${operation}`.execute(db)
+  return rows[0]?.next
+}
+
+export async function forgetProgress(db: Db, operation: string): Promise<void> {
+  await db.deleteFrom('ledger.operations').where('name', '=', operation).execute()
+}
