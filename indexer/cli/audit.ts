@@ -68,21 +68,19 @@ async function auditNetwork(
     const last = loans.at(-1)
     if (last === undefined) break
     afterId = last.id
-    const states = await source.fetchLoanStates(
+    const answers = await source.fetchLoanStates(
       loans.map(({ loanType, part }) => ({
         role: ROLE_OF_TYPE[loanType],
         contractLoanId: part['contractLoanId'] ?? '',
       })),
       block,
     )
-    const tokens = states.flatMap((state) => (typeof state === 'string' ? [] : [state.token]))
-    const decimals = await source.readTokenDecimals(tokens, block)
-    loans.forEach(({ loanType, loanId, part }, index) => {
-      const state = states[index]
+    loans.forEach(({ loanType, loanId, part, tokenDecimals }, index) => {
+      const answer = answers[index] ?? { loan: null, reason: 'no answer' }
       const found =
-        state === undefined || typeof state === 'string'
-          ? [{ field: 'fetchLoan', indexed: part['state'] ?? null, onChain: state ?? null }]
-          : verifyLoanState(part, state, decimals.get(state.token) ?? null)
+        answer.loan === null
+          ? [{ field: 'fetchLoan', indexed: part['state'] ?? null, onChain: answer.reason }]
+          : verifyLoanState(part, answer.loan, tokenDecimals)
       for (const difference of found) onDifference({ network, loanType, loanId, ...difference })
     })
     audited += loans.length

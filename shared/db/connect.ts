@@ -4,6 +4,8 @@ import type { Tables } from './schema.ts'
 
 export type Db = Kysely<Tables>
 
+const INT8_OID = 20
+
 /**
  * Opens a pool of at most `max` connections. bigint columns (heights, positions, ids) are read as safe integers;
  * one beyond 2^53 is an error and never a rounded number. Amounts are never in such columns.
@@ -25,9 +27,11 @@ export function connect(
   return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
 }
 
-const typeParser: pg.CustomTypesConfig['getTypeParser'] = (oid, format) => {
-  if (oid === pg.types.builtins.INT8 && format !== 'binary') return parseSafeInteger
-  return format === 'binary' ? pg.types.getTypeParser(oid, 'binary') : pg.types.getTypeParser(oid, 'text')
+const typeParser = (oid: number, format?: 'text' | 'binary'): unknown => {
+  if (oid === INT8_OID && format !== 'binary') return parseSafeInteger
+  // pg's own types name the object identifiers it knows; any number is one.
+  const known: (oid: number, format: string) => unknown = pg.types.getTypeParser
+  return known(oid, format ?? 'text')
 }
 
 function parseSafeInteger(text: string): number {

@@ -8,6 +8,8 @@ export interface ListedLoan {
   loanType: 'ERC20FIL' | 'FILERC20'
   loanId: string
   part: Record<string, string | null>
+  /** As the log knows them of the event that made the loan; null when the token has none. */
+  tokenDecimals: number | null
 }
 
 /** Loans of one network, by id, after `afterId`. */
@@ -18,7 +20,12 @@ export async function getLoansAfter(
   limit: number,
 ): Promise<ListedLoan[]> {
   const { rows } = await sql<ListedLoan>`
-    select id, loan_type as "loanType", loan_id as "loanId", evm_part as part from ${sql.table(`${LIVE_SCHEMA}.loans`)}
+    select id, loan_type as "loanType", loan_id as "loanId", evm_part as part, (
+      select (made.body->>'tokenDecimals')::integer from ledger.event_log made
+      where made.subject = loan_type || '/' || loan_id and made.op <> 'retract'
+        and made.kind in ('CreateLoanOffer', 'CreateBorrowRequest')
+      order by made.position desc limit 1) as "tokenDecimals"
+    from ${sql.table(`${LIVE_SCHEMA}.loans`)}
     where network = ${network} and id > ${afterId} order by id limit ${limit}`.execute(db)
   return rows
 }
