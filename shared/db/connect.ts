@@ -4,8 +4,6 @@ import type { Tables } from './schema.ts'
 
 export type Db = Kysely<Tables>
 
-const INT8_OID = 20
-
 /**
  * Opens a pool of at most `max` connections. bigint columns (heights, positions, ids) are read as safe integers;
  * one beyond 2^53 is an error and never a rounded number. Amounts are never in such columns.
@@ -14,24 +12,19 @@ export function connect(
   url: string,
   options: { name: string; max?: number; onError?: (error: Error) => void },
 ): Db {
+  const types = new pg.TypeOverrides()
+  types.setTypeParser(pg.types.builtins.INT8, 'text', parseSafeInteger)
   const pool = new pg.Pool({
     connectionString: url,
     application_name: options.name,
     max: options.max ?? 8,
     connectionTimeoutMillis: 10_000,
     keepAlive: true,
-    types: { getTypeParser: typeParser },
+    types,
   })
   // Without a listener an idle connection that the server closes would end the process.
   pool.on('error', (error) => options.onError?.(error))
   return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
-}
-
-const typeParser = (oid: number, format?: 'text' | 'binary'): unknown => {
-  if (oid === INT8_OID && format !== 'binary') return parseSafeInteger
-  // pg's own types name the object identifiers it knows; any number is one.
-  const known: (oid: number, format: string) => unknown = pg.types.getTypeParser
-  return known(oid, format ?? 'text')
 }
 
 function parseSafeInteger(text: string): number {
