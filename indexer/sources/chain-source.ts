@@ -11,6 +11,8 @@ export interface BlocksRead {
 export interface RangeRead extends BlocksRead {
   first: BlockHeader
   last: BlockHeader
+  /** Headers of the blocks that have events, ascending: where the range can be cut. */
+  headers: BlockHeader[]
 }
 
 /**
@@ -28,6 +30,8 @@ export interface ChainSource {
   head(): Promise<BlockHeader>
   /** The newest block that can no longer be reorganized; null while there is none. */
   finalized(): Promise<BlockRef | null>
+  /** This block is final, we know: an endpoint that has another one there, or a lower head, is not to be believed. */
+  believeFinal(block: BlockRef): void
   /** The headers of `from` … `to` (inclusive) on the branch the node is on now; fewer when its head is lower. */
   headers(from: number, to: number): Promise<BlockHeader[]>
   /** Reads final blocks by height, `from` … `to` inclusive. */

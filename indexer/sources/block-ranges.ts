@@ -1,0 +1,62 @@
+/** Block ranges here are inclusive at both ends. */
+export interface BlockRange {
+  from: number
+  to: number
+}
+
+/** Successful full-width reads after which a width that once failed is tried again. */
+const RETRY_FAILED_WIDTH_AFTER = 64
+
+/** The next range of at most `width` blocks within `from` … `to`; null when nothing is left. */
+export function nextRange(from: number, to: number, width: number): BlockRange | null {
+  return from > to ? null : { from, to: Math.min(to, from + width - 1) }
+}
+
+/**
+ * How many blocks to ask for at once. Providers refuse wide ranges with every kind of error (a limit, a quota, a
+ * time-out, half an answer), so ANY failure halves the width; success doubles it again, never above the configured
+ * width, and not above a width that failed lately. A range with many events holds the width where one range has
+ * about `targetEvents`, for what was read ahead is held in memory.
+ */
+export class RangeWidth {
+  readonly #max: number
+  readonly #targetEvents: number
+  #width: number
+  #failedWidth = Number.POSITIVE_INFINITY
+  #successes = 0
+
+  constructor(max: number, options: { first?: number; targetEvents?: number } = {}) {
+    this.#max = max
+    this.#width = Math.max(1, Math.min(max, options.first ?? max))
+    this.#targetEvents = options.targetEvents ?? Number.POSITIVE_INFINITY
+  }
+
+  get width(): number {
+    return this.#width
+  }
+
+  /** A read of `blocks` blocks failed. Narrower now, unless another range's failure already did that. */
+  failed(blocks: number): void {
+    this.#successes = 0
+    // When hardly any block can be read, the width was not the reason.
+    this.#failedWidth = blocks <= 2 ? Number.POSITIVE_INFINITY : Math.min(this.#failedWidth, blocks)
+    this.#width = Math.min(this.#width, Math.max(1, Math.floor(blocks / 2)))
+  }
+
+  /** A read of `blocks` blocks gave `events` events. */
+  succeeded(blocks: number, events = 0): void {
+    if (events > this.#targetEvents && blocks > 1) {
+      this.#width = Math.min(this.#width, Math.max(1, Math.floor(blocks / 2)))
+      return
+    }
+    if (blocks < this.#width) return
+    this.#successes += 1
+    if (this.#successes >= RETRY_FAILED_WIDTH_AFTER) {
+      this.#successes = 0
+      this.#failedWidth = Number.POSITIVE_INFINITY
+    }
+    if (events * 2 <= this.#targetEvents) {
+      this.#width = Math.max(this.#width, Math.min(this.#max, this.#width * 2, this.#failedWidth - 1))
+    }
+  }
+}

@@ -1,0 +1,112 @@
+import { RetryableError } from '../../../shared/errors.ts'
+import type { BlockRef } from '../../../shared/events/chain-step.ts'
+import type { EvmClient } from './evm-client.ts'
+import { quantity } from './hex.ts'
+import { decodeHeader } from './decode-answer.ts'
+import { BadAnswer, CallFailed } from './rpc-error.ts'
+import type { RpcAnswer, RpcCall, RpcEndpoint } from './rpc-endpoint.ts'
+
+/** A call of a contract's view function, as of a block. */
+export interface ViewCall {
+  to: string
+  data: string
+  block: BlockRef
+}
+
+/** The attempt from which a JSON-RPC error that nothing explains is taken for an answer. */
+const LAST_ATTEMPT = 3
+/** Far above what a view needs, and a bound for what a hostile contract can make a node do. */
+const VIEW_GAS = 5_000_000n
+
+/**
+ * What each call gives: its result or its JSON-RPC error, in the calls' order. Where an endpoint no longer has the
+ * state, the others that are there are asked. Errors that may pass (a block the endpoint does not know yet) are
+ * retried; transport faults never become answers: they are thrown when no endpoint answers.
+ */
+export async function viewAll(
+  client: EvmClient,
+  what: string,
+  calls: readonly ViewCall[],
+): Promise<RpcAnswer[]> {
+  const answers: (RpcAnswer | undefined)[] = calls.map(() => undefined)
+  const asked: RpcEndpoint[] = []
+  for (;;) {
+    const open = calls.flatMap((call, index) => (isOpen(answers[index]) ? [{ call, index }] : []))
+    const others = client.available().filter((endpoint) => !asked.includes(endpoint))
+    const again = asked.length > 0
+    if (open.length === 0 || (again && others.length === 0)) break
+    const ask = client.read(
+      what,
+      async (endpoint, attempt) => {
+        asked.push(endpoint)
+        return viewOn(
+          endpoint,
+          open.map(({ call }) => call),
+          attempt,
+        )
+      },
+      again ? { excluding: [...asked], attempts: others.length } : {},
+    )
+    const found = again ? await ask.catch(keepWhatWeHave) : await ask
+    if (found === null) break
+    for (const [at, { index }] of open.entries()) answers[index] = found[at]
+  }
+  return answers.map((answer) => answer ?? { ok: false, kind: 'other', code: 0, message: 'no answer' })
+}
+
+/** Everybody who is there was asked: "pruned" stands. */
+function keepWhatWeHave(error: unknown): null {
+  if (error instanceof RetryableError) return null
+  throw error
+}
+
+function isOpen(answer: RpcAnswer | undefined): boolean {
+  return answer === undefined || (!answer.ok && answer.kind === 'pruned')
+}
+
+async function viewOn(
+  endpoint: RpcEndpoint,
+  calls: readonly ViewCall[],
+  attempt: number,
+): Promise<RpcAnswer[]> {
+  const byHash = calls.map(({ to, data, block }) =>
+    ethCall(to, data, { blockHash: block.hash, requireCanonical: false }),
+  )
+  const answers = await endpoint.send(byHash)
+  const refused = calls.filter((_, index) => isRefusedForm(answers[index]))
+  const byNumber = refused.length === 0 ? [] : await viewByNumber(endpoint, refused)
+  return answers.map((answer) =>
+    settled(isRefusedForm(answer) ? (byNumber.shift() ?? answer) : answer, attempt),
+  )
+}
+
+function settled(answer: RpcAnswer, attempt: number): RpcAnswer {
+  if (answer.ok) return answer
+  const passing = answer.kind === 'missing-block' || (answer.kind === 'other' && attempt < LAST_ATTEMPT)
+  if (passing) throw new CallFailed(`eth_call: ${answer.message} (${answer.code})`, answer.kind)
+  return answer
+}
+
+function isRefusedForm(answer: RpcAnswer | undefined): boolean {
+  return answer !== undefined && !answer.ok && answer.kind === 'invalid'
+}
+
+/** For nodes that do not know EIP-1898: by height, and the block must still be that height's afterwards. */
+async function viewByNumber(endpoint: RpcEndpoint, calls: readonly ViewCall[]): Promise<RpcAnswer[]> {
+  const answers = await endpoint.send(
+    calls.map(({ to, data, block }) => ethCall(to, data, quantity(block.number))),
+  )
+  const blocks = [...new Map(calls.map(({ block }) => [block.number, block])).values()]
+  const headers = await endpoint.send(
+    blocks.map((block) => ({ method: 'eth_getBlockByNumber', params: [quantity(block.number), false] })),
+  )
+  for (const [index, block] of blocks.entries()) {
+    const header = decodeHeader(endpoint.resultOf('eth_getBlockByNumber', headers[index]))
+    if (header?.hash !== block.hash) throw new BadAnswer(`block ${block.number} is not ${block.hash} here`)
+  }
+  return answers
+}
+
+function ethCall(to: string, data: string, block: unknown): RpcCall {
+  return { method: 'eth_call', params: [{ to, data, gas: quantity(VIEW_GAS) }, block] }
+}

@@ -1,0 +1,47 @@
+import { keccak256 } from 'ethers'
+
+/**
+ * A block's logs bloom: 2048 bits, three of them set for the address and for each topic of every log. A clear bit
+ * proves absence; set bits prove nothing.
+ */
+
+/** The three bits of one item, each as its hex digit's position in the bloom's text and its mask there. */
+export type BloomBits = readonly { digit: number; mask: number }[]
+
+const BLOOM_BYTES = 256
+/** The text of a bloom in which nothing is set. */
+export const EMPTY_BLOOM = `0x${'0'.repeat(BLOOM_BYTES * 2)}`
+
+function bitNumbers(item: string): number[] {
+  const hash = keccak256(item)
+  return [2, 6, 10].map((at) => Number.parseInt(hash.slice(at, at + 4), 16) & 2047)
+}
+
+/** `item` is the address or the topic, as hex. */
+export function bloomBits(item: string): BloomBits {
+  return bitNumbers(item).map((bit) => ({
+    digit: 2 + BLOOM_BYTES * 2 - 1 - (bit >> 2),
+    mask: 1 << (bit & 3),
+  }))
+}
+
+export function mayContain(bloom: string, bits: BloomBits): boolean {
+  return bits.every(({ digit, mask }) => (Number.parseInt(bloom.charAt(digit), 16) & mask) !== 0)
+}
+
+/** The bloom that exactly these logs make. */
+export function bloomOf(logs: Iterable<{ address: string; topics: readonly string[] }>): string {
+  const items = new Set<string>()
+  for (const log of logs) {
+    items.add(log.address.toLowerCase())
+    for (const topic of log.topics) items.add(topic)
+  }
+  const digits = new Uint8Array(BLOOM_BYTES * 2)
+  for (const item of items) {
+    for (const bit of bitNumbers(item)) {
+      const digit = digits.length - 1 - (bit >> 2)
+      digits[digit] = (digits[digit] ?? 0) | (1 << (bit & 3))
+    }
+  }
+  return `0x${Array.from(digits, (digit) => digit.toString(16)).join('')}`
+}

@@ -1,0 +1,150 @@
+import type { ChainEvent, EventPlace } from '../../../shared/events/chain-event.ts'
+import type { BlockRef } from '../../../shared/events/chain-step.ts'
+import type { EvmLog } from './decode-answer.ts'
+import { decodeLog, type DecodedEvent, type DecodedLog } from './decode-log.ts'
+import type { LoanState, TransactionInput } from './decode-loan.ts'
+import type { EvmClient } from './evm-client.ts'
+import { readLoans, readTransactions } from './loan-reader.ts'
+import { completeEvent, lacksTerms, needsTransaction } from './loan-terms.ts'
+import type { TokenDecimals, TokenSeen } from './token-decimals.ts'
+import { loanIdOf, type WatchedContract, type WatchedContracts } from './watched-contracts.ts'
+
+interface Found {
+  log: EvmLog
+  contract: WatchedContract
+  place: EventPlace
+  decoded: DecodedLog
+}
+
+/** A log that is one of our events. */
+interface FoundEvent extends Found {
+  decoded: DecodedEvent
+}
+
+export interface EventReader {
+  client: EvmClient
+  contracts: WatchedContracts
+  decimals: TokenDecimals
+}
+
+/**
+ * Our contracts' logs, in chain order, as events that need no chain to be understood. A whole list costs a few
+ * batches: the loans, the transactions of those that need it, the tokens not seen before.
+ */
+export async function chainEvents(
+  reader: EventReader,
+  logs: readonly EvmLog[],
+  blockTimes: ReadonlyMap<string, number>,
+): Promise<ChainEvent[]> {
+  const found = place(reader.contracts, logs, blockTimes)
+  const events = found.filter(isEvent)
+  const loans = await loansOf(reader.client, events)
+  const transactions = await transactionsOf(reader.client, events, loans)
+  const decimals = await reader.decimals.of(events.flatMap(tokenSeen))
+  return found.map((item) => {
+    const base = { ...item.place, contract: item.contract.address, role: item.contract.role }
+    if (!isEvent(item)) return { ...base, ...undecodable(item.decoded) }
+    const token = tokenOf(item.decoded)
+    return {
+      ...base,
+      loanId: loanIdOf(item.contract, item.decoded.contractLoanId),
+      ...completeEvent(item.decoded, item.contract.address, {
+        loan: loans.get(loanKey(item)) ?? 'fetchLoan was not asked',
+        transaction: transactions.get(item.place.txHash) ?? null,
+      }),
+      tokenDecimals: token === null ? null : (decimals.get(token) ?? null),
+    }
+  })
+}
+
+function undecodable(decoded: DecodedLog): Extract<DecodedLog, { kind: 'Undecodable' }> {
+  if (decoded.kind === 'Undecodable') return decoded
+  throw new Error(`${decoded.kind} is decodable`)
+}
+
+function isEvent(found: Found): found is FoundEvent {
+  return found.decoded.kind !== 'Undecodable'
+}
+
+function place(
+  contracts: WatchedContracts,
+  logs: readonly EvmLog[],
+  blockTimes: ReadonlyMap<string, number>,
+): Found[] {
+  const ordinals = new Map<string, number>()
+  return logs.map((log) => {
+    const contract = contracts.get(log.address)
+    const blockTimeS = blockTimes.get(log.blockHash)
+    if (contract === undefined || blockTimeS === undefined) {
+      throw new Error(`log ${log.logIndex} of block ${log.blockNumber} is not one that was asked for`)
+    }
+    const key = `${log.blockHash}/${log.txHash}/${log.address}`
+    const txLogIndex = ordinals.get(key) ?? 0
+    ordinals.set(key, txLogIndex + 1)
+    const { blockNumber, blockHash, txHash, logIndex } = log
+    return {
+      log,
+      contract,
+      place: { blockNumber, blockHash, blockTimeS, txHash, logIndex, txLogIndex },
+      decoded: decodeLog(contract.role, log),
+    }
+  })
+}
+
+function loanKey({ contract, decoded, place }: FoundEvent): string {
+  return `${contract.role}/${decoded.contractLoanId}/${place.blockHash}`
+}
+
+/** One call per loan and block that needs it. */
+async function loansOf(
+  client: EvmClient,
+  events: readonly FoundEvent[],
+): Promise<ReadonlyMap<string, LoanState | string>> {
+  const wanted = new Map(
+    events.filter((event) => lacksTerms(event.decoded)).map((event) => [loanKey(event), event]),
+  )
+  if (wanted.size === 0) return new Map()
+  const keys = [...wanted.keys()]
+  const loans = await readLoans(
+    client,
+    [...wanted.values()].map(({ contract, decoded, place }) => ({
+      role: contract.role,
+      contract: contract.address,
+      contractLoanId: decoded.contractLoanId,
+      block: blockOf(place),
+    })),
+  )
+  return new Map(keys.map((key, index) => [key, loans[index] ?? 'fetchLoan was not asked']))
+}
+
+async function transactionsOf(
+  client: EvmClient,
+  events: readonly FoundEvent[],
+  loans: ReadonlyMap<string, LoanState | string>,
+): Promise<ReadonlyMap<string, TransactionInput | string>> {
+  const wanted = new Map(
+    events
+      .filter((event) => {
+        const loan = loans.get(loanKey(event))
+        return loan !== undefined && needsTransaction(event.decoded, event.contract.address, loan)
+      })
+      .map(({ log }) => [log.txHash, { txHash: log.txHash, blockHash: log.blockHash, txIndex: log.txIndex }]),
+  )
+  if (wanted.size === 0) return new Map()
+  const keys = [...wanted.keys()]
+  const found = await readTransactions(client, [...wanted.values()])
+  return new Map(keys.map((key, index) => [key, found[index] ?? 'the transaction was not read']))
+}
+
+function tokenOf(event: DecodedEvent): string | null {
+  return 'token' in event.args ? event.args.token : null
+}
+
+function tokenSeen({ decoded, place }: FoundEvent): TokenSeen[] {
+  const token = tokenOf(decoded)
+  return token === null ? [] : [{ token, block: blockOf(place) }]
+}
+
+function blockOf({ blockNumber, blockHash }: EventPlace): BlockRef {
+  return { number: blockNumber, hash: blockHash }
+}

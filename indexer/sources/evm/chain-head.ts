@@ -1,0 +1,102 @@
+import type { BlockRef } from '../../../shared/events/chain-step.ts'
+import { headersAt } from './block-reader.ts'
+import { decodeHeader, type EvmHeader } from './decode-answer.ts'
+import type { EvmClient, Report } from './evm-client.ts'
+import { quantity } from './hex.ts'
+import type { RpcAnswer, RpcCall, RpcEndpoint } from './rpc-endpoint.ts'
+import { BadAnswer, CallFailed } from './rpc-error.ts'
+
+/** Where the chain ends is final this far behind the head, for nodes without a `finalized` tag. */
+const FALLBACK_DEPTH = 256
+/** The attempt from which any refusal of the `finalized` tag counts as "no such tag". */
+const LAST_ATTEMPT = 3
+
+/** Head and finality of one chain; an endpoint that contradicts what is final is not believed. */
+export class ChainHead {
+  readonly #client: EvmClient
+  readonly #confirmations: number
+  readonly #report: Report
+  #final: BlockRef | null = null
+  #saidNoTag = false
+
+  constructor(client: EvmClient, confirmations: number, report: Report) {
+    this.#client = client
+    this.#confirmations = confirmations
+    this.#report = report
+  }
+
+  believeFinal(block: BlockRef): void {
+    if (this.#final === null || block.number >= this.#final.number) this.#final = block
+  }
+
+  /** The newest block to index: the configured number of confirmations behind the node's own head. */
+  head(): Promise<EvmHeader> {
+    return this.#client.read('head', async (endpoint) => {
+      const latest = await this.#tagged(endpoint, 'latest')
+      if (latest === null) throw new CallFailed('no head', 'missing-block')
+      if (this.#confirmations === 0) return latest
+      const [header] = await headersAt(endpoint, [Math.max(0, latest.number - this.#confirmations)])
+      if (header === undefined || header === null)
+        throw new CallFailed('no block below the head', 'missing-block')
+      return header
+    })
+  }
+
+  /** The newest final block; null while there is none. Never an older one than what is known to be final. */
+  async finalized(): Promise<BlockRef | null> {
+    const found = await this.#client.read('finalized block', async (endpoint, attempt) => {
+      try {
+        return await this.#tagged(endpoint, 'finalized')
+      } catch (error) {
+        if (!(error instanceof CallFailed)) throw error
+        if (error.kind === 'missing-block') return null
+        if (error.kind === 'other' && attempt < LAST_ATTEMPT) throw error
+        return this.#behindHead(endpoint)
+      }
+    })
+    if (found === null || (this.#final !== null && found.number <= this.#final.number)) return this.#final
+    return { number: found.number, hash: found.hash }
+  }
+
+  async #behindHead(endpoint: RpcEndpoint): Promise<EvmHeader | null> {
+    if (!this.#saidNoTag) {
+      this.#saidNoTag = true
+      this.#report(
+        'warn',
+        `${endpoint.label} has no finalized tag: blocks ${FALLBACK_DEPTH} behind the head count as final`,
+      )
+    }
+    const latest = await this.#tagged(endpoint, 'latest')
+    if (latest === null || latest.number < FALLBACK_DEPTH) return null
+    const [header] = await headersAt(endpoint, [latest.number - FALLBACK_DEPTH])
+    return header ?? null
+  }
+
+  /** The block of a tag, together with the proof that the endpoint has what is final. */
+  async #tagged(endpoint: RpcEndpoint, tag: 'latest' | 'finalized'): Promise<EvmHeader | null> {
+    const known = this.#final
+    const calls: RpcCall[] = [{ method: 'eth_getBlockByNumber', params: [tag, false] }]
+    if (known !== null)
+      calls.push({ method: 'eth_getBlockByNumber', params: [quantity(known.number), false] })
+    const answers = await endpoint.send(calls)
+    const header = decodeHeader(endpoint.resultOf(tag, answers[0]))
+    if (known === null) return header
+    if (tag === 'latest' && header !== null && header.number < known.number) {
+      throw new BadAnswer(`its head ${header.number} is below block ${known.number}, which is final`)
+    }
+    if (header?.number === known.number && header.hash !== known.hash) throw contradiction(known, header.hash)
+    checkFinal(known, answers[1])
+    return header
+  }
+}
+
+/** A node that no longer has the block says nothing about it. */
+function checkFinal(known: BlockRef, answer: RpcAnswer | undefined): void {
+  if (answer === undefined || !answer.ok) return
+  const header = decodeHeader(answer.result)
+  if (header !== null && header.hash !== known.hash) throw contradiction(known, header.hash)
+}
+
+function contradiction(known: BlockRef, found: string): BadAnswer {
+  return new BadAnswer(`block ${known.number} is ${found} there, but ${known.hash} is final`)
+}

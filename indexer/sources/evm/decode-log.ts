@@ -1,0 +1,147 @@
+import type {
+  ContractRole,
+  EvmEventArgs,
+  EvmEventKind,
+  HexText,
+  UintText,
+} from '../../../shared/events/chain-event.ts'
+import { EVENT_LAYOUTS } from './contracts.ts'
+import { decodeFields, type Fields } from './decode-abi.ts'
+
+/** A log as one of its contract's events, or why it is none. */
+export type DecodedLog =
+  | { [K in EvmEventKind]: { kind: K; contractLoanId: UintText; args: EvmEventArgs[K] } }[EvmEventKind]
+  | { kind: 'Undecodable'; reason: string; topics: HexText[]; dataHead: HexText; dataBytes: number }
+
+export type DecodedEvent = Exclude<DecodedLog, { kind: 'Undecodable' }>
+
+/** The protocol's `bytes` are addresses and secrets. Whatever is larger is not kept. */
+const MAX_DATA_BYTES = 64 * 1024
+const DATA_HEAD_BYTES = 256
+
+interface RawLog {
+  topics: readonly string[]
+  /** Lower-case hex. */
+  data: string
+}
+
+/** (pure) Never throws, whatever the bytes: anyone can make a contract write anything. */
+export function decodeLog(role: ContractRole, log: RawLog): DecodedLog {
+  const dataBytes = (log.data.length - 2) / 2
+  const undecodable = (reason: string): DecodedLog => ({
+    kind: 'Undecodable',
+    reason,
+    topics: [...log.topics],
+    dataHead: log.data.slice(0, 2 + DATA_HEAD_BYTES * 2),
+    dataBytes,
+  })
+  const [topic] = log.topics
+  if (topic === undefined) return undecodable('no topic')
+  const layout = EVENT_LAYOUTS[role].get(topic)
+  if (layout === undefined) return undecodable(`no event of ${role} has topic ${topic}`)
+  if (log.topics.length > 1) return undecodable(`${layout.kind}: ${log.topics.length} topics instead of 1`)
+  if (dataBytes > MAX_DATA_BYTES) return undecodable(`${layout.kind}: data of ${dataBytes} bytes`)
+  try {
+    return BUILDERS[layout.kind](decodeFields(layout, log.data))
+  } catch (error) {
+    return undecodable(`${layout.kind}: data does not decode (${shortReason(error)})`)
+  }
+}
+
+/** ethers quotes the whole data in its messages; only its code is worth keeping. */
+function shortReason(error: unknown): string {
+  if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code
+  return error instanceof Error ? error.message.slice(0, 80) : 'unknown'
+}
+
+const BUILDERS: Record<EvmEventKind, (fields: Fields) => DecodedEvent> = {
+  CreateLoanOffer: (f) => ({
+    kind: 'CreateLoanOffer',
+    contractLoanId: f.uint('loanId'),
+    args: { lender: f.address('lender'), principal: f.uint('principal'), token: f.address('token') },
+  }),
+  ApproveRequest: (f) => ({
+    kind: 'ApproveRequest',
+    contractLoanId: f.uint('loanId'),
+    args: {
+      borrower: f.address('borrower'),
+      filBorrower: f.hex('filBorrower'),
+      secretHashA1: f.hex('secretHashA1'),
+      paymentChannelId: f.hex('paymentChannelId'),
+      collateralAmount: f.uint('collateralAmount'),
+    },
+  }),
+  Withdraw: (f) => ({
+    kind: 'Withdraw',
+    contractLoanId: f.uint('loanId'),
+    args: { ...borrowerAmountToken(f), secretA1: f.hex('secretA1') },
+  }),
+  Payback: (f) => ({
+    kind: 'Payback',
+    contractLoanId: f.uint('loanId'),
+    args: borrowerAmountToken(f),
+  }),
+  AcceptRepayment: (f) => ({
+    kind: 'AcceptRepayment',
+    contractLoanId: f.uint('loanId'),
+    args: { amount: f.uint('amount'), token: f.address('token'), secretB1: f.hex('secretB1') },
+  }),
+  RefundPayback: (f) => ({
+    kind: 'RefundPayback',
+    contractLoanId: f.uint('loanId'),
+    args: borrowerAmountToken(f),
+  }),
+  CancelLoan: (f) => ({
+    kind: 'CancelLoan',
+    contractLoanId: f.uint('loanId'),
+    args: { amount: f.uint('amount'), token: f.address('token'), secretB1: f.hex('secretB1') },
+  }),
+  CreateBorrowRequest: (f) => ({
+    kind: 'CreateBorrowRequest',
+    contractLoanId: f.uint('loanId'),
+    args: borrowerCollateralToken(f),
+  }),
+  AcceptOffer: (f) => ({
+    kind: 'AcceptOffer',
+    contractLoanId: f.uint('loanId'),
+    args: {
+      lender: f.address('lender'),
+      filLender: f.hex('filLender'),
+      secretHashB1: f.hex('secretHashB1'),
+      paymentChannelId: f.hex('paymentChannelId'),
+      principalAmount: f.uint('principalAmount'),
+    },
+  }),
+  UnlockCollateral: (f) => ({
+    kind: 'UnlockCollateral',
+    contractLoanId: f.uint('loanId'),
+    args: borrowerCollateralToken(f),
+  }),
+  SeizeCollateral: (f) => ({
+    kind: 'SeizeCollateral',
+    contractLoanId: f.uint('loanId'),
+    args: { lender: f.address('lender'), amount: f.uint('amount'), token: f.address('token') },
+  }),
+  UnlockRefundableCollateral: (f) => ({
+    kind: 'UnlockRefundableCollateral',
+    contractLoanId: f.uint('loanId'),
+    args: borrowerAmountToken(f),
+  }),
+  CancelBorrowRequest: (f) => ({
+    kind: 'CancelBorrowRequest',
+    contractLoanId: f.uint('loanId'),
+    args: { ...borrowerCollateralToken(f), secretA1: f.hex('secretA1') },
+  }),
+}
+
+function borrowerAmountToken(f: Fields): { borrower: string; amount: string; token: string } {
+  return { borrower: f.address('borrower'), amount: f.uint('amount'), token: f.address('token') }
+}
+
+function borrowerCollateralToken(f: Fields): { borrower: string; collateralAmount: string; token: string } {
+  return {
+    borrower: f.address('borrower'),
+    collateralAmount: f.uint('collateralAmount'),
+    token: f.address('token'),
+  }
+}

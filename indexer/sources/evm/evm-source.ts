@@ -1,0 +1,212 @@
+import { networkKey, type EvmNetwork } from '../../../shared/config/networks.ts'
+import { PermanentError, RetryableError } from '../../../shared/errors.ts'
+import type { ContractRole, UintText } from '../../../shared/events/chain-event.ts'
+import type { BlockHeader, BlockRef } from '../../../shared/events/chain-step.ts'
+import type { BlocksRead, ChainSource, RangeRead } from '../chain-source.ts'
+import { pause } from '../waiting.ts'
+import { headersByHash, mayConcernUs, readHeaders, readWholeBlocks } from './block-reader.ts'
+import { chainEvents, type EventReader } from './chain-events.ts'
+import { ChainHead } from './chain-head.ts'
+import { plainHeader, type EvmHeader, type EvmLog } from './decode-answer.ts'
+import type { LoanState } from './decode-loan.ts'
+import { EvmClient, type Report } from './evm-client.ts'
+import { headTicks } from './head-ticks.ts'
+import { parseHex } from './hex.ts'
+import { readLoans } from './loan-reader.ts'
+import { RangeEvidence } from './range-evidence.ts'
+import { readRangeLogs } from './range-reader.ts'
+import { TokenDecimals } from './token-decimals.ts'
+import { watchedContracts } from './watched-contracts.ts'
+
+export interface EvmSourceOptions {
+  /** Told what an operator should know: endpoints put aside, a missing `finalized` tag. Never holds a URL. */
+  report?: Report
+  /** Per HTTP request. */
+  requestTimeoutMs?: number
+  /** HTTP requests under way at once, per endpoint. */
+  maxConcurrent?: number
+  /** Calls in one batch. */
+  maxBatch?: number
+}
+
+export interface LoanQuery {
+  role: ContractRole
+  contractLoanId: UintText
+}
+
+/** What `fetchLoan` says of a loan, or why that is not known (`reason`). */
+export type LoanAnswer = { loan: LoanState } | { loan: null; reason: string }
+
+export interface EvmSource extends ChainSource {
+  /** The loans as of the end of that block, in the queries' order; batched. Throws a RetryableError. */
+  fetchLoanStates(queries: readonly LoanQuery[], block: BlockRef): Promise<LoanAnswer[]>
+  fetchLoanState(role: ContractRole, contractLoanId: UintText, block: BlockRef): Promise<LoanAnswer>
+}
+
+const CHECK_WITHIN_MS = 10_000
+/** Headers whose blooms are remembered between reading them and reading their blocks. */
+const MAX_REMEMBERED = 2048
+
+/** One EVM network as a chain source. Opens no connection before the first method is called. */
+export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions = {}): EvmSource {
+  const key = networkKey(network)
+  const report = options.report ?? (() => undefined)
+  const client = new EvmClient(network.rpcUrls, {
+    network: key,
+    chainId: network.networkId,
+    report,
+    timeoutMs: options.requestTimeoutMs ?? 15_000,
+    maxConcurrent: options.maxConcurrent ?? 8,
+    maxBatch: options.maxBatch ?? 100,
+  })
+  const contracts = watchedContracts(network)
+  const reader: EventReader = { client, contracts, decimals: new TokenDecimals(client) }
+  const heads = new ChainHead(client, network.confirmations, report)
+  const evidence = new RangeEvidence(client, contracts)
+  const remembered = new HeaderMemory()
+  const closing = new AbortController()
+
+  async function readRange(from: number, to: number): Promise<RangeRead> {
+    const { range, check, endpoint } = await client.read(
+      `blocks ${from} to ${to}`,
+      async (endpoint) => {
+        const answer = await readRangeLogs(endpoint, contracts, from, to)
+        return { ...(await evidence.check(endpoint, answer)), endpoint: endpoint.label }
+      },
+      // A wide range that fails is read again in narrower ones; only a single block is worth asking elsewhere.
+      from < to ? { attempts: 1 } : {},
+    )
+    return {
+      events: await chainEvents(reader, range.logs, timesOf(range.headers)),
+      evidence: [{ from, to, endpoint, check }],
+      first: plainHeader(range.first),
+      last: plainHeader(range.last),
+      headers: range.headers.map(plainHeader),
+    }
+  }
+
+  async function readBlocks(headers: BlockHeader[]): Promise<BlocksRead> {
+    const [first, last] = [headers[0], headers.at(-1)]
+    if (first === undefined || last === undefined) return { events: [], evidence: [] }
+    const found = await client.read(`blocks ${first.number} to ${last.number}`, async (endpoint) => {
+      const missing = headers.filter(({ hash }) => !remembered.has(hash)).map(({ hash }) => hash)
+      if (missing.length > 0) remembered.add(await headersByHash(endpoint, missing))
+      const concerned = headers
+        .map(({ hash }) => remembered.get(hash))
+        .filter((header) => header !== undefined && mayConcernUs(header, contracts))
+        .filter((header) => header !== undefined)
+      const whole = await readWholeBlocks(endpoint, concerned)
+      return {
+        endpoint: endpoint.label,
+        logs: whole.flat().filter((log: EvmLog) => contracts.has(log.address)),
+      }
+    })
+    return {
+      events: await chainEvents(reader, found.logs, timesOf(headers)),
+      evidence: [{ from: first.number, to: last.number, endpoint: found.endpoint, check: 'bloom' }],
+    }
+  }
+
+  async function headers(from: number, to: number): Promise<BlockHeader[]> {
+    const found = await client.read(`headers ${from} to ${to}`, (endpoint) => readHeaders(endpoint, from, to))
+    remembered.add(found)
+    return found.map(plainHeader)
+  }
+
+  async function check(): Promise<void> {
+    const head = await heads.head()
+    for (const contract of contracts.values()) {
+      const code = await client.read('contract code', (endpoint) =>
+        endpoint.call('eth_getCode', [contract.address, 'latest']),
+      )
+      if (parseHex(code) === null) throw new RetryableError(`${key}: eth_getCode: malformed answer`)
+      if (code !== '0x') continue
+      throw new PermanentError(
+        `${key}: no code at ${contract.address} (${contract.role}) on chain ${network.networkId} at block ${head.number}`,
+      )
+    }
+  }
+
+  async function fetchLoanStates(queries: readonly LoanQuery[], block: BlockRef): Promise<LoanAnswer[]> {
+    const addresses = new Map([...contracts.values()].map(({ role, address }) => [role, address]))
+    const asked = queries.map(({ role, contractLoanId }) => {
+      const contract = addresses.get(role)
+      if (contract === undefined) throw new PermanentError(`${key}: no ${role} is configured`)
+      return { role, contract, contractLoanId, block }
+    })
+    const loans = await readLoans(client, asked)
+    return loans.map((loan) => (typeof loan === 'string' ? { loan: null, reason: loan } : { loan }))
+  }
+
+  return {
+    network: key,
+    startBlock: Math.min(...[...contracts.values()].map((contract) => contract.startBlock)),
+    check: () => within(CHECK_WITHIN_MS, check(), `${key}: no endpoint answered`, closing.signal),
+    head: async () => {
+      const header = await heads.head()
+      remembered.add([header])
+      return plainHeader(header)
+    },
+    finalized: () => heads.finalized(),
+    believeFinal: (block) => heads.believeFinal(block),
+    headers,
+    readRange,
+    readBlocks,
+    headTicks: (signal) => headTicks({ ...network, report }, signal),
+    close: () => {
+      closing.abort()
+      client.close()
+      return Promise.resolve()
+    },
+    fetchLoanStates,
+    fetchLoanState: async (role, contractLoanId, block) => {
+      const [answer] = await fetchLoanStates([{ role, contractLoanId }], block)
+      return answer ?? { loan: null, reason: 'fetchLoan was not asked' }
+    },
+  }
+}
+
+function timesOf(headers: readonly BlockHeader[]): ReadonlyMap<string, number> {
+  return new Map(headers.map(({ hash, timeS }) => [hash, timeS]))
+}
+
+/** Headers by hash, the newest few: a header's bloom is needed when its block is read. */
+class HeaderMemory {
+  readonly #headers = new Map<string, EvmHeader>()
+
+  add(headers: readonly EvmHeader[]): void {
+    for (const header of headers) {
+      this.#headers.delete(header.hash)
+      this.#headers.set(header.hash, header)
+    }
+    for (const hash of this.#headers.keys()) {
+      if (this.#headers.size <= MAX_REMEMBERED) break
+      this.#headers.delete(hash)
+    }
+  }
+
+  has(hash: string): boolean {
+    return this.#headers.has(hash)
+  }
+
+  get(hash: string): EvmHeader | undefined {
+    return this.#headers.get(hash)
+  }
+}
+
+async function within<T>(ms: number, promise: Promise<T>, message: string, signal: AbortSignal): Promise<T> {
+  const timer = new AbortController()
+  const end = (): void => timer.abort()
+  signal.addEventListener('abort', end, { once: true })
+  const late = pause(ms, timer.signal).then((): never => {
+    throw new RetryableError(`${message} within ${ms} ms`)
+  })
+  promise.catch(() => undefined)
+  late.catch(() => undefined)
+  try {
+    return await Promise.race([promise, late])
+  } finally {
+    signal.removeEventListener('abort', end)
+    end()
+  }
+}

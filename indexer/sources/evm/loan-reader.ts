@@ -1,0 +1,91 @@
+import { messageOf } from '../../../shared/errors.ts'
+import type { AddressText, ContractRole, HexText, UintText } from '../../../shared/events/chain-event.ts'
+import type { BlockRef } from '../../../shared/events/chain-step.ts'
+import { viewAll } from './ask-all.ts'
+import { decodeLoan, encodeFetchLoan, type LoanState, type TransactionInput } from './decode-loan.ts'
+import type { EvmClient } from './evm-client.ts'
+import { parseHex, quantity } from './hex.ts'
+import type { RpcAnswer } from './rpc-endpoint.ts'
+import { BadAnswer, CallFailed } from './rpc-error.ts'
+
+export interface LoanQuery {
+  role: ContractRole
+  contract: AddressText
+  contractLoanId: UintText
+  block: BlockRef
+}
+
+/** Each loan as its contract shows it at the end of its block, or the reason why that is not known. */
+export async function readLoans(
+  client: EvmClient,
+  queries: readonly LoanQuery[],
+): Promise<(LoanState | string)[]> {
+  const calls = queries.map(({ role, contract, contractLoanId, block }) => ({
+    to: contract,
+    data: encodeFetchLoan(role, contractLoanId),
+    block,
+  }))
+  const answers = await viewAll(client, 'fetchLoan', calls)
+  return queries.map((query, index) => loanIn(query.role, answers[index]))
+}
+
+function loanIn(role: ContractRole, answer: RpcAnswer | undefined): LoanState | string {
+  if (answer === undefined) return 'fetchLoan: no answer'
+  if (!answer.ok) {
+    if (answer.kind === 'revert') return 'fetchLoan reverted'
+    if (answer.kind === 'pruned') return 'no endpoint has the state of the block'
+    return `fetchLoan failed: ${answer.message}`
+  }
+  const data = parseHex(answer.result)
+  if (data === null || data === '0x') return 'fetchLoan answered nothing'
+  try {
+    return decodeLoan(role, data) ?? 'fetchLoan knows no such loan'
+  } catch {
+    return `the answer of fetchLoan does not decode (${(data.length - 2) / 2} bytes)`
+  }
+}
+
+export interface TransactionPlace {
+  txHash: HexText
+  blockHash: HexText
+  txIndex: number
+}
+
+/** The attempt from which "no such transaction" and JSON-RPC errors are taken for answers. */
+const LAST_ATTEMPT = 3
+
+/** Each transaction's input, or the reason why it is not known. Asked by position: nodes prune the index by hash. */
+export function readTransactions(
+  client: EvmClient,
+  places: readonly TransactionPlace[],
+): Promise<(TransactionInput | string)[]> {
+  return client.read('transactions', async (endpoint, attempt) => {
+    const answers = await endpoint.send(
+      places.map(({ blockHash, txIndex }) => ({
+        method: 'eth_getTransactionByBlockHashAndIndex',
+        params: [blockHash, quantity(txIndex)],
+      })),
+    )
+    return places.map((place, index) => {
+      try {
+        return transactionIn(place, endpoint.resultOf('transaction', answers[index]))
+      } catch (error) {
+        if (!(error instanceof CallFailed) || attempt < LAST_ATTEMPT) throw error
+        return messageOf(error)
+      }
+    })
+  })
+}
+
+function transactionIn(place: TransactionPlace, value: unknown): TransactionInput {
+  if (value === null) throw new CallFailed('the transaction is not available', 'missing-block')
+  const transaction: Record<string, unknown> = typeof value === 'object' ? { ...value } : {}
+  const from = parseHex(transaction['from'], 20)
+  const to = transaction['to'] === null ? null : parseHex(transaction['to'], 20)
+  const input = parseHex(transaction['input'])
+  if (from === null || input === null) throw new BadAnswer('transaction: malformed')
+  if (parseHex(transaction['hash'], 32) !== place.txHash) {
+    throw new BadAnswer(`the transaction at ${place.txIndex} of ${place.blockHash} is not ${place.txHash}`)
+  }
+  return { from, to, input }
+}

@@ -1,0 +1,105 @@
+import { RetryableError } from '../../../shared/errors.ts'
+import type { RangeCheck } from '../../../shared/events/chain-step.ts'
+import type { EvmClient } from './evm-client.ts'
+import { checkBlooms, readRangeLogs, sameLogs, type RangeLogs } from './range-reader.ts'
+import type { RpcEndpoint } from './rpc-endpoint.ts'
+import { BadAnswer } from './rpc-error.ts'
+import type { WatchedContracts } from './watched-contracts.ts'
+
+/** Headers are cheap where they come in batches of at least this many … */
+const CHEAP_BATCH = 20
+/** … and in no more time than this each, as measured on the ranges before. */
+const CHEAP_HEADER_MS = 2
+/** A dear endpoint is measured again every so many ranges. */
+const MEASURE_EVERY = 25
+
+/** A range and how far it can be relied on. */
+export interface CheckedRange {
+  range: RangeLogs
+  check: RangeCheck
+}
+
+/** Checks answers for final blocks: against a second endpoint if there is one, else against blooms where cheap. */
+export class RangeEvidence {
+  readonly #client: EvmClient
+  readonly #contracts: WatchedContracts
+  /** By endpoint: ms per header, a moving average. */
+  readonly #headerMs = new Map<RpcEndpoint, number>()
+  #unchecked = 0
+
+  constructor(client: EvmClient, contracts: WatchedContracts) {
+    this.#client = client
+    this.#contracts = contracts
+  }
+
+  /** Throws a BadAnswer when `endpoint` left something out. */
+  async check(endpoint: RpcEndpoint, range: RangeLogs): Promise<CheckedRange> {
+    const other = await this.#readElsewhere(endpoint, range)
+    if (other !== null) return this.#compare(endpoint, range, other)
+    if (!this.#isCheap(endpoint)) return { range, check: 'unchecked' }
+    return { range, check: (await this.#blooms(endpoint, range)) ? 'bloom' : 'unchecked' }
+  }
+
+  async #compare(endpoint: RpcEndpoint, range: RangeLogs, other: Answer): Promise<CheckedRange> {
+    if (sameLogs(range, other.range)) return { range, check: 'second-endpoint' }
+    const again = await readRangeLogs(endpoint, this.#contracts, range.from, range.to)
+    if (sameLogs(again, other.range)) return { range: again, check: 'second-endpoint' }
+    const otherAgain = await readRangeLogs(other.endpoint, this.#contracts, range.from, range.to)
+    if (sameLogs(again, otherAgain)) return { range: again, check: 'second-endpoint' }
+    return this.#arbitrate(endpoint, again, { endpoint: other.endpoint, range: otherAgain })
+  }
+
+  /** Two endpoints contradict each other twice: the blooms say which of them leaves something out. */
+  async #arbitrate(endpoint: RpcEndpoint, range: RangeLogs, other: Answer): Promise<CheckedRange> {
+    const what = `blocks ${range.from} to ${range.to}: ${endpoint.label} gives ${range.logs.length} logs, ${other.endpoint.label} gives ${other.range.logs.length}`
+    const sure = await this.#blooms(endpoint, range)
+    const otherFault = await checkBlooms(other.endpoint, this.#contracts, other.range).then(
+      () => null,
+      (error: unknown) => error,
+    )
+    if (sure && otherFault instanceof BadAnswer) {
+      this.#client.distrust(other.endpoint, `${what}; ${otherFault.message}`)
+      return { range, check: 'bloom' }
+    }
+    throw new RetryableError(`${what}, and the blooms do not tell which is right`)
+  }
+
+  async #readElsewhere(endpoint: RpcEndpoint, { from, to }: RangeLogs): Promise<Answer | null> {
+    if (this.#client.available().every((candidate) => candidate === endpoint)) return null
+    try {
+      return await this.#client.read(
+        'a second answer',
+        async (second) => ({
+          endpoint: second,
+          range: await readRangeLogs(second, this.#contracts, from, to),
+        }),
+        { excluding: [endpoint], attempts: 1 },
+      )
+    } catch (error) {
+      if (error instanceof RetryableError) return null
+      throw error
+    }
+  }
+
+  #isCheap(endpoint: RpcEndpoint): boolean {
+    if (endpoint.governor.batch < CHEAP_BATCH) return false
+    if ((this.#headerMs.get(endpoint) ?? 0) <= CHEAP_HEADER_MS) return true
+    this.#unchecked += 1
+    return this.#unchecked % MEASURE_EVERY === 0
+  }
+
+  async #blooms(endpoint: RpcEndpoint, range: RangeLogs): Promise<boolean> {
+    const start = performance.now()
+    const sure = await checkBlooms(endpoint, this.#contracts, range)
+    const each = (performance.now() - start) / (range.to - range.from + 1)
+    if (range.to - range.from >= CHEAP_BATCH) {
+      this.#headerMs.set(endpoint, (this.#headerMs.get(endpoint) ?? each) * 0.7 + each * 0.3)
+    }
+    return sure
+  }
+}
+
+interface Answer {
+  endpoint: RpcEndpoint
+  range: RangeLogs
+}

@@ -1,0 +1,153 @@
+import { EMPTY_BLOOM, mayContain } from './bloom.ts'
+import { headersAt, mayConcernUs, readHeaders, readWholeBlocks } from './block-reader.ts'
+import { decodeLogs, type EvmHeader, type EvmLog } from './decode-answer.ts'
+import { quantity } from './hex.ts'
+import type { RpcEndpoint } from './rpc-endpoint.ts'
+import { BadAnswer, CallFailed } from './rpc-error.ts'
+import type { WatchedContract, WatchedContracts } from './watched-contracts.ts'
+
+/** Our contracts' logs of final blocks, read by height from one endpoint. */
+export interface RangeLogs {
+  from: number
+  to: number
+  first: EvmHeader
+  last: EvmHeader
+  /** Headers of the blocks that have our logs, ascending. */
+  headers: EvmHeader[]
+  logs: EvmLog[]
+}
+
+/** With more logs than this a range of several blocks is read in narrower ranges, for it is held in memory. */
+const MAX_LOGS = 20_000
+/** With more blocks than this to look at whole, the blooms of a range are too full to tell anything cheaply. */
+const MAX_SUSPECTS = 64
+
+export async function readRangeLogs(
+  endpoint: RpcEndpoint,
+  contracts: WatchedContracts,
+  from: number,
+  to: number,
+): Promise<RangeLogs> {
+  const filter = { fromBlock: quantity(from), toBlock: quantity(to), address: [...contracts.keys()] }
+  const logs = decodeLogs(await endpoint.call('eth_getLogs', [filter]))
+  for (const log of logs) checkAsked(log, contracts, from, to)
+  if (logs.length > MAX_LOGS && from < to) {
+    throw new CallFailed(`${logs.length} logs in blocks ${from} to ${to}`, 'other')
+  }
+  const numbers = [...new Set([from, ...logs.map((log) => log.blockNumber), to])]
+  const found = new Map<number, EvmHeader>()
+  for (const [index, header] of (await headersAt(endpoint, numbers)).entries()) {
+    if (header === null) throw new CallFailed(`block ${numbers[index] ?? '?'} is not known`, 'missing-block')
+    found.set(header.number, header)
+  }
+  const headers = new Map<number, EvmHeader>()
+  for (const log of logs) {
+    const header = found.get(log.blockNumber)
+    if (header?.hash !== log.blockHash)
+      throw new BadAnswer(`block ${log.blockNumber}: a log of another block`)
+    headers.set(header.number, header)
+  }
+  const first = found.get(from)
+  const last = found.get(to)
+  if (first === undefined || last === undefined) throw new BadAnswer(`blocks ${from} and ${to}: no headers`)
+  return { from, to, first, last, headers: [...headers.values()], logs }
+}
+
+function checkAsked(log: EvmLog, contracts: WatchedContracts, from: number, to: number): void {
+  if (!contracts.has(log.address)) throw new BadAnswer('a log of a contract that was not asked for')
+  if (log.blockNumber < from || log.blockNumber > to) {
+    throw new BadAnswer(`a log of block ${log.blockNumber}, asked for ${from} to ${to}`)
+  }
+}
+
+/** Whether two endpoints say the same of the same range. */
+export function sameLogs(left: RangeLogs, right: RangeLogs): boolean {
+  if (left.first.hash !== right.first.hash || left.last.hash !== right.last.hash) return false
+  if (left.logs.length !== right.logs.length) return false
+  return left.logs.every((log, index) => {
+    const other = right.logs[index]
+    return other !== undefined && fingerprint(log) === fingerprint(other)
+  })
+}
+
+function fingerprint(log: EvmLog): string {
+  const { blockHash, txHash, txIndex, logIndex, address, topics, data } = log
+  return [blockHash, txHash, txIndex, logIndex, address, ...topics, data].join()
+}
+
+/**
+ * Compares a range with the blooms of all its blocks: true when they bear it out, false when they are too full to
+ * tell. Throws a BadAnswer when a block whose bloom names us and one of our events has such a log after all.
+ */
+export async function checkBlooms(
+  endpoint: RpcEndpoint,
+  contracts: WatchedContracts,
+  range: RangeLogs,
+): Promise<boolean> {
+  const headers = await readHeaders(endpoint, range.from, range.to)
+  if (headers.length !== range.to - range.from + 1) {
+    throw new CallFailed(`block ${range.from + headers.length} is not known`, 'missing-block')
+  }
+  checkLinks(headers, range)
+  const ours = byBlock(range.logs)
+  const suspects = headers.filter((header) => isSuspect(header, contracts, ours.get(header.number) ?? []))
+  if (suspects.length > MAX_SUSPECTS) return false
+  const whole = await readWholeBlocks(endpoint, suspects)
+  for (const [index, header] of suspects.entries()) {
+    const inBlock = (whole[index] ?? []).filter((log) => contracts.has(log.address))
+    if (inBlock.length !== (ours.get(header.number) ?? []).length) {
+      throw new BadAnswer(
+        `block ${header.number}: ${inBlock.length} of our logs, not all in its range's answer`,
+      )
+    }
+  }
+  return true
+}
+
+function byBlock(logs: readonly EvmLog[]): ReadonlyMap<number, EvmLog[]> {
+  const blocks = new Map<number, EvmLog[]>()
+  for (const log of logs) {
+    const block = blocks.get(log.blockNumber)
+    if (block === undefined) blocks.set(log.blockNumber, [log])
+    else block.push(log)
+  }
+  return blocks
+}
+
+function checkLinks(headers: readonly EvmHeader[], range: RangeLogs): void {
+  for (const [index, header] of headers.entries()) {
+    const before = headers[index - 1]
+    if (before !== undefined && header.parentHash !== before.hash) {
+      throw new BadAnswer(`block ${header.number} does not continue block ${before.number}`)
+    }
+  }
+  if (headers[0]?.hash !== range.first.hash || headers.at(-1)?.hash !== range.last.hash) {
+    throw new BadAnswer(`blocks ${range.from} to ${range.to}: two branches in one answer`)
+  }
+  const byNumber = new Map(headers.map((header) => [header.number, header.hash]))
+  for (const { number, hash } of range.headers) {
+    if (byNumber.get(number) !== hash) throw new BadAnswer(`block ${number}: a log of another block`)
+  }
+}
+
+/** The bloom says that there may be a log of ours which the answer does not have. */
+function isSuspect(header: EvmHeader, contracts: WatchedContracts, logs: readonly EvmLog[]): boolean {
+  if (!mayConcernUs(header, contracts)) {
+    if (logs.length > 0)
+      throw new BadAnswer(`block ${header.number}: its bloom excludes the logs it is said to have`)
+    return false
+  }
+  for (const contract of contracts.values()) if (lacksALog(header, contract, logs)) return true
+  return header.hasTransactions && logs.length === 0 && header.logsBloom === EMPTY_BLOOM
+}
+
+function lacksALog(header: EvmHeader, contract: WatchedContract, logs: readonly EvmLog[]): boolean {
+  if (!mayContain(header.logsBloom, contract.bits)) return false
+  const mine = logs.filter((log) => log.address === contract.address.toLowerCase())
+  if (mine.length === 0) return true
+  const seen = new Set(mine.map((log) => log.topics[0]))
+  for (const [topic, bits] of contract.topicBits) {
+    if (!seen.has(topic) && mayContain(header.logsBloom, bits)) return true
+  }
+  return false
+}

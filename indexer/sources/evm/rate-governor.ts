@@ -1,0 +1,125 @@
+import { pause } from '../waiting.ts'
+
+const SLOWEST_GAP_MS = 2_000
+const FIRST_GAP_MS = 20
+const LONGEST_PAUSE_MS = 60_000
+const DEFAULT_PAUSE_MS = 500
+const SAME_BURST_MS = 200
+/** Successes after which one more request may be under way, or a batch may be larger again. */
+const RECOVER_AFTER = 10
+
+export interface GovernorLimits {
+  /** HTTP requests under way at once. */
+  maxConcurrent: number
+  /** Calls in one batch. */
+  maxBatch: number
+}
+
+/**
+ * How hard one endpoint may be pressed: halved at every "slow down", raised step by step while all goes well.
+ * Requests start in the order in which they were asked for.
+ */
+export class RateGovernor {
+  readonly #limits: GovernorLimits
+  #concurrent: number
+  #batch: number
+  #batchCap: number
+  #gapMs = 0
+  #active = 0
+  #pausedUntil = 0
+  #nextStart = 0
+  #successes = 0
+  #slowedAt = 0
+  #turn: Promise<void> = Promise.resolve()
+  #released: (() => void) | null = null
+
+  constructor(limits: GovernorLimits) {
+    this.#limits = limits
+    this.#concurrent = limits.maxConcurrent
+    this.#batch = limits.maxBatch
+    this.#batchCap = limits.maxBatch
+  }
+
+  get batch(): number {
+    return this.#batch
+  }
+
+  get active(): number {
+    return this.#active
+  }
+
+  /** When the endpoint may be asked again (ms since the epoch); in the past when it may be asked now. */
+  get pausedUntil(): number {
+    return this.#pausedUntil
+  }
+
+  /** Waits for a turn. Every acquire that was not aborted needs one release. False: the signal was aborted. */
+  async acquire(signal: AbortSignal): Promise<boolean> {
+    const before = this.#turn
+    let mine: () => void = () => undefined
+    this.#turn = new Promise((resolve) => (mine = resolve))
+    try {
+      await before
+      return await this.#start(signal)
+    } finally {
+      mine()
+    }
+  }
+
+  async #start(signal: AbortSignal): Promise<boolean> {
+    for (;;) {
+      if (signal.aborted) return false
+      const waitMs = Math.max(this.#pausedUntil, this.#nextStart) - Date.now()
+      if (waitMs > 0) await pause(waitMs, signal)
+      else if (this.#active >= this.#concurrent) await this.#oneReleased()
+      else break
+    }
+    this.#active += 1
+    this.#nextStart = Date.now() + this.#gapMs
+    return true
+  }
+
+  #oneReleased(): Promise<void> {
+    return new Promise((resolve) => (this.#released = resolve))
+  }
+
+  release(): void {
+    this.#active -= 1
+    this.#released?.()
+    this.#released = null
+  }
+
+  /** The endpoint said that we ask too much. Requests that were under way together count as one such word. */
+  slowDown(retryAfterMs: number | null): void {
+    const now = Date.now()
+    const waitMs = Math.min(LONGEST_PAUSE_MS, retryAfterMs ?? DEFAULT_PAUSE_MS)
+    this.#pausedUntil = Math.max(this.#pausedUntil, now + waitMs)
+    this.#successes = 0
+    if (now < this.#slowedAt + SAME_BURST_MS) return
+    this.#slowedAt = now
+    this.#concurrent = Math.max(1, Math.floor(this.#concurrent / 2))
+    this.#batch = Math.max(1, Math.floor(this.#batch / 2))
+    this.#gapMs = Math.min(SLOWEST_GAP_MS, Math.max(FIRST_GAP_MS, this.#gapMs * 2))
+  }
+
+  /** A batch failed as a whole: smaller ones may pass. */
+  batchFailed(size: number): void {
+    this.#successes = 0
+    this.#batch = Math.min(this.#batch, Math.max(1, Math.floor(size / 2)))
+  }
+
+  /** The endpoint refuses batches of this size: never again that large. */
+  batchRefused(size: number): void {
+    this.#batchCap = Math.min(this.#batchCap, Math.max(1, Math.floor(size / 4)))
+    this.#batch = Math.min(this.#batch, this.#batchCap)
+  }
+
+  succeeded(): void {
+    this.#successes += 1
+    if (this.#successes < RECOVER_AFTER) return
+    this.#successes = 0
+    this.#concurrent = Math.min(this.#limits.maxConcurrent, this.#concurrent + 1)
+    this.#batch = Math.min(this.#batchCap, this.#batch * 2)
+    this.#gapMs = this.#gapMs < 2 ? 0 : this.#gapMs * 0.75
+  }
+}

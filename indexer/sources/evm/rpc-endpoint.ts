@@ -1,0 +1,196 @@
+import { messageOf } from '../../../shared/errors.ts'
+import { endpointLabel } from '../../../shared/log.ts'
+import { httpTarget, postJson, type HttpAnswer, type HttpTarget } from './http-post.ts'
+import { RateGovernor, type GovernorLimits } from './rate-governor.ts'
+import { CallFailed, classifyRpcError, EndpointFault, RateLimited, type RpcErrorKind } from './rpc-error.ts'
+
+export interface RpcCall {
+  method: string
+  params: unknown[]
+}
+
+export type RpcAnswer =
+  { ok: true; result: unknown } | { ok: false; kind: RpcErrorKind; code: number; message: string }
+
+export interface EndpointOptions extends GovernorLimits {
+  /** Per HTTP request. */
+  timeoutMs: number
+}
+
+/** How often one batch waits for its turn again after a "slow down", before the caller is told. */
+const RATE_RETRIES = 3
+const LONGEST_RATE_WAIT_MS = 5_000
+
+/**
+ * One JSON-RPC endpoint over HTTP: batches, time-outs, pace. What it answers is matched by id and is one of: a
+ * result, a JSON-RPC error, or (thrown) a fault of the endpoint. Nothing that it throws or tells shows its URL.
+ */
+export class RpcEndpoint {
+  readonly label: string
+  readonly governor: RateGovernor
+  readonly #target: HttpTarget
+  readonly #secrets: string[]
+  readonly #timeoutMs: number
+  readonly #closing = new AbortController()
+  readonly #underWay = new Set<AbortController>()
+  #nextId = 1
+
+  constructor(url: string, options: EndpointOptions) {
+    this.label = endpointLabel(url)
+    this.governor = new RateGovernor(options)
+    this.#target = httpTarget(url)
+    this.#secrets = secretsOf(url)
+    this.#timeoutMs = options.timeoutMs
+  }
+
+  /** The result, or a CallFailed. Throws EndpointFault and RateLimited as well. */
+  async call(method: string, params: unknown[]): Promise<unknown> {
+    const [answer] = await this.send([{ method, params }])
+    return this.resultOf(method, answer)
+  }
+
+  resultOf(method: string, answer: RpcAnswer | undefined): unknown {
+    if (answer === undefined) throw new EndpointFault(`${method}: no answer`)
+    if (answer.ok) return answer.result
+    throw new CallFailed(`${method}: ${answer.message} (${answer.code})`, answer.kind)
+  }
+
+  /** Answers in the order of the calls, sent in batches as large as the endpoint takes them. */
+  async send(calls: RpcCall[]): Promise<RpcAnswer[]> {
+    const answers: RpcAnswer[] = []
+    let waits = 0
+    while (answers.length < calls.length) {
+      const batch = calls.slice(answers.length, answers.length + this.governor.batch)
+      try {
+        const part = await this.#attempt(batch)
+        if (part === 'batch-refused') this.governor.batchRefused(batch.length)
+        else answers.push(...part)
+      } catch (error) {
+        if (!(error instanceof RateLimited)) throw error
+        waits += 1
+        const waitMs = this.governor.pausedUntil - Date.now()
+        if (waits > RATE_RETRIES || waitMs > LONGEST_RATE_WAIT_MS) throw error
+      }
+    }
+    return answers
+  }
+
+  close(): void {
+    this.#closing.abort()
+    for (const controller of this.#underWay) controller.abort(new EndpointFault('closed'))
+  }
+
+  async #attempt(batch: RpcCall[]): Promise<RpcAnswer[] | 'batch-refused'> {
+    if (!(await this.governor.acquire(this.#closing.signal))) throw new EndpointFault('closed')
+    const controller = new AbortController()
+    this.#underWay.add(controller)
+    try {
+      const answers = await this.#exchange(batch, controller)
+      this.governor.succeeded()
+      return answers
+    } catch (error) {
+      if (error instanceof RateLimited) this.governor.slowDown(error.retryAfterMs)
+      else if (batch.length > 1) this.governor.batchFailed(batch.length)
+      throw error
+    } finally {
+      this.#underWay.delete(controller)
+      this.governor.release()
+    }
+  }
+
+  async #exchange(batch: RpcCall[], controller: AbortController): Promise<RpcAnswer[] | 'batch-refused'> {
+    const firstId = this.#nextId
+    this.#nextId += batch.length
+    const requests = batch.map((call, index) => ({ jsonrpc: '2.0', id: firstId + index, ...call }))
+    const body = JSON.stringify(requests.length === 1 ? requests[0] : requests)
+    const http = await postJson(this.#target, body, this.#timeoutMs, controller)
+    if (http.status === 429 || (http.status === 503 && http.retryAfterMs !== null)) {
+      throw new RateLimited(`HTTP ${http.status}`, http.retryAfterMs)
+    }
+    const json = parseBody(http)
+    if (batch.length === 1) {
+      return [this.#accept(Array.isArray(json) && json.length === 1 ? json[0] : json, firstId, http)]
+    }
+    if (!Array.isArray(json)) return this.#notABatch(json, http)
+    return this.#match(json, firstId, batch.length, http)
+  }
+
+  #match(items: unknown[], firstId: number, count: number, http: HttpAnswer): RpcAnswer[] {
+    const byId = new Map<unknown, unknown>()
+    for (const item of items) {
+      const id = isRecord(item) ? item['id'] : undefined
+      if (byId.has(id)) throw new EndpointFault('two answers to one request of a batch')
+      byId.set(id, item)
+    }
+    if (items.length !== count) throw new EndpointFault(`${items.length} answers to a batch of ${count}`)
+    return Array.from({ length: count }, (_, index) =>
+      this.#accept(byId.get(firstId + index), firstId + index, http),
+    )
+  }
+
+  #notABatch(json: unknown, http: HttpAnswer): 'batch-refused' {
+    const error = isRecord(json) ? this.#errorOf(json['error']) : null
+    if (error?.kind === 'rate') throw new RateLimited(error.message, http.retryAfterMs)
+    if (
+      error !== null ||
+      (http.status >= 400 && http.status < 500 && ![401, 403, 408].includes(http.status))
+    ) {
+      return 'batch-refused'
+    }
+    throw new EndpointFault(http.status === 200 ? 'no batch in answer to a batch' : `HTTP ${http.status}`)
+  }
+
+  #accept(item: unknown, id: number, http: HttpAnswer): RpcAnswer {
+    if (!isRecord(item)) {
+      throw new EndpointFault(http.status === 200 ? 'not a JSON-RPC answer' : `HTTP ${http.status}`)
+    }
+    const error = this.#errorOf(item['error'])
+    if (error !== null) {
+      if (error.kind === 'rate') throw new RateLimited(error.message, http.retryAfterMs)
+      if (item['id'] === id || item['id'] === null || item['id'] === undefined) return error
+    }
+    if (item['id'] !== id) throw new EndpointFault("an answer with another request's id")
+    if (!('result' in item)) throw new EndpointFault('an answer without a result')
+    return { ok: true, result: item['result'] }
+  }
+
+  #errorOf(error: unknown): (RpcAnswer & { ok: false }) | null {
+    if (error === undefined || error === null) return null
+    const code = isRecord(error) && typeof error['code'] === 'number' ? error['code'] : 0
+    const text = isRecord(error) && typeof error['message'] === 'string' ? error['message'] : 'unnamed error'
+    return { ok: false, kind: classifyRpcError(code, text), code, message: this.#redact(text) }
+  }
+
+  /** A provider's message can quote the key. It is also as long as the provider likes. */
+  #redact(text: string): string {
+    let shown = text.slice(0, 300).replaceAll(/\s+/g, ' ')
+    for (const secret of this.#secrets) shown = shown.replaceAll(secret, '***')
+    return shown
+  }
+}
+
+function parseBody(http: HttpAnswer): unknown {
+  try {
+    return JSON.parse(http.text) as unknown
+  } catch (error) {
+    if (http.status !== 200) return null
+    throw new EndpointFault(
+      http.text.trimStart().startsWith('<')
+        ? 'HTML instead of JSON'
+        : `malformed JSON (${http.text.length} characters, ${messageOf(error).slice(0, 40)})`,
+    )
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** The parts of a URL in which tokens travel. */
+function secretsOf(rpcUrl: string): string[] {
+  const url = new URL(rpcUrl)
+  const parts = [url.username, url.password, ...url.pathname.split('/'), ...url.searchParams.values()]
+  return [...new Set([...parts, ...parts.map((part) => decodeURIComponent(part))])].filter(
+    (part) => part.length >= 6,
+  )
+}

@@ -1,0 +1,339 @@
+import { messageOf, RetryableError } from '../../shared/errors.ts'
+import type { BlockHeader, BlockRef, ChainStep } from '../../shared/events/chain-step.ts'
+import { RangeWidth } from './block-ranges.ts'
+import type { ChainSource, ResumePoint } from './chain-source.ts'
+import { cutStretch } from './cut-stretch.ts'
+import { forkPoint } from './fork-point.ts'
+import { KnownBranch } from './known-branch.ts'
+import { readAhead } from './read-ahead.ts'
+import { ABORTED, Backoff, pause, unlessAborted } from './waiting.ts'
+
+export interface FollowOptions {
+  /** Ends the steps promptly and without an error. */
+  signal: AbortSignal
+  /** Blocks asked for at once in backfill. */
+  maxBlockRange?: number
+  /** Ranges read at once in backfill; what is read ahead of a slow consumer. */
+  parallelRanges?: number
+  /** A single block with more events makes a larger step, and so does a reorg. */
+  maxEventsPerStep?: number
+  /** Blocks read at once at the tip. */
+  maxTipBlocks?: number
+  /** Told at every look at the chain. */
+  onHead?: (info: { head: BlockHeader; finalized: BlockRef | null }) => void
+  /** Something failed and is tried again. */
+  onProblem?: (message: string) => void
+}
+
+/** A reorg reaches the new head in one step, unless that is further beyond the replaced blocks than this. */
+const MAX_REORG_REACH = 1024
+const FIRST_BACKFILL_WIDTH = 128
+/** Ranges get narrower above this many events, for several are held in memory. */
+const TARGET_EVENTS_PER_RANGE = 2_000
+const LOOK_AT_HEAD_EVERY_MS = 10_000
+/** The chain moving under a read is usual; this often in a row it is a problem. */
+const MOVES_WORTH_TELLING = 5
+
+/** The chain changed between two questions: nothing is wrong, ask again. */
+class ChainMoved extends RetryableError {
+  override name = 'ChainMoved'
+}
+
+class Aborted extends Error {}
+
+/**
+ * The source's blocks as steps, each continuing the one before: first all final blocks, in parallel ranges; then
+ * the tip, verified by parent hashes; then whatever the chain does. Retries for ever what can be retried, and
+ * throws what cannot (a PermanentError).
+ */
+export async function* followChain(
+  source: ChainSource,
+  resume: ResumePoint,
+  options: FollowOptions,
+): AsyncGenerator<ChainStep> {
+  const { signal } = options
+  const follower = new Follower(source, resume, options)
+  const backoff = new Backoff(200, 30_000)
+  const ticking = new AbortController()
+  const stop = (): void => ticking.abort()
+  signal.addEventListener('abort', stop, { once: true })
+  const ticks = source.headTicks(ticking.signal)[Symbol.asyncIterator]()
+  let moves = 0
+  try {
+    while (!signal.aborted) {
+      try {
+        yield* follower.catchUp()
+        backoff.reset()
+        moves = 0
+        const tick = await unlessAborted(ticks.next(), signal)
+        if (tick === ABORTED || tick.done === true) return
+      } catch (error) {
+        if (error instanceof Aborted || ticking.signal.aborted) return
+        if (!(error instanceof RetryableError)) throw error
+        moves = error instanceof ChainMoved ? moves + 1 : MOVES_WORTH_TELLING
+        if (moves >= MOVES_WORTH_TELLING) options.onProblem?.(`${source.network}: ${messageOf(error)}`)
+        await pause(backoff.nextMs(), signal)
+      }
+    }
+  } finally {
+    signal.removeEventListener('abort', stop)
+    stop()
+  }
+}
+
+/**
+ * One look at the chain has one of these outcomes:
+ * - the head is our position: nothing to do;
+ * - the head is a block of ours below the position (a replica that is behind): wait, nothing is rolled back;
+ * - final blocks are ahead of our position, which is on the node's branch: backfill;
+ * - the head continues our position: the tip;
+ * - the head is of another branch: one reorg step, from the last shared block to the head;
+ * - the head or the finalized block contradicts what is final: told and retried, nothing is rolled back.
+ */
+class Follower {
+  readonly #source: ChainSource
+  readonly #options: FollowOptions
+  readonly #branch: KnownBranch
+  readonly #maxEvents: number
+  readonly #width: RangeWidth
+  readonly #tipWidth: RangeWidth
+  #lookedAt = 0
+
+  constructor(source: ChainSource, resume: ResumePoint, options: FollowOptions) {
+    this.#source = source
+    this.#options = options
+    this.#branch = new KnownBranch(resume)
+    this.#maxEvents = options.maxEventsPerStep ?? 250
+    this.#tipWidth = new RangeWidth(options.maxTipBlocks ?? 64)
+    this.#width = new RangeWidth(options.maxBlockRange ?? 2000, {
+      first: FIRST_BACKFILL_WIDTH,
+      targetEvents: TARGET_EVENTS_PER_RANGE,
+    })
+    if (this.#branch.final !== null) source.believeFinal(this.#branch.final)
+  }
+
+  /** Steps up to the head as it is now. */
+  async *catchUp(): AsyncGenerator<ChainStep> {
+    for (;;) {
+      const { head, finalized } = await this.#look()
+      const { position } = this.#branch
+      if (head.number < this.#next()) {
+        // Nothing new by height: the same block, a block of ours, or a shorter branch.
+        if (position !== null && this.#contradicts(head)) yield* this.#reorg(head)
+        else {
+          yield* this.#tellFinal(finalized)
+          return
+        }
+      } else if (position !== null && !(await this.#isContinuedBy(head))) {
+        yield* this.#reorg(head)
+      } else if (finalized !== null && finalized.number >= this.#next()) {
+        yield* this.#backfill(finalized)
+      } else {
+        yield* this.#tip(head)
+      }
+    }
+  }
+
+  async #look(): Promise<{ head: BlockHeader; finalized: BlockRef | null }> {
+    const head = await this.#ask(this.#source.head())
+    const finalized = await this.#ask(this.#source.finalized())
+    this.#options.onHead?.({ head, finalized })
+    this.#lookedAt = Date.now()
+    const known = this.#branch.final
+    if (known !== null && head.number < known.number) {
+      throw new RetryableError(
+        `the node's head ${head.number} is below block ${known.number}, which is final`,
+      )
+    }
+    if (finalized === null || finalized.number < this.#source.startBlock) return { head, finalized: null }
+    return { head, finalized: finalized.number > head.number ? refOf(head) : finalized }
+  }
+
+  /** The height after our position. */
+  #next(): number {
+    return this.#branch.position === null ? this.#source.startBlock : this.#branch.position.number + 1
+  }
+
+  /** Whether the head, not above our position, is a block that we do not have. */
+  #contradicts(head: BlockHeader): boolean {
+    const ours = this.#branch.hashAt(head.number)
+    if (ours === null) {
+      throw new RetryableError(`the node's head ${head.number} is below the blocks that are remembered`)
+    }
+    return ours !== head.hash
+  }
+
+  /** Whether our position is on the branch of a higher head. */
+  async #isContinuedBy(head: BlockHeader): Promise<boolean> {
+    const { position } = this.#branch
+    if (position === null) return true
+    if (head.number === position.number + 1) return head.parentHash === position.hash
+    const [theirs] = await this.#ask(this.#source.headers(position.number, position.number))
+    if (theirs === undefined) throw new ChainMoved(`block ${position.number} is not there`)
+    return theirs.hash === position.hash
+  }
+
+  async *#backfill(finalized: BlockRef): AsyncGenerator<ChainStep> {
+    const { signal, parallelRanges: parallel = 4 } = this.#options
+    const range = { from: this.#next(), to: finalized.number }
+    const ahead = readAhead(range, { source: this.#source, width: this.#width, parallel, signal })
+    for (;;) {
+      const item = await this.#ask(ahead.next())
+      if (item.done === true) break
+      const { from, read } = item.value
+      const after = this.#after(from, read.first)
+      if (read.last.number === finalized.number && read.last.hash !== finalized.hash) {
+        throw new ChainMoved(`block ${finalized.number} is ${read.last.hash}, but ${finalized.hash} is final`)
+      }
+      const stretch = { from, to: read.last, headers: [], events: read.events, evidence: read.evidence }
+      let before = after
+      for (const piece of cutStretch(stretch, read.headers, this.#maxEvents)) {
+        this.#branch.advanceFinal(piece.to)
+        yield { type: 'blocks', ...piece, after: before }
+        before = refOf(piece.to)
+      }
+      await this.#lookAtHead()
+    }
+    yield* this.#tellFinal(finalized)
+  }
+
+  /** The block before `first`, which must be our position. */
+  #after(from: number, first: BlockHeader): BlockRef | null {
+    const { position } = this.#branch
+    if (first.number !== from) throw new RetryableError(`asked for block ${from}, got block ${first.number}`)
+    if (position === null) return from === 0 ? null : { number: from - 1, hash: first.parentHash }
+    if (first.parentHash === position.hash) return position
+    throw new ChainMoved(`block ${from} does not continue block ${position.number} (${position.hash})`)
+  }
+
+  /** A backfill takes long, and the lag is told all the while. */
+  async #lookAtHead(): Promise<void> {
+    if (Date.now() < this.#lookedAt + LOOK_AT_HEAD_EVERY_MS) return
+    try {
+      const head = await this.#ask(this.#source.head())
+      this.#options.onHead?.({ head, finalized: this.#branch.final })
+    } catch (error) {
+      if (!(error instanceof RetryableError)) throw error
+    }
+    this.#lookedAt = Date.now()
+  }
+
+  async *#tip(head: BlockHeader): AsyncGenerator<ChainStep> {
+    const from = this.#next()
+    const to = Math.min(head.number, from + this.#tipWidth.width - 1)
+    const headers = await this.#linkedHeaders(from, to)
+    const first = headers[0]
+    const last = headers.at(-1)
+    if (first === undefined || last === undefined) throw new ChainMoved(`block ${from} is not there`)
+    const after = this.#after(from, first)
+    const read = await this.#readTip(headers)
+    let before = after
+    for (const piece of cutStretch({ from, to: last, headers, ...read }, headers, this.#maxEvents)) {
+      this.#branch.advance(piece.headers)
+      yield { type: 'blocks', ...piece, after: before }
+      before = refOf(piece.to)
+    }
+  }
+
+  async #readTip(headers: BlockHeader[]): ReturnType<ChainSource['readBlocks']> {
+    try {
+      const read = await this.#ask(this.#source.readBlocks(headers))
+      this.#tipWidth.succeeded(headers.length)
+      return read
+    } catch (error) {
+      this.#tipWidth.failed(headers.length)
+      throw error
+    }
+  }
+
+  async *#reorg(head: BlockHeader): AsyncGenerator<ChainStep> {
+    const { position } = this.#branch
+    if (position === null) return
+    const ancestor = await this.#lastShared(Math.min(position.number, head.number))
+    // The node rolled back along our branch. Until it grows or differs, that is a replica that is behind.
+    if (ancestor.number >= head.number) throw new ChainMoved(`the head ${head.number} is ours after all`)
+    const reach = Math.max(position.number, ancestor.number + MAX_REORG_REACH)
+    const headers = await this.#linkedHeaders(ancestor.number + 1, Math.min(head.number, reach))
+    const to = headers.at(-1)
+    if (to === undefined || headers[0]?.parentHash !== ancestor.hash) {
+      throw new ChainMoved(`the branch after block ${ancestor.number} changed while it was read`)
+    }
+    if (to.number === head.number ? to.hash !== head.hash : to.number < Math.min(head.number, reach)) {
+      throw new ChainMoved(`the branch up to block ${head.number} changed while it was read`)
+    }
+    const read = await this.#ask(this.#source.readBlocks(headers))
+    this.#branch.replace(ancestor, headers)
+    yield { type: 'reorg', ancestor, replaces: position, to, headers, ...read }
+  }
+
+  /** The last block at or below `upTo` that the node's branch and ours share. */
+  async #lastShared(upTo: number): Promise<BlockRef> {
+    const { final, headers } = this.#branch
+    const ours = final === null ? headers : [final, ...headers]
+    const lowest = ours[0]
+    if (lowest === undefined) throw new RetryableError('no block is remembered that could be shared')
+    let high = upTo
+    for (let width = 32; high >= lowest.number; width *= 2) {
+      const low = Math.max(lowest.number, high - width + 1)
+      const theirs = await this.#ask(this.#source.headers(low, high))
+      const shared = forkPoint(ours, theirs)
+      if (shared !== null) return shared
+      if (low === lowest.number) return this.#belowAll(lowest, theirs[0])
+      high = low - 1
+    }
+    return this.#belowAll(lowest, undefined)
+  }
+
+  /** Not even the lowest block that is remembered is shared. */
+  #belowAll(lowest: BlockRef, theirs: BlockHeader | undefined): BlockRef {
+    const { startBlock } = this.#source
+    if (
+      this.#branch.final === null &&
+      lowest.number === startBlock &&
+      startBlock > 0 &&
+      theirs !== undefined
+    ) {
+      return { number: startBlock - 1, hash: theirs.parentHash }
+    }
+    throw new RetryableError(
+      `block ${lowest.number} is ${theirs?.hash ?? 'unknown'} there, but ${lowest.hash} ${this.#branch.final === null ? 'is the lowest that is remembered' : 'is final'}: this endpoint is not believed`,
+    )
+  }
+
+  *#tellFinal(finalized: BlockRef | null): Generator<ChainStep> {
+    const { told, position } = this.#branch
+    if (finalized === null || position === null || finalized.number > position.number) return
+    if (told !== null && finalized.number <= told.number) return
+    const ours = this.#branch.hashAt(finalized.number)
+    if (ours !== null && ours !== finalized.hash) {
+      throw new RetryableError(
+        `block ${finalized.number} is ${ours} on our branch, but the node says that ${finalized.hash} is final`,
+      )
+    }
+    this.#branch.tellFinal(finalized)
+    this.#source.believeFinal(finalized)
+    yield { type: 'finalized', block: finalized }
+  }
+
+  /** Headers of one branch; fewer when the node has no more. */
+  async #linkedHeaders(from: number, to: number): Promise<BlockHeader[]> {
+    const headers = await this.#ask(this.#source.headers(from, to))
+    for (const [index, header] of headers.entries()) {
+      const before = headers[index - 1]
+      if (before !== undefined && header.parentHash !== before.hash) {
+        throw new ChainMoved(`block ${header.number} does not continue block ${before.number}`)
+      }
+    }
+    return headers
+  }
+
+  async #ask<T>(promise: Promise<T>): Promise<T> {
+    const result = await unlessAborted(promise, this.#options.signal)
+    if (result === ABORTED) throw new Aborted('aborted')
+    return result
+  }
+}
+
+function refOf({ number, hash }: BlockHeader): BlockRef {
+  return { number, hash }
+}

@@ -1,0 +1,74 @@
+import type { BlockHeader, BlockRef } from '../../shared/events/chain-step.ts'
+import type { ResumePoint } from './chain-source.ts'
+
+/** What has been delivered: the position, the blocks that may still be reorganized, and where they begin. */
+export class KnownBranch {
+  #position: BlockRef | null
+  /** Ascending and linked, ending with the position; empty while the position is final. */
+  #headers: BlockHeader[]
+  /** Nothing up to here is ever rolled back. */
+  #final: BlockRef | null
+  /** The last finalized block that was told. */
+  #told: BlockRef | null
+
+  /** A position without headers was read as final. */
+  constructor(resume: ResumePoint) {
+    this.#position = resume.position
+    this.#told = resume.finalized
+    this.#final = resume.headers.length === 0 ? (resume.position ?? resume.finalized) : resume.finalized
+    const final = this.#final
+    this.#headers = resume.headers.filter(({ number }) => final === null || number > final.number)
+  }
+
+  get position(): BlockRef | null {
+    return this.#position
+  }
+
+  get final(): BlockRef | null {
+    return this.#final
+  }
+
+  get told(): BlockRef | null {
+    return this.#told
+  }
+
+  get headers(): readonly BlockHeader[] {
+    return this.#headers
+  }
+
+  /** Our block's hash at that height; null where it is not known (any more). */
+  hashAt(number: number): string | null {
+    if (this.#position?.number === number) return this.#position.hash
+    if (this.#final?.number === number) return this.#final.hash
+    const first = this.#headers[0]
+    return first === undefined ? null : (this.#headers[number - first.number]?.hash ?? null)
+  }
+
+  /** Final blocks were delivered, up to `to`. */
+  advanceFinal(to: BlockRef): void {
+    this.#position = { number: to.number, hash: to.hash }
+    this.#final = this.#position
+    this.#headers = []
+  }
+
+  /** Blocks were delivered that may still be reorganized. */
+  advance(headers: readonly BlockHeader[]): void {
+    const last = headers.at(-1)
+    if (last === undefined) return
+    this.#headers.push(...headers)
+    this.#position = { number: last.number, hash: last.hash }
+  }
+
+  /** Everything after `ancestor` was replaced by these. */
+  replace(ancestor: BlockRef, headers: readonly BlockHeader[]): void {
+    this.#headers = this.#headers.filter(({ number }) => number <= ancestor.number)
+    this.advance(headers)
+  }
+
+  tellFinal(block: BlockRef): void {
+    this.#told = block
+    if (this.#final === null || block.number > this.#final.number) this.#final = block
+    const final = this.#final.number
+    this.#headers = this.#headers.filter(({ number }) => number > final)
+  }
+}

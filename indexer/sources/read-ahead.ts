@@ -1,0 +1,60 @@
+import { RetryableError } from '../../shared/errors.ts'
+import type { RangeWidth } from './block-ranges.ts'
+import { nextRange, type BlockRange } from './block-ranges.ts'
+import type { ChainSource, RangeRead } from './chain-source.ts'
+
+export interface PlacedRead extends BlockRange {
+  read: RangeRead
+}
+
+interface ReadAheadOptions {
+  source: ChainSource
+  width: RangeWidth
+  /** Ranges that are read or held at once: the bound of what is in memory while the consumer is slow. */
+  parallel: number
+  signal: AbortSignal
+}
+
+/**
+ * Reads final blocks in parallel ranges and yields them in order. A range that fails is read again in narrower
+ * ones; throws when a single block cannot be read.
+ */
+export async function* readAhead(range: BlockRange, options: ReadAheadOptions): AsyncGenerator<PlacedRead> {
+  const ahead: Promise<PlacedRead[]>[] = []
+  let next = range.from
+  for (;;) {
+    while (ahead.length < options.parallel) {
+      const span = nextRange(next, range.to, options.width.width)
+      if (span === null) break
+      next = span.to + 1
+      const reads = readSpan(span, options)
+      reads.catch(() => undefined)
+      ahead.push(reads)
+    }
+    const first = ahead.shift()
+    if (first === undefined) return
+    yield* await first
+  }
+}
+
+async function readSpan(
+  span: BlockRange,
+  { source, width, signal }: ReadAheadOptions,
+): Promise<PlacedRead[]> {
+  const reads: PlacedRead[] = []
+  let next = span.from
+  for (;;) {
+    const range = nextRange(next, span.to, width.width)
+    if (range === null || signal.aborted) return reads
+    const blocks = range.to - range.from + 1
+    try {
+      const read = await source.readRange(range.from, range.to)
+      width.succeeded(blocks, read.events.length)
+      reads.push({ ...range, read })
+      next = range.to + 1
+    } catch (error) {
+      width.failed(blocks)
+      if (!(error instanceof RetryableError) || blocks === 1) throw error
+    }
+  }
+}

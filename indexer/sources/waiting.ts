@@ -1,0 +1,89 @@
+/** Waiting that a signal ends at once. Nothing here keeps a listener or a timer after it returned. */
+
+/** Resolves after `ms`, or as soon as the signal is aborted. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) {
+      resolve()
+      return
+    }
+    const done = (): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+    const timer = setTimeout(done, ms)
+    signal.addEventListener('abort', done, { once: true })
+  })
+}
+
+export const ABORTED = Symbol('aborted')
+
+/** What the promise gives, or {@link ABORTED} as soon as the signal is; a later rejection is nobody's. */
+export async function unlessAborted<T>(
+  promise: Promise<T>,
+  signal: AbortSignal,
+): Promise<T | typeof ABORTED> {
+  promise.catch(() => undefined)
+  if (signal.aborted) return ABORTED
+  let stop: () => void = () => undefined
+  const aborted = new Promise<typeof ABORTED>((resolve) => {
+    stop = () => resolve(ABORTED)
+    signal.addEventListener('abort', stop, { once: true })
+  })
+  try {
+    return await Promise.race([promise, aborted])
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
+}
+
+/** Growing, jittered delays: so that many clients of one node do not come back together. */
+export class Backoff {
+  readonly #firstMs: number
+  readonly #maxMs: number
+  #failures = 0
+
+  constructor(firstMs: number, maxMs: number) {
+    this.#firstMs = firstMs
+    this.#maxMs = maxMs
+  }
+
+  nextMs(): number {
+    const full = Math.min(this.#maxMs, this.#firstMs * 2 ** Math.min(this.#failures, 30))
+    this.#failures += 1
+    return full / 2 + Math.random() * (full / 2)
+  }
+
+  reset(): void {
+    this.#failures = 0
+  }
+}
+
+/** A flag that one side raises and the other waits for; raised twice before anybody looked, it is seen once. */
+export class Wakeup {
+  #raised = false
+  #wake: (() => void) | null = null
+
+  raise(): void {
+    this.#raised = true
+    this.#wake?.()
+  }
+
+  /** Resolves when raised (true) or, the flag still down, after `ms` or at the signal (false). */
+  async wait(ms: number, signal: AbortSignal): Promise<boolean> {
+    if (!this.#raised) {
+      const woken = new AbortController()
+      const wake = (): void => woken.abort()
+      this.#wake = wake
+      signal.addEventListener('abort', wake, { once: true })
+      if (signal.aborted) wake()
+      await pause(ms, woken.signal)
+      signal.removeEventListener('abort', wake)
+      this.#wake = null
+    }
+    const raised = this.#raised
+    this.#raised = false
+    return raised
+  }
+}
