@@ -1,0 +1,38 @@
+import cors from '@fastify/cors'
+import { fastify, LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify'
+import { installErrors } from './plugins/errors.ts'
+import { onClientError, onUnroutable } from './plugins/protocol-errors.ts'
+import type { ReadDatabase } from './queries/read-database.ts'
+import { activityHistory } from './routes/activity-history.ts'
+import { health } from './routes/health.ts'
+import { loanLookups } from './routes/loan-lookups.ts'
+import { status } from './routes/status.ts'
+
+export interface AppOptions {
+  database: ReadDatabase
+  log: FastifyBaseLogger
+  version: string
+}
+
+/** The HTTP server, not listening yet. Closing it leaves the database open. */
+export async function buildApp({ database, log, version }: AppOptions): Promise<FastifyInstance> {
+  const app = fastify({
+    loggerInstance: log,
+    logController: new LogController({ disableRequestLogging: true }),
+    requestTimeout: 10_000,
+    // A page number of 30 digits is a page beyond the last, and not an unknown route.
+    routerOptions: { maxParamLength: 1000 },
+    // What arrives on open connections while closing is still answered.
+    return503OnClosing: false,
+    frameworkErrors: (error, _request, reply) => onUnroutable(error, reply),
+    clientErrorHandler: onClientError,
+  })
+  // First, so that errors carry its headers, too.
+  await app.register(cors, { origin: '*', methods: ['GET', 'HEAD'], strictPreflight: false, maxAge: 86_400 })
+  installErrors(app)
+  activityHistory(app, database)
+  loanLookups(app, database)
+  status(app, database, version)
+  health(app, database)
+  return app
+}

@@ -1,0 +1,117 @@
+import type { NetworkRow } from './queries/indexing-status.ts'
+
+/** The indexer tells its state every second: one that was silent for so long is not there. */
+const SILENT_S = 15
+/** An index that moved within this time is not stuck, and a head younger than this may still be on its way. */
+const PATIENCE_S = 30
+/** How far behind the head an index may be and still be called fresh: either is enough. */
+const FRESH_BLOCKS = 10
+const FRESH_S = 60
+/** How many new blocks may appear at once on a chain that stood still, before that counts against us. */
+const NEW_BLOCKS = 2
+/** From this age of the head on, it is worth saying that the chain stands still. */
+const STANDSTILL_S = 120
+
+export interface NetworkHealth {
+  network: string
+  blockchain: string | null
+  networkId: string | null
+  /** As the indexer tells it, or 'unobserved': nobody has told anything for a while. */
+  state: string
+  problem: string | null
+  head: number | null
+  indexed: number | null
+  finalized: number | null
+  lagBlocks: number | null
+  /** Between the head's time and the indexed block's, both by the chain's clock. */
+  lagSeconds: number | null
+  /** Whether what was indexed is fresh: the verdict of readiness. */
+  synced: boolean
+  /** Why it is synced or not, in one line. */
+  note: string
+  queueWaiting: number | null
+  queueFailed: number | null
+}
+
+/**
+ * Judges a network's freshness from its row alone, so that every copy of the API says the same:
+ * - silent indexer, stopped network, worker that takes nothing → not synced;
+ * - at the head → synced, also when the chain stands still (unless the node is out of reach: then the head is
+ *   what we last heard, and only its age can vouch for it);
+ * - behind and moving → synced while the distance is small, else it is catching up;
+ * - behind and not moving → stuck, unless the head has only just appeared.
+ */
+export function judgeNetwork(row: NetworkRow): NetworkHealth {
+  const lagBlocks = difference(row.head, row.indexed)
+  const lagSeconds = difference(row.headTimeS, row.indexedTimeS)
+  const observed = row.observedAgoS !== null && row.observedAgoS <= SILENT_S
+  const [synced, note] = judge(row, observed, lagBlocks, lagSeconds)
+  return {
+    network: row.network,
+    blockchain: row.blockchain,
+    networkId: row.networkId,
+    state: observed ? (row.state ?? 'unobserved') : 'unobserved',
+    problem: row.problem,
+    head: row.head,
+    indexed: row.indexed,
+    finalized: row.finalized,
+    lagBlocks,
+    lagSeconds,
+    synced,
+    note,
+    queueWaiting: row.queueWaiting,
+    queueFailed: row.queueFailed,
+  }
+}
+
+type Verdict = [synced: boolean, note: string]
+
+function judge(
+  row: NetworkRow,
+  observed: boolean,
+  lagBlocks: number | null,
+  lagSeconds: number | null,
+): Verdict {
+  if (!observed) return [false, unobservedNote(row.observedAgoS)]
+  if (row.state === 'stopped') return [false, `stopped: ${row.problem ?? 'no reason given'}`]
+  if (row.workerHealthy === false) return [false, 'the queue worker takes nothing although work waits']
+  if (row.indexed === null) return [false, 'nothing is indexed yet']
+  if (row.head === null || lagBlocks === null) return [false, 'the head is not known']
+  if (row.state !== 'following') return judgeWithoutNode(row)
+  if (lagBlocks <= 0) return [true, atHeadNote(row)]
+  return judgeBehind(row, lagBlocks, lagSeconds ?? 0)
+}
+
+function unobservedNote(observedAgoS: number | null): string {
+  return observedAgoS === null
+    ? 'no indexer has told anything about this network'
+    : `no indexer has told anything for ${Math.round(observedAgoS)} s`
+}
+
+/** Nobody can say where the head is now: what was indexed is fresh only as long as its age by the clock is small. */
+function judgeWithoutNode(row: NetworkRow): Verdict {
+  const why = `${row.state ?? 'unknown state'}: ${row.problem ?? 'the chain is not being followed'}`
+  const age = row.nowS - (row.indexedTimeS ?? 0)
+  return [Math.abs(age) <= FRESH_S, `${why}; the last indexed block is ${Math.round(age)} s old`]
+}
+
+function atHeadNote(row: NetworkRow): string {
+  const age = row.nowS - (row.headTimeS ?? row.nowS)
+  return age > STANDSTILL_S ? `at the head; the chain stands still since ${Math.round(age)} s` : 'at the head'
+}
+
+function judgeBehind(row: NetworkRow, lagBlocks: number, lagSeconds: number): Verdict {
+  const behind = `${lagBlocks} blocks behind the head`
+  if ((row.movedAgoS ?? Infinity) <= PATIENCE_S) {
+    const fresh = lagBlocks <= FRESH_BLOCKS || lagSeconds <= FRESH_S
+    return [fresh, fresh ? `following, ${behind}` : `catching up, ${behind}`]
+  }
+  const headAge = row.nowS - (row.headTimeS ?? 0)
+  if (lagBlocks <= NEW_BLOCKS && Math.abs(headAge) <= PATIENCE_S)
+    return [true, `${behind}, which has just appeared`]
+  return [false, `stuck: ${behind}, and nothing was written for ${Math.round(row.movedAgoS ?? Infinity)} s`]
+}
+
+function difference(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? null : Math.max(0, a - b)
+}

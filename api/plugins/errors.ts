@@ -1,0 +1,42 @@
+import type { FastifyError, FastifyInstance, FastifyReply } from 'fastify'
+import { messageOf } from '../../shared/errors.ts'
+import { DatabaseAway } from '../queries/read-database.ts'
+
+const ALLOWED_METHODS = ['GET', 'HEAD', 'OPTIONS']
+const NOT_FOUND = 'there is no such route'
+
+export interface ErrorEnvelope {
+  status: 'ERROR'
+  message: string
+}
+
+export function errorEnvelope(message: string): ErrorEnvelope {
+  return { status: 'ERROR', message }
+}
+
+export function sendError(reply: FastifyReply, code: number, message: string): FastifyReply {
+  return reply
+    .code(code)
+    .type('application/json; charset=utf-8')
+    .send(JSON.stringify(errorEnvelope(message)))
+}
+
+/** Every failure leaves in one envelope, and no message of ours or of a library's shows the inside. */
+export function installErrors(app: FastifyInstance): void {
+  app.addHook('onRequest', async (request, reply) => {
+    if (ALLOWED_METHODS.includes(request.method)) return
+    reply.header('allow', ALLOWED_METHODS.join(', '))
+    return sendError(reply, 405, `${request.method} is not allowed here: this API is read with GET`)
+  })
+  app.setNotFoundHandler((_request, reply) => sendError(reply, 404, NOT_FOUND))
+  app.setErrorHandler<FastifyError>((error, request, reply) => {
+    if (error instanceof DatabaseAway) {
+      request.log.warn({ error: messageOf(error.cause) }, 'the database is away')
+      return sendError(reply.header('retry-after', '1'), 503, 'the database is away: try again')
+    }
+    const code = error.statusCode ?? 500
+    if (code >= 400 && code < 500) return sendError(reply, code, error.message)
+    request.log.error({ err: error, url: request.url }, 'request failed')
+    return sendError(reply, 500, 'internal error')
+  })
+}

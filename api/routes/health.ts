@@ -1,0 +1,44 @@
+import type { FastifyInstance } from 'fastify'
+import { messageOf } from '../../shared/errors.ts'
+import { judgeNetwork } from '../indexing-health.ts'
+import { getIndexingStatus } from '../queries/indexing-status.ts'
+import { DatabaseAway, type ReadDatabase } from '../queries/read-database.ts'
+import { responses } from '../schemas/common.ts'
+import { livenessAnswer, readinessAnswer } from '../schemas/status.ts'
+
+interface Readiness {
+  status: 'OK' | 'ERROR'
+  message: string
+  payload?: { networks: { network: string; state: string; synced: boolean; note: string }[] }
+}
+
+/** /healthz: this process lives. /readyz: what it answers is fresh. */
+export function health(app: FastifyInstance, database: ReadDatabase): void {
+  app.get('/healthz', { schema: { response: responses(livenessAnswer) } }, () =>
+    Promise.resolve({ status: 'OK' }),
+  )
+  const ready = responses(readinessAnswer)
+  const response: Record<string, unknown> = { ...ready, 503: ready['200'] }
+  app.get('/readyz', { schema: { response } }, async (_request, reply) => {
+    const readiness = await judgeReadiness(database)
+    return reply.code(readiness.status === 'OK' ? 200 : 503).send(readiness)
+  })
+}
+
+async function judgeReadiness(database: ReadDatabase): Promise<Readiness> {
+  let networks: Required<Readiness>['payload']['networks']
+  try {
+    networks = (await getIndexingStatus(database)).networks.map((row) => {
+      const { network, state, synced, note } = judgeNetwork(row)
+      return { network, state, synced, note }
+    })
+  } catch (error) {
+    if (!(error instanceof DatabaseAway)) throw error
+    return { status: 'ERROR', message: messageOf(error) }
+  }
+  const late = networks.filter(({ synced }) => !synced).map(({ network, note }) => `${network}: ${note}`)
+  if (networks.length === 0) late.push('no network was ever indexed here')
+  return late.length === 0
+    ? { status: 'OK', message: 'every network is fresh', payload: { networks } }
+    : { status: 'ERROR', message: late.join('; '), payload: { networks } }
+}

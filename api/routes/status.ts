@@ -1,0 +1,15 @@
+import type { FastifyInstance } from 'fastify'
+import { judgeNetwork } from '../indexing-health.ts'
+import { getIndexingStatus } from '../queries/indexing-status.ts'
+import type { ReadDatabase } from '../queries/read-database.ts'
+import { responses } from '../schemas/common.ts'
+import { statusAnswer } from '../schemas/status.ts'
+
+/** How far every network is indexed. */
+export function status(app: FastifyInstance, database: ReadDatabase, version: string): void {
+  const schema = { response: responses(statusAnswer, 405, 500, 503) }
+  app.get('/api/status', { schema }, async () => {
+    const { records, networks } = await getIndexingStatus(database)
+    return { status: 'OK', payload: { version, records, networks: networks.map(judgeNetwork) } }
+  })
+}

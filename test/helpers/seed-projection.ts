@@ -1,0 +1,73 @@
+import { sql } from 'kysely'
+import type { Db } from '../../shared/db/connect.ts'
+
+const FIRST_SECOND = Date.UTC(2030, 0, 1) / 1000
+
+/**
+ * Fills the read model with `count` records of the shapes that the indexer writes: ids rise with gaps, positions
+ * without. Loan n % 1000 of either market gets record n. Returns nothing; what a record must say is a function of
+ * its id and position alone.
+ */
+export async function seedRecords(db: Db, count: number, schema = 'projection'): Promise<void> {
+  await sql`
+    insert into ${sql.table(`${schema}.activity`)} (id, position, network, natural_key, tx_hash, event, loan_id, blockchain,
+      network_id, contract_address, loan_type, created_at, updated_at)
+    select n * 3, n, 'evm:31337', 'key-' || n, '0x' || lpad(to_hex(n), 64, '0'),
+      case n % 2 when 0 then 'CreateLoanOffer' else 'CreateBorrowRequest' end, (n % 1000)::text, 'DEVNET', '31337',
+      '0x5FbDB2315678afecb367f032d93F642f64180aa3', case n % 2 when 0 then 'ERC20FIL' else 'FILERC20' end,
+      to_timestamp(${FIRST_SECOND}::bigint + n) + interval '7 milliseconds', to_timestamp(${FIRST_SECOND}::bigint + n) + interval '120 milliseconds'
+    from generate_series(1, ${count}::bigint) as n`.execute(db)
+  await sql`update ${sql.table(`${schema}.fold_state`)} set records = ${count}`.execute(db)
+}
+
+/** One loan, with its contract's half as given (its fields' order is kept) and the id given. */
+export async function seedLoan(
+  db: Db,
+  loan: { loanType: string; loanId: string; id: number; part: object },
+): Promise<void> {
+  await sql`
+    insert into projection.loans (loan_type, loan_id, id, network, state, evm_part, last_block, last_log_index,
+      created_at, updated_at)
+    values (${loan.loanType}, ${loan.loanId}, ${loan.id}, 'evm:31337', '1', ${JSON.stringify(loan.part)}::json, 1, 0,
+      '2030-01-01T00:00:00.007Z', '2030-01-02T00:00:00Z')`.execute(db)
+}
+
+export interface SeededNetwork {
+  network?: string
+  state?: string
+  problem?: string | null
+  head?: number
+  /** Ages in seconds, by the clock. */
+  headAgeS?: number
+  indexed?: number
+  indexedAgeS?: number
+  observedAgoS?: number
+  movedAgoS?: number
+}
+
+/** What an indexer tells of a network; by default one that follows, at the head, just now. */
+export async function seedNetwork(db: Db, given: SeededNetwork = {}): Promise<void> {
+  const line = { network: 'evm:31337', state: 'following', problem: null, head: 100, headAgeS: 1, ...given }
+  const { indexed = line.head, indexedAgeS = line.headAgeS, observedAgoS = 0, movedAgoS = 1 } = given
+  await sql`delete from ledger.network_status where network = ${line.network}`.execute(db)
+  await sql`delete from ledger.chain_position where network = ${line.network}`.execute(db)
+  await sql`
+    insert into ledger.network_status (network, blockchain, network_id, state, problem, head_number, head_time_s,
+      finalized_number, queue_waiting, queue_failed, worker_healthy, observed_at)
+    select ${line.network}, 'DEVNET', '31337', ${line.state}, ${line.problem}, ${line.head}::bigint,
+      extract(epoch from now())::bigint - ${line.headAgeS}::bigint, 50, 2, 0, true,
+      now() - make_interval(secs => ${observedAgoS}::float8)`.execute(db)
+  await db
+    .insertInto('ledger.chain_position')
+    .values({
+      network: line.network,
+      start_number: 0,
+      watched: '{}',
+      writer_epoch: 1,
+      number: indexed,
+      hash: '0x01',
+      time_s: sql<number>`extract(epoch from now())::bigint - ${indexedAgeS}::bigint`,
+      moved_at: sql<Date>`now() - make_interval(secs => ${movedAgoS}::float8)`,
+    })
+    .execute()
+}

@@ -1,0 +1,143 @@
+import { sql } from 'kysely'
+import fc from 'fast-check'
+import t from 'tap'
+import { historyAnswer } from '../../../api/schemas/activity.ts'
+import { HISTORY_PAGE } from '../../../api/queries/activity-pages.ts'
+import type { Db } from '../../../shared/db/connect.ts'
+import { testApi, type TestApi } from '../../helpers/api.ts'
+import { testDatabase } from '../../helpers/database.ts'
+import { seedRecords } from '../../helpers/seed-projection.ts'
+
+async function page({ app }: TestApi, path = ''): Promise<{ payload: { id: number }[]; pages: number }> {
+  const response = await app.inject(`/api/activity/history${path}`)
+  if (response.statusCode !== 200) throw new Error(`${response.statusCode}: ${response.body}`)
+  return historyAnswer.parse(response.json())
+}
+
+void t.test('a record has exactly ten fields, in the order of the specification', async (t) => {
+  const api = await testApi(t)
+  await seedRecords(api.db, 2)
+  const response = await api.app.inject('/api/activity/history')
+  t.equal(response.statusCode, 200)
+  t.equal(response.headers['content-type'], 'application/json; charset=utf-8')
+  t.equal(
+    response.body,
+    JSON.stringify({
+      status: 'OK',
+      payload: [
+        {
+          id: 6,
+          txHash: `0x${'2'.padStart(64, '0')}`,
+          event: 'CreateLoanOffer',
+          loanId: '2',
+          blockchain: 'DEVNET',
+          networkId: '31337',
+          contractAddress: '0x5FbDB2315678afecb367f032d93F642f64180aa3',
+          loanType: 'ERC20FIL',
+          createdAt: new Date(Date.UTC(2030, 0, 1, 0, 0, 2, 7)).toISOString(),
+          updatedAt: new Date(Date.UTC(2030, 0, 1, 0, 0, 2, 120)).toISOString(),
+        },
+        {
+          id: 3,
+          txHash: `0x${'1'.padStart(64, '0')}`,
+          event: 'CreateBorrowRequest',
+          loanId: '1',
+          blockchain: 'DEVNET',
+          networkId: '31337',
+          contractAddress: '0x5FbDB2315678afecb367f032d93F642f64180aa3',
+          loanType: 'FILERC20',
+          createdAt: new Date(Date.UTC(2030, 0, 1, 0, 0, 1, 7)).toISOString(),
+          updatedAt: new Date(Date.UTC(2030, 0, 1, 0, 0, 1, 120)).toISOString(),
+        },
+      ],
+      pages: 1,
+    }),
+  )
+})
+
+void t.test('all pages together are all records, newest first, each once', async (t) => {
+  const api = await testApi(t)
+  await fc.assert(
+    fc.asyncProperty(fc.nat({ max: 160 }), async (count) => {
+      await sql`truncate projection.activity`.execute(api.db)
+      await seedRecords(api.db, count)
+      const first = await page(api)
+      const ids: number[] = []
+      for (let number = 1; number <= first.pages; number++) {
+        const { payload, pages } = await page(api, `/${number}`)
+        if (pages !== first.pages) return false
+        if (number < pages && payload.length !== 25) return false
+        ids.push(...payload.map(({ id }) => id))
+      }
+      const expected = Array.from({ length: count }, (_, index) => (count - index) * 3)
+      return (
+        first.pages === Math.ceil(count / 25) &&
+        JSON.stringify(ids) === JSON.stringify(expected) &&
+        (await page(api, `/${first.pages + 1}`)).payload.length === 0
+      )
+    }),
+    { numRuns: 25, examples: [[0], [1], [24], [25], [26], [50], [51]] },
+  )
+  t.pass('held')
+})
+
+void t.test('text that is hostile to JSON arrives as it is', async (t) => {
+  const api = await testApi(t)
+  await seedRecords(api.db, 1)
+  const hostile = 'a"b\\c\nd\u2028é\u0001</script>'
+  await sql`update projection.activity set blockchain = ${hostile}, contract_address = null`.execute(api.db)
+  const [record] = historyAnswer.parse((await api.app.inject('/api/activity/history/1')).json()).payload
+  t.equal(record?.blockchain, hostile)
+  t.equal(record?.contractAddress, null)
+})
+
+void t.test('a page is a positive integer, of any size', async (t) => {
+  const api = await testApi(t)
+  await seedRecords(api.db, 30)
+  for (const path of ['', '/', '/1']) t.equal((await page(api, path)).payload.length, 25, path)
+  for (const huge of ['3', '1000000', `${10n ** 15n}`, `${10n ** 30n}`, '9'.repeat(500)]) {
+    t.strictSame(await page(api, `/${huge}`), { status: 'OK', payload: [], pages: 2 }, huge)
+  }
+  for (const bad of ['0', '-1', '1.5', '01', '1e3', '0x1', 'abc', '%20', '1%20', '١', 'null', "1'--", '+1']) {
+    const response = await api.app.inject(`/api/activity/history/${encodeURI(decodeURI(bad))}`)
+    t.equal(response.statusCode, 400, bad)
+    t.strictSame(response.json(), { status: 'ERROR', message: 'page must be a positive integer' })
+  }
+})
+
+void t.test('any page of a long history is the same few index look-ups', async (t) => {
+  const { db } = await testDatabase(t)
+  const count = 100_000
+  await seedRecords(db, count)
+  await sql`analyze projection.activity`.execute(db)
+  await db.connection().execute(async (session) => {
+    await sql.raw(`prepare page (bigint) as ${HISTORY_PAGE.text}`).execute(session)
+    for (const mode of ['force_custom_plan', 'force_generic_plan']) {
+      await sql.raw(`set plan_cache_mode = ${mode}`).execute(session)
+      for (const number of [1, count / 50, count / 25, 10 ** 15]) {
+        const scans = await scansOf(session, number)
+        const types = [...new Set(scans.map((scan) => scan['Node Type']))].sort()
+        t.ok(types.length > 0 && types.every((type) => type.startsWith('Index')), `${mode} ${types.join()}`)
+        const read = scans.reduce((sum, scan) => sum + scan['Actual Rows'], 0)
+        t.equal(read, number > count ? 1 : 26, `${mode}: page ${number} reads its rows and the newest`)
+      }
+    }
+  })
+})
+
+interface PlanNode {
+  'Node Type': string
+  'Relation Name'?: string
+  'Actual Rows': number
+  Plans?: PlanNode[]
+}
+
+/** Every node that reads the activity table, as it ran. */
+async function scansOf(session: Db, number: number): Promise<PlanNode[]> {
+  const { rows } = await sql
+    .raw<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(`explain (analyze, format json) execute page(${number})`)
+    .execute(session)
+  const walk = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(walk)]
+  const [plan] = rows[0]?.['QUERY PLAN'] ?? []
+  return plan === undefined ? [] : walk(plan.Plan).filter((node) => node['Relation Name'] === 'activity')
+}
