@@ -8,7 +8,7 @@ const PARTS: Record<LoanType, { contract: string; filecoin: string[] }> = {
   FILERC20: { contract: 'collateralLock', filecoin: ['filLoan', 'filPayback'] },
 }
 
-const LOOKUPS: Record<LoanType, Statement> = {
+export const LOOKUPS: Record<LoanType, Statement> = {
   ERC20FIL: lookup('ERC20FIL'),
   FILERC20: lookup('FILERC20'),
 }

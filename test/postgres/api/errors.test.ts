@@ -1,0 +1,100 @@
+import { connect as connectSocket, type AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import type { LightMyRequestResponse } from 'fastify'
+import t from 'tap'
+import { errorAnswer } from '../../../api/schemas/common.ts'
+import { testApi } from '../../helpers/api.ts'
+
+function envelope(response: LightMyRequestResponse): string {
+  return errorAnswer.parse(response.json()).message
+}
+
+void t.test('a route that does not exist is 404 in the envelope', async (t) => {
+  const { app } = await testApi(t)
+  for (const url of [
+    '/',
+    '/api',
+    '/api/nothing',
+    '/api/activity/history/1/2',
+    '/api/loan/1',
+    '/favicon.ico',
+  ]) {
+    const response = await app.inject(url)
+    t.equal(response.statusCode, 404, url)
+    t.ok(envelope(response))
+  }
+})
+
+void t.test('any other method is 405 and says what is allowed', async (t) => {
+  const { app } = await testApi(t)
+  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE'] as const) {
+    for (const url of ['/api/activity/history', '/api/nothing']) {
+      const body = { method, url, payload: '{not json', headers: { 'content-type': 'application/json' } }
+      const response = await app.inject(body)
+      t.equal(response.statusCode, 405, `${method} ${url}`)
+      t.equal(response.headers.allow, 'GET, HEAD, OPTIONS')
+      t.equal(response.headers['access-control-allow-origin'], '*')
+      t.match(envelope(response), method)
+    }
+  }
+})
+
+void t.test('every answer may be read from every origin, errors too', async (t) => {
+  const { app } = await testApi(t)
+  const headers = { origin: 'https://dapp.example' }
+  for (const [url, code] of [
+    ['/api/activity/history', 200],
+    ['/api/activity/history/0', 400],
+    ['/api/loan/FIL/1', 404],
+    ['/api/nothing', 404],
+    ['/%', 400],
+  ] as const) {
+    const response = await app.inject({ url, headers })
+    t.equal(response.statusCode, code, url)
+    t.equal(response.headers['access-control-allow-origin'], '*', url)
+    if (code !== 200) t.ok(envelope(response))
+  }
+  const preflight = await app.inject({
+    method: 'OPTIONS',
+    url: '/api/activity/history',
+    headers: { ...headers, 'access-control-request-method': 'GET' },
+  })
+  t.equal(preflight.statusCode, 204)
+  t.match(preflight.headers['access-control-allow-methods'], 'GET')
+  t.equal((await app.inject({ method: 'OPTIONS', url: '/api/status' })).statusCode, 204)
+})
+
+void t.test('HEAD answers as GET, without the body', async (t) => {
+  const { app } = await testApi(t)
+  const get = await app.inject('/api/activity/history')
+  const head = await app.inject({ method: 'HEAD', url: '/api/activity/history' })
+  t.equal(head.statusCode, 200)
+  t.equal(head.body, '')
+  t.equal(head.headers['content-length'], get.headers['content-length'])
+})
+
+void t.test('a failure of ours shows nothing of the inside; a refusal keeps its code', async (t) => {
+  const { app, db } = await testApi(t)
+  app.get('/test/busy', () => Promise.reject(Object.assign(new Error('slow down'), { statusCode: 429 })))
+  await db.schema.dropTable('projection.loans').execute()
+  const broken = await app.inject('/api/loan/ERC20/1')
+  t.equal(broken.statusCode, 500)
+  t.equal(envelope(broken), 'internal error')
+  const busy = await app.inject('/test/busy')
+  t.equal(busy.statusCode, 429)
+  t.equal(envelope(busy), 'slow down')
+})
+
+void t.test('what is not HTTP gets the envelope, too', async (t) => {
+  const { app } = await testApi(t)
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const { port } = app.server.address() as AddressInfo
+  const say = async (words: string): Promise<string> => {
+    const socket = connectSocket({ port, host: '127.0.0.1' })
+    socket.end(words)
+    return text(socket)
+  }
+  t.match(await say('nonsense\r\n\r\n'), /^HTTP\/1\.1 400 [^]*\{"status":"ERROR","message":".+"\}$/)
+  const large = `GET / HTTP/1.1\r\nhost: x\r\nlarge: ${'x'.repeat(20_000)}\r\n\r\n`
+  t.match(await say(large), /^HTTP\/1\.1 431 [^]*\{"status":"ERROR","message":".+"\}$/)
+})

@@ -1,0 +1,70 @@
+import t from 'tap'
+import { judgeNetwork } from '../../../api/indexing-health.ts'
+import type { NetworkRow } from '../../../api/queries/indexing-status.ts'
+
+const NOW = 2_000_000_000
+
+/** A network that is at the head of a chain whose newest block is five seconds old. */
+function row(change: Partial<NetworkRow>): NetworkRow {
+  return {
+    network: 'evm:1',
+    blockchain: 'ETH',
+    networkId: '1',
+    state: 'following',
+    problem: null,
+    head: 1000,
+    headTimeS: NOW - 5,
+    indexed: 1000,
+    indexedTimeS: NOW - 5,
+    finalized: 990,
+    queueWaiting: 0,
+    queueFailed: 0,
+    workerHealthy: true,
+    observedAgoS: 0.5,
+    movedAgoS: 4,
+    nowS: NOW,
+    ...change,
+  }
+}
+
+const ages = (headAge: number, indexedAge: number): Partial<NetworkRow> => ({
+  headTimeS: NOW - headAge,
+  indexedTimeS: NOW - indexedAge,
+})
+
+const cases: [what: string, change: Partial<NetworkRow>, synced: boolean, note: RegExp][] = [
+  ['at the head', {}, true, /^at the head$/],
+  ['the chain stands still', { ...ages(9000, 9000), movedAgoS: 9000 }, true, /stands still since 9000 s/],
+  ['the chain at genesis', { head: 0, indexed: 0 }, true, /^at the head$/],
+  ['a clock of the chain ahead of ours', ages(-90_000, -90_000), true, /^at the head$/],
+  ['a little behind and moving', { indexed: 996, ...ages(5, 53) }, true, /following, 4 blocks behind/],
+  ['far by blocks of a fast chain, near by time', { indexed: 800, ...ages(1, 51) }, true, /following, 200/],
+  ['catching up', { indexed: 10, ...ages(5, 90_000) }, false, /catching up, 990 blocks/],
+  ['the head moves, we do not', { indexed: 995, ...ages(5, 65), movedAgoS: 60 }, false, /^stuck: 5 blocks/],
+  ['stuck a block behind', { indexed: 999, ...ages(3600, 3612), movedAgoS: 3600 }, false, /^stuck: 1 blocks/],
+  ['a block after a standstill', { indexed: 999, ...ages(1, 9000), movedAgoS: 9000 }, true, /just appeared/],
+  ['nobody watches', { observedAgoS: 15.1 }, false, /for 15 s/],
+  ['nobody ever watched', { observedAgoS: null, state: null }, false, /about this network/],
+  ['stopped', { state: 'stopped', problem: 'no code' }, false, /^stopped: no code$/],
+  ['a worker that sleeps', { workerHealthy: false }, false, /worker/],
+  ['nothing indexed', { indexed: null, indexedTimeS: null, movedAgoS: null }, false, /nothing is indexed/],
+  ['the head is unknown', { head: null, headTimeS: null }, false, /head is not known/],
+  ['the node hiccups', { state: 'retrying', problem: 'time-out' }, true, /^retrying: time-out/],
+  ['the node is gone', { state: 'retrying', ...ages(120, 120) }, false, /^retrying: .* 120 s old/],
+]
+
+for (const [what, change, synced, note] of cases) {
+  void t.test(what, (t) => {
+    const health = judgeNetwork(row(change))
+    t.equal(health.synced, synced, health.note)
+    t.match(health.note, note)
+    t.end()
+  })
+}
+
+void t.test('the distance is never negative, and unknown where a side is', (t) => {
+  t.match(judgeNetwork(row({ indexed: 1003, indexedTimeS: NOW })), { lagBlocks: 0, lagSeconds: 0 })
+  t.match(judgeNetwork(row({ head: null, headTimeS: null })), { lagBlocks: null, lagSeconds: null })
+  t.match(judgeNetwork(row({ observedAgoS: 100 })), { state: 'unobserved' })
+  t.end()
+})
