@@ -1,0 +1,18 @@
+import { Command, InvalidArgumentError } from 'commander'
+import { benchHistory } from './history-pages.ts'
+
+const count = (text: string): number => {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('a count is a whole number from 1')
+  return Number(text)
+}
+
+const program = new Command('bench').description(
+  'Measurements against real services. Figures wander with the machine: compare within one run.',
+)
+program
+  .command('history')
+  .description('latency of the first, middle and last page of the history, and the query plans')
+  .option('--records <n>', 'records in the history', count, 1_000_000)
+  .option('--requests <n>', 'requests per page', count, 5000)
+  .action((options: { records: number; requests: number }) => benchHistory(options.records, options.requests))
+await program.parseAsync()

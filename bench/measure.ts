@@ -1,0 +1,15 @@
+import { cpus, totalmem } from 'node:os'
+
+/** The machine, for a figure means nothing without it. */
+export function machineFacts(): string {
+  const [cpu] = cpus()
+  return `${cpus().length} x ${cpu?.model ?? 'unknown'}, ${Math.round(totalmem() / 2 ** 30)} GiB, node ${process.version}`
+}
+
+/** The `p`-th percentile of the samples, by the nearest rank. */
+export function percentile(samples: number[], p: number): number {
+  const sorted = [...samples].sort((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.ceil((p / 100) * sorted.length) - 1)] ?? NaN
+}
+
+export const mebibytes = (bytes: number): number => Math.round(bytes / 2 ** 20)
