@@ -1,0 +1,96 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { pathToFileURL } from 'node:url'
+import solc from 'solc'
+import { z } from 'zod'
+
+/** What is committed of a contract: enough to deploy it, to call it, and to recognise it on a chain. */
+export interface Artifact {
+  contractName: string
+  abi: unknown[]
+  bytecode: string
+  deployedBytecode: string
+}
+
+const here = new URL('.', import.meta.url)
+const outputFolder = new URL('out/', here)
+
+const code = z.object({ object: z.string() })
+const compilerOutput = z.object({
+  errors: z.array(z.object({ severity: z.string(), formattedMessage: z.string() })).default([]),
+  contracts: z
+    .record(
+      z.string(),
+      z.record(
+        z.string(),
+        z.object({
+          abi: z.array(z.unknown()),
+          evm: z.object({ bytecode: code, deployedBytecode: code }),
+        }),
+      ),
+    )
+    .default({}),
+})
+
+const deployed = new Set([
+  'ERC20Loans',
+  'ERC20CollateralLock',
+  'LoanBatcher',
+  'TestToken',
+  'NoDecimalsToken',
+  'AbsurdDecimalsToken',
+  'Blake2bProbe',
+])
+
+/**
+ * Compiles every .sol file beside this one. The bytecode carries no metadata hash, so that it depends on the
+ * code and the compiler alone. Throws with the compiler's own words on an error or a warning.
+ */
+export function compileContracts(): Artifact[] {
+  const files = readdirSync(here).filter((name) => name.endsWith('.sol'))
+  const sources = Object.fromEntries(
+    files.map((name) => [name, { content: readFileSync(new URL(name, here), 'utf8') }]),
+  )
+  const settings = {
+    evmVersion: 'shanghai',
+    optimizer: { enabled: true, runs: 200 },
+    metadata: { bytecodeHash: 'none', appendCBOR: false },
+    outputSelection: { '*': { '*': ['abi', 'evm.bytecode.object', 'evm.deployedBytecode.object'] } },
+  }
+  const { errors, contracts } = compilerOutput.parse(
+    JSON.parse(z.string().parse(askCompiler(JSON.stringify({ language: 'Solidity', sources, settings })))),
+  )
+  if (errors.length > 0) throw new Error(errors.map((error) => error.formattedMessage).join('\n'))
+  return Object.values(contracts)
+    .flatMap((byName) => Object.entries(byName))
+    .filter(([contractName]) => deployed.has(contractName))
+    .map(([contractName, { abi, evm }]) => ({
+      contractName,
+      abi,
+      bytecode: `0x${evm.bytecode.object}`,
+      deployedBytecode: `0x${evm.deployedBytecode.object}`,
+    }))
+}
+
+/** The compiler package has no types of its own worth the name. */
+const askCompiler: (input: string) => unknown = (input) => {
+  const { compile } = solc as { compile: (input: string) => unknown }
+  return compile(input)
+}
+
+/** The committed text of an artifact. */
+export function artifactText(artifact: Artifact): string {
+  return `${JSON.stringify(artifact, null, 2)}\n`
+}
+
+/** Where an artifact is committed. */
+export function artifactFile(contractName: string): URL {
+  return new URL(`${contractName}.json`, outputFolder)
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  mkdirSync(outputFolder, { recursive: true })
+  for (const artifact of compileContracts()) {
+    writeFileSync(artifactFile(artifact.contractName), artifactText(artifact))
+    console.log(`${artifact.contractName}: ${artifact.deployedBytecode.length / 2 - 1} bytes`)
+  }
+}
