@@ -157,7 +157,7 @@ contract ERC20CollateralLock {
         filAddresses = [loan.filBorrower, loan.filLender];
         secretHashes = [loan.secretHashA1, loan.secretHashB1];
         secrets = [loan.secretA1, loan.secretB1];
-        expirations = [loan.loanExpiration, loan.createdAt, loan.loanExpirationPeriod];
+        expirations = [uint256(loan.loanExpiration), loan.createdAt, loan.loanExpirationPeriod];
         details = [loan.collateralAmount, loan.principalAmount, loan.lockPrice, loan.liquidationPrice, loan.interestRate];
         paymentChannelId = loan.paymentChannelId;
         token = loan.token;

@@ -163,7 +163,7 @@ contract ERC20Loans {
         filAddresses = [loan.filBorrower, loan.filLender];
         secretHashes = [loan.secretHashA1, loan.secretHashB1];
         secrets = [loan.secretA1, loan.secretB1];
-        expirations = [loan.loanExpiration, loan.acceptExpiration, loan.loanExpirationPeriod];
+        expirations = [uint256(loan.loanExpiration), loan.acceptExpiration, loan.loanExpirationPeriod];
         details = [loan.principal, loan.interest, loan.collateral];
         paymentChannelId = loan.paymentChannelId;
         token = loan.token;
