@@ -24,6 +24,8 @@ export interface ChainSource {
   readonly network: string
   /** The first block that is read. */
   readonly startBlock: number
+  /** The most blocks that are asked for at once in backfill. */
+  readonly maxBlockRange: number
   /** Right chain, contracts where they should be, a head: before anything is read. */
   check(): Promise<void>
   /** The newest block to index (the configured number of confirmations behind the node's head). */

@@ -11,8 +11,6 @@ import { ABORTED, Backoff, pause, unlessAborted } from './waiting.ts'
 export interface FollowOptions {
   /** Ends the steps promptly and without an error. */
   signal: AbortSignal
-  /** Blocks asked for at once in backfill. */
-  maxBlockRange?: number
   /** Ranges read at once in backfill; what is read ahead of a slow consumer. */
   parallelRanges?: number
   /** A single block with more events makes a larger step, and so does a reorg. */
@@ -105,7 +103,7 @@ class Follower {
     this.#branch = new KnownBranch(resume)
     this.#maxEvents = options.maxEventsPerStep ?? 250
     this.#tipWidth = new RangeWidth(options.maxTipBlocks ?? 64)
-    this.#width = new RangeWidth(options.maxBlockRange ?? 2000, {
+    this.#width = new RangeWidth(source.maxBlockRange, {
       first: FIRST_BACKFILL_WIDTH,
       targetEvents: TARGET_EVENTS_PER_RANGE,
     })
@@ -119,16 +117,17 @@ class Follower {
       const { position } = this.#branch
       if (head.number < this.#next()) {
         // Nothing new by height: the same block, a block of ours, or a shorter branch.
-        if (position !== null && this.#contradicts(head)) yield* this.#reorg(head)
+        if (position !== null && this.#contradicts(head)) yield* this.#reorg(head, finalized)
         else {
           yield* this.#tellFinal(finalized)
           return
         }
       } else if (position !== null && !(await this.#isContinuedBy(head))) {
-        yield* this.#reorg(head)
+        yield* this.#reorg(head, finalized)
       } else if (finalized !== null && finalized.number >= this.#next()) {
         yield* this.#backfill(finalized)
       } else {
+        yield* this.#tellFinal(finalized)
         yield* this.#tip(head)
       }
     }
@@ -246,12 +245,13 @@ class Follower {
     }
   }
 
-  async *#reorg(head: BlockHeader): AsyncGenerator<ChainStep> {
+  async *#reorg(head: BlockHeader, finalized: BlockRef | null): AsyncGenerator<ChainStep> {
     const { position } = this.#branch
     if (position === null) return
     const ancestor = await this.#lastShared(Math.min(position.number, head.number))
     // The node rolled back along our branch. Until it grows or differs, that is a replica that is behind.
     if (ancestor.number >= head.number) throw new ChainMoved(`the head ${head.number} is ours after all`)
+    if (finalized !== null && finalized.number <= ancestor.number) yield* this.#tellFinal(finalized)
     const reach = Math.max(position.number, ancestor.number + MAX_REORG_REACH)
     const headers = await this.#linkedHeaders(ancestor.number + 1, Math.min(head.number, reach))
     const to = headers.at(-1)

@@ -32,7 +32,9 @@ interface Member {
 }
 
 const FIRST_ASIDE_MS = 250
+/** How long a first question waits for an endpoint to come back, and how long one that was refused already. */
 const LONGEST_WAIT_MS = 6_000
+const LONGEST_FURTHER_WAIT_MS = 600
 
 /**
  * Several endpoints of one chain as one. An endpoint that fails or answers untruly is put aside, for longer each
@@ -117,7 +119,8 @@ export class EvmClient {
       (left, right) => (left === null || readyAt(right) < readyAt(left) ? right : left),
       null,
     )
-    if (soonest === null || readyAt(soonest) - now > LONGEST_WAIT_MS) return null
+    const patienceMs = tried.size === 0 ? LONGEST_WAIT_MS : LONGEST_FURTHER_WAIT_MS
+    if (soonest === null || readyAt(soonest) - now > patienceMs) return null
     await pause(readyAt(soonest) - now, this.#closing.signal)
     return this.#closing.signal.aborted ? null : soonest
   }

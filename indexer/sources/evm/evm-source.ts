@@ -141,6 +141,7 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
   return {
     network: key,
     startBlock: Math.min(...[...contracts.values()].map((contract) => contract.startBlock)),
+    maxBlockRange: network.maxBlockRange,
     check: () => within(CHECK_WITHIN_MS, check(), `${key}: no endpoint answered`, closing.signal),
     head: async () => {
       const header = await heads.head()
