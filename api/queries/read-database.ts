@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import type { Db } from '../../shared/db/connect.ts'
@@ -56,32 +55,20 @@ export function openReadDatabase(
 }
 
 /**
- * `replay` switches to new tables by renaming schemas, and a replica cancels what stands in the way of a change: a
- * statement that met that very moment finds everything in place when it is sent again.
+ * One statement and no transaction: `replay` switches to new tables by renaming schemas, and a statement finds
+ * either the old ones or the new ones, for Postgres resolves the names of a prepared statement anew after that.
  */
-const SWITCHED = /^(42P01|3F000|40001)$/
-const SWITCHED_MESSAGE = /cache lookup failed|could not open relation/
-const ATTEMPTS = 3
-
 async function ask<Row extends object>(
   pool: pg.Pool,
   { name, text }: Statement,
   values: unknown[],
 ): Promise<Row[]> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return (await pool.query<Row>({ name, text, values })).rows
-    } catch (error) {
-      if (attempt < ATTEMPTS && metSwitch(error)) await sleep(10 * attempt)
-      else if (isAway(error)) throw new DatabaseAway('the database does not answer', { cause: error })
-      else throw error
-    }
+  try {
+    return (await pool.query<Row>({ name, text, values })).rows
+  } catch (error) {
+    if (isAway(error)) throw new DatabaseAway('the database does not answer', { cause: error })
+    throw error
   }
-}
-
-function metSwitch(error: unknown): boolean {
-  if (!(error instanceof pg.DatabaseError)) return false
-  return SWITCHED.test(error.code ?? '') || SWITCHED_MESSAGE.test(error.message)
 }
 
 /** Beside what may be tried again: the password or the database changed under us, or a time-out was reached. */
