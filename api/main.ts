@@ -30,7 +30,6 @@ await runProgram('api', HELP, async () => {
     await checkSchema(database, environment)
     const app = await buildApp({ database, log, version: packageVersion() })
     await listen(app, environment)
-    log.info({ addresses: app.addresses() }, 'listening')
     log.info({ reason: await stopRequested }, 'stopping')
     await closeWithin(app, LAST_ANSWERS_MS)
   } finally {
@@ -57,9 +56,14 @@ async function listen(app: FastifyInstance, { API_HOST, API_PORT }: Environment)
   }
 }
 
-/** Takes no new connection, answers what was asked, then leaves, also when somebody holds a connection open. */
+/**
+ * Takes no new connection, answers what was asked, then leaves. A kept-alive connection is closed once its answer is
+ * out, and at last also one that somebody holds open.
+ */
 async function closeWithin(app: FastifyInstance, milliseconds: number): Promise<void> {
+  const idle = setInterval(() => app.server.closeIdleConnections(), 20)
   const last = setTimeout(() => app.server.closeAllConnections(), milliseconds)
   await app.close()
+  clearInterval(idle)
   clearTimeout(last)
 }

@@ -63,4 +63,6 @@ export function onStopRequest(stop: (reason: string) => void): void {
   process.on('SIGINT', () => request('SIGINT'))
   process.on('SIGTERM', () => request('SIGTERM'))
   if (process.connected) process.on('disconnect', () => request('the supervisor is gone'))
+  // Listening for its end must not keep a program alive that is done.
+  process.channel?.unref()
 }
