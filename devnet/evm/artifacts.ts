@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs'
+import { Interface } from 'ethers'
+import { z } from 'zod'
+
+/** A compiled contract, from the artifacts committed under devnet/contracts/out. */
+export interface Contract {
+  interface: Interface
+  /** What creates it, without constructor arguments. */
+  bytecode: string
+  /** What then stands at its address. */
+  deployedBytecode: string
+}
+
+const artifactSchema = z.object({
+  abi: z.array(z.record(z.string(), z.unknown())),
+  bytecode: z.string(),
+  deployedBytecode: z.string(),
+})
+
+function load(contractName: string): Contract {
+  const file = new URL(`../contracts/out/${contractName}.json`, import.meta.url)
+  const { abi, ...code } = artifactSchema.parse(JSON.parse(readFileSync(file, 'utf8')))
+  return { interface: new Interface(JSON.stringify(abi)), ...code }
+}
+
+export const contracts = {
+  erc20Loans: load('ERC20Loans'),
+  erc20CollateralLock: load('ERC20CollateralLock'),
+  batcher: load('LoanBatcher'),
+  token: load('TestToken'),
+  noDecimalsToken: load('NoDecimalsToken'),
+  absurdDecimalsToken: load('AbsurdDecimalsToken'),
+  blake2bProbe: load('Blake2bProbe'),
+}

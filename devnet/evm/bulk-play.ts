@@ -1,0 +1,66 @@
+import type { DiaryEntry } from './diary.ts'
+import type { Life } from './loan-life.ts'
+import { packCalls, toCalls, type LoanCall, type Outgoing } from './outgoing.ts'
+import { markFailed } from './pendings.ts'
+import { anything } from './rpc.ts'
+import type { Scene } from './scene.ts'
+import { mine, receiptsOf, sendMany, withManualMining } from './transactions.ts'
+
+/**
+ * Lives whole loans, many of them in each block, until so many are over. Expirations are reached by moving the
+ * chain's clock. Loans that a reorg takes away meanwhile are lived anew.
+ */
+export function playInBulk(scene: Scene, loans: number, loansAtOnce: number): Promise<DiaryEntry[]> {
+  return withManualMining(scene.rpc, async () => {
+    const entries: DiaryEntry[] = []
+    await scene.lookUpCounts()
+    let begun = 0
+    let lives: Life[] = []
+    while (begun < loans || lives.length > 0) {
+      for (; begun < loans && lives.length < loansAtOnce; begun++) lives.push(scene.conceive())
+      const moves = await scene.movesOf(lives)
+      const calls = lives.flatMap((life, index) => toCalls(life, moves[index]))
+      if (calls.length > 0) entries.push(...(await playBlock(scene, calls)))
+      const waits = moves.flatMap((move) => (move.kind === 'wait' ? move.until : []))
+      if (calls.length === 0 && waits.length > 0) await moveClock(scene, Math.max(...waits))
+      begun -= moves.filter((move) => move.kind === 'vanished').length
+      lives = lives.filter((_, index) => ['call', 'wait'].includes(moves[index]?.kind ?? 'done'))
+    }
+    return entries
+  })
+}
+
+/** Sends the calls and mines them into one block (more, if the node's own clock comes between). */
+async function playBlock(scene: Scene, calls: LoanCall[]): Promise<DiaryEntry[]> {
+  const packed = packCalls(scene.deployment, calls)
+  const answers = await sendMany(
+    scene.rpc,
+    packed.map(({ transaction }) => transaction),
+  )
+  await mine(scene.rpc)
+  const sent = packed.flatMap((outgoing, index) => {
+    const hash = answers[index]
+    return typeof hash === 'string' ? [{ outgoing, hash }] : []
+  })
+  const receipts = await receiptsOf(
+    scene.rpc,
+    sent.map(({ hash }) => hash),
+  )
+  return sent.flatMap(({ outgoing }, index) => settle(scene, outgoing, receipts[index]))
+}
+
+type Receipts = Awaited<ReturnType<typeof receiptsOf>>
+
+/** What failed or got lost is tried again: the next look at the chain says how the loan stands. */
+function settle(scene: Scene, { lives }: Outgoing, receipt: Receipts[number] | undefined): DiaryEntry[] {
+  if (receipt?.status === 1) return scene.diary.record(receipt, lives)
+  markFailed(lives)
+  return []
+}
+
+/** At least a second is always added: two blocks never tell the same time twice over. */
+async function moveClock(scene: Scene, until: number): Promise<void> {
+  const seconds = Math.max(1, until - (await scene.now()))
+  await scene.rpc.call(anything, 'evm_increaseTime', seconds)
+  await mine(scene.rpc)
+}

@@ -1,0 +1,76 @@
+import { appendFileSync } from 'node:fs'
+import { z } from 'zod'
+import { contracts } from './artifacts.ts'
+import type { Deployment } from './deploy.ts'
+import { markets, type Life, type Market } from './loan-life.ts'
+import type { Receipt } from './transactions.ts'
+
+/** One event that a transaction of the player emitted. A later reorg does not erase it from the diary. */
+export interface DiaryEntry {
+  /** The event's name, as in the contract. */
+  kind: string
+  market: Market
+  loanId: bigint
+  transactionHash: string
+  blockNumber: number
+}
+
+export interface Diary {
+  readonly entries: readonly DiaryEntry[]
+  /** Writes down what a transaction did, and tells new loans their ids; answers the new entries. */
+  record(receipt: Receipt, lives: Life[]): DiaryEntry[]
+}
+
+/** So many newest entries are kept in memory. */
+const memory = 500_000
+
+const creations: Record<string, true> = { CreateLoanOffer: true, CreateBorrowRequest: true }
+
+/** With a file, every entry is appended to it as a line of JSON (the loan id as decimal text). */
+export function createDiary(
+  deployment: Deployment,
+  file: string | undefined,
+  onEvent: (entry: DiaryEntry) => void,
+): Diary {
+  const entries: DiaryEntry[] = []
+  return {
+    entries,
+    record(receipt, lives) {
+      const fresh = readLogs(deployment, receipt)
+      nameNewLoans(fresh, lives)
+      entries.push(...fresh)
+      if (entries.length > 2 * memory) entries.splice(0, entries.length - memory)
+      if (file !== undefined && fresh.length > 0) appendFileSync(file, fresh.map(toLine).join(''))
+      fresh.forEach(onEvent)
+      return fresh
+    },
+  }
+}
+
+function readLogs(deployment: Deployment, receipt: Receipt): DiaryEntry[] {
+  return receipt.logs.flatMap((log) => {
+    const market = markets.find((name) => deployment[name].toLowerCase() === log.address.toLowerCase())
+    if (market === undefined) return []
+    const event = contracts[market].interface.parseLog(log)
+    if (event === null) return []
+    return {
+      ...{ kind: event.name, market, loanId: z.bigint().parse(event.args[0]) },
+      ...{ transactionHash: receipt.transactionHash, blockNumber: receipt.blockNumber },
+    }
+  })
+}
+
+/** A transaction's creations come in the order of its calls. */
+function nameNewLoans(entries: DiaryEntry[], lives: Life[]): void {
+  for (const market of markets) {
+    const unnamed = lives.filter((life) => life.market === market && life.loanId === undefined)
+    const created = entries.filter((entry) => entry.market === market && creations[entry.kind])
+    unnamed.forEach((life, index) => {
+      life.loanId = created[index]?.loanId
+    })
+  }
+}
+
+function toLine(entry: DiaryEntry): string {
+  return `${JSON.stringify({ ...entry, loanId: entry.loanId.toString() })}\n`
+}

@@ -1,0 +1,107 @@
+import { adoptOpenLoans } from './adopt.ts'
+import type { Life } from './loan-life.ts'
+import { cancelOffer, firstMove, type Move } from './next-move.ts'
+import { batch, packCalls, toCalls, type LoanCall, type Outgoing } from './outgoing.ts'
+import { createPendings } from './pendings.ts'
+import { anything, RpcRefusal } from './rpc.ts'
+import type { Scene } from './scene.ts'
+import { sendOne } from './transactions.ts'
+
+export interface LiveLimits {
+  /** So many loans are lived side by side. */
+  loansAtOnce: number
+  /** No new loans once the chain has so many: anvil keeps a copy of them all for every block it remembers. */
+  maxLoans: number
+  /** So far the chain's clock may be moved ahead of the real one, in seconds; then expirations are waited for. */
+  maxAheadSeconds: number
+}
+
+/** A loan that waits for an expiration waits so long in real time before the clock is moved for it. */
+const patienceMs = 2000
+
+/** Play at the pace of the steps taken, one transaction each. */
+export function createLivePlay(scene: Scene, limits: LiveLimits): { step: () => Promise<number> } {
+  const { rpc, deployment, source } = scene
+  const pendings = createPendings(scene)
+  let lives: Life[] = []
+  let adopted = false
+  let waitingSince: number | undefined
+
+  /** Looks at what became of earlier transactions and sends one more, if there is something to do: 1, else 0. */
+  async function step(): Promise<number> {
+    if (!adopted) lives = await adoptOpenLoans(scene)
+    adopted = true
+    const stillborn = await pendings.settle()
+    lives = lives.filter((life) => !stillborn.includes(life))
+    const idle = lives.filter((life) => !pendings.has(life))
+    const moves = await scene.movesOf(idle)
+    const over = idle.filter((_, index) => ['done', 'vanished'].includes(moves[index]?.kind ?? 'done'))
+    lives = lives.filter((life) => !over.includes(life))
+    await moveClockFor(moves)
+    const outgoing = await choose(idle.flatMap((life, index) => toCalls(life, moves[index])))
+    return outgoing === undefined ? 0 : send(outgoing)
+  }
+
+  async function choose(calls: LoanCall[]): Promise<Outgoing | undefined> {
+    const counts = await scene.lookUpCounts()
+    const isFull = counts.erc20Loans + counts.erc20CollateralLock >= limits.maxLoans
+    if (lives.length < limits.loansAtOnce && !isFull) {
+      if (pendings.count() === 0 && source.random.chance(0.05)) return flash(counts.erc20Loans + 1)
+      if (calls.length === 0 || source.random.chance(0.4)) return begin()
+    }
+    return calls.length === 0 ? undefined : source.random.pick(packCalls(deployment, calls))
+  }
+
+  /** One new loan, or several by one contract wallet in one transaction. */
+  function begin(): Outgoing | undefined {
+    const life = scene.conceive()
+    const fresh = [life]
+    const [first] = toCalls(life, firstMove(life))
+    const wallet = [deployment.batcher, deployment.borrowerBatcher].find((one) => one === first?.sender)
+    const partners = wallet === undefined ? 0 : source.random.int(1, 3)
+    for (let i = 0; i < partners; i++) fresh.push(madeBy(wallet ?? '', scene.conceive()))
+    lives.push(...fresh)
+    const calls = fresh.flatMap((one) => toCalls(one, firstMove(one)))
+    return packCalls(deployment, calls)[0]
+  }
+
+  /** An offer made and cancelled in one transaction: at the end of its block its terms can no longer be read. */
+  function flash(expectedId: number): Outgoing {
+    const life = madeBy(deployment.batcher, scene.conceiveAs('erc20Loans', 'cancel'))
+    lives.push(life)
+    const cancellation = cancelOffer({ ...life, loanId: BigInt(expectedId) })
+    const calls = [firstMove(life), cancellation].flatMap((move) => toCalls(life, move))
+    return { ...batch(deployment, deployment.batcher, calls), lives: [life] }
+  }
+
+  async function send(outgoing: Outgoing): Promise<number> {
+    try {
+      pendings.add(outgoing, await sendOne(rpc, outgoing.transaction))
+      return 1
+    } catch (error) {
+      // The node does not take it (a reorg left its nonces in disorder, say): the next step looks again.
+      if (!(error instanceof RpcRefusal)) throw error
+      return 0
+    }
+  }
+
+  async function moveClockFor(moves: Move[]): Promise<void> {
+    const waits = moves.flatMap((move) => (move.kind === 'wait' ? move.until : []))
+    const inHurry = lives.filter((life) => life.plan === 'seize' || life.plan === 'refund').length
+    // Moving the clock would expire those that are still on their way.
+    if (waits.length === 0 || waits.length < inHurry) waitingSince = undefined
+    else waitingSince ??= Date.now()
+    if (waitingSince === undefined || Date.now() - waitingSince < patienceMs) return
+    waitingSince = undefined
+    const now = await scene.now()
+    const until = Math.min(...waits)
+    const isTooFar = until - Date.now() / 1000 > limits.maxAheadSeconds
+    if (until > now && !isTooFar) await rpc.call(anything, 'evm_increaseTime', until - now)
+  }
+
+  return { step }
+}
+
+function madeBy(maker: string, life: Life): Life {
+  return life.market === 'erc20Loans' ? { ...life, lender: maker } : { ...life, borrower: maker }
+}

@@ -1,0 +1,116 @@
+import { contracts } from './artifacts.ts'
+import type { Life } from './loan-life.ts'
+import type { LoanOnChain } from './loan-reader.ts'
+import { bytesText } from './loan-texts.ts'
+
+/** What is to be done for a loan now. `until`: chain time at which it can go on, seconds since 1970. */
+export type Move =
+  | { kind: 'call'; sender: string; data: string }
+  | { kind: 'wait'; until: number }
+  | { kind: 'done' }
+  | { kind: 'vanished' }
+
+const done: Move = { kind: 'done' }
+
+/** A transaction is mined a little after it is sent: what would expire meanwhile is not tried. */
+const margin = 3
+
+/** The first move: an offer or a request. */
+export function firstMove(life: Life): Move {
+  const { filLender, filBorrower, tokenAmount, interest, token, filAmount, interestRate } = life
+  return life.market === 'erc20Loans'
+    ? call(life, life.lender, 'createLoanOffer', [
+        ...[life.hashes.b1, filLender, tokenAmount, interest, token, life.loanExpirationPeriod],
+      ])
+    : call(life, life.borrower, 'createBorrowRequest', [
+        ...[
+          life.hashes.a1,
+          filBorrower,
+          tokenAmount,
+          token,
+          filAmount,
+          interestRate,
+          life.loanExpirationPeriod,
+        ],
+      ])
+}
+
+/** The next move of a loan whose id is known, by what its contract says at a block of this time. */
+export function nextMove(life: Life, loan: LoanOnChain, now: number): Move {
+  if (!isSameLoan(life, loan)) return { kind: 'vanished' }
+  return life.market === 'erc20Loans' ? nextLendMove(life, loan, now) : nextBorrowMove(life, loan, now)
+}
+
+/** After a reorg the number can belong to another loan. */
+function isSameLoan(life: Life, loan: LoanOnChain): boolean {
+  return life.market === 'erc20Loans'
+    ? loan.secretHashB1 === life.hashes.b1 && loan.lender === life.lender
+    : loan.secretHashA1 === life.hashes.a1 && loan.borrower === life.borrower
+}
+
+function nextLendMove(life: Life, loan: LoanOnChain, now: number): Move {
+  const late = now + margin > loan.loanExpiration
+  switch (loan.state) {
+    case 0:
+      if (life.plan === 'leaveOpen') return done
+      return life.plan === 'cancel' ? cancelOffer(life) : approve(life)
+    case 1:
+      if (life.plan === 'cancelApproved' || late) return cancelOffer(life)
+      return call(life, life.borrower, 'withdraw', [life.loanId, bytesText(life.secrets.a1)])
+    case 2:
+      if (life.plan === 'default' || late) return done
+      return call(life, life.borrower, 'payback', [life.loanId])
+    case 3:
+      return settleRepaid(life, loan.acceptExpiration ?? 0, now)
+    default:
+      return done
+  }
+}
+
+function settleRepaid(life: Life, acceptExpiration: number, now: number): Move {
+  if (now > acceptExpiration) return call(life, life.borrower, 'refundPayback', [life.loanId])
+  const late = now + margin > acceptExpiration
+  if (life.plan === 'refund' || late) return { kind: 'wait', until: acceptExpiration + 1 }
+  return call(life, life.lender, 'acceptRepayment', [life.loanId, bytesText(life.secrets.b1)])
+}
+
+function nextBorrowMove(life: Life, loan: LoanOnChain, now: number): Move {
+  switch (loan.state) {
+    case 0:
+      if (life.plan === 'leaveOpen') return done
+      return life.plan === 'cancel'
+        ? call(life, life.borrower, 'cancelBorrowRequest', [life.loanId, bytesText(life.secrets.a1)])
+        : acceptOffer(life)
+    case 1:
+      if (life.plan !== 'seize')
+        return call(life, life.borrower, 'unlockCollateral', [life.loanId, bytesText(life.secrets.b1)])
+      return now > loan.loanExpiration
+        ? call(life, life.lender, 'seizeCollateral', [life.loanId, bytesText(life.secrets.a1)])
+        : { kind: 'wait', until: loan.loanExpiration + 1 }
+    default:
+      return done
+  }
+}
+
+function approve(life: Life): Move {
+  const { loanId, borrower, filBorrower, hashes, paymentChannelId, filAmount } = life
+  return call(life, life.lender, 'approveRequest', [
+    ...[loanId, borrower, filBorrower, hashes.a1, paymentChannelId, filAmount],
+  ])
+}
+
+function acceptOffer(life: Life): Move {
+  const { loanId, lender, filLender, hashes, paymentChannelId, filAmount } = life
+  return call(life, life.borrower, 'acceptOffer', [
+    ...[loanId, lender, filLender, hashes.b1, paymentChannelId, filAmount],
+  ])
+}
+
+/** Needs the id of the loan only: it may be one that is about to be given. */
+export function cancelOffer(life: Life): Move {
+  return call(life, life.lender, 'cancelLoan', [life.loanId, bytesText(life.secrets.b1)])
+}
+
+function call(life: Life, sender: string, method: string, args: unknown[]): Move {
+  return { kind: 'call', sender, data: contracts[life.market].interface.encodeFunctionData(method, args) }
+}
