@@ -1,0 +1,79 @@
+import { sql } from 'kysely'
+import t, { type Test } from 'tap'
+import { connect, type Db } from '../../../../shared/db/connect.ts'
+import { migrate, requireKnownSchema } from '../../../../shared/db/migrate.ts'
+import { ConfigError, messageOf } from '../../../../shared/errors.ts'
+import { testDatabase } from '../../../helpers/database.ts'
+
+/** A ConfigError of one line, which is what a program prints before it leaves with 2. */
+async function refuses(t: Test, work: Promise<unknown>, message: RegExp): Promise<void> {
+  const error = await work.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
+  t.type(error, ConfigError)
+  t.match(messageOf(error), message)
+  t.notMatch(messageOf(error), '\n')
+}
+
+/** Tables, columns, indexes and constraints of ours, as text. */
+async function shapeOf(db: Db): Promise<string[]> {
+  const { rows } = await sql<{ line: string }>`
+    select table_schema || '.' || table_name || '.' || column_name || ' ' || data_type as line
+      from information_schema.columns where table_schema in ('ledger', 'projection')
+    union all select indexdef from pg_indexes where schemaname in ('ledger', 'projection')
+    union all select conrelid::regclass || ' ' || pg_get_constraintdef(oid) from pg_constraint
+      where connamespace in ('ledger'::regnamespace, 'projection'::regnamespace)
+    order by line`.execute(db)
+  return rows.map(({ line }) => line)
+}
+
+void t.test('twenty processes that migrate at once make one schema', async (t) => {
+  const { url, db } = await testDatabase(t, { migrated: false })
+  const pools = Array.from({ length: 20 }, (_, index) => connect(url, { name: `migrator ${index}`, max: 2 }))
+  t.teardown(() => Promise.all(pools.map((pool) => pool.destroy())))
+  const ran = await Promise.all(pools.map((pool) => migrate(pool)))
+  const winners = ran.filter((names) => names.length > 0)
+  t.equal(winners.length, 1, 'one of them did the work')
+  const { rows } = await sql<{
+    name: string
+  }>`select name from migration.kysely_migration order by name`.execute(db)
+  t.strictSame(
+    rows.map(({ name }) => name),
+    winners[0],
+    'each migration ran once',
+  )
+  await requireKnownSchema(db)
+  t.strictSame(
+    await shapeOf(db),
+    await shapeOf((await testDatabase(t)).db),
+    'as one alone would have made it',
+  )
+  t.strictSame(await migrate(db), [], 'nothing is left to do')
+})
+
+void t.test('a schema newer than the program stops it, and is not touched', async (t) => {
+  const { db } = await testDatabase(t)
+  await sql`insert into migration.kysely_migration (name, timestamp) values ('9999-newer', 'now')`.execute(db)
+  const before = await shapeOf(db)
+  const message = /the migration 9999-newer, which this version does not know: use a newer version/
+  await refuses(t, migrate(db), message)
+  await refuses(t, requireKnownSchema(db), message)
+  t.strictSame(await shapeOf(db), before)
+})
+
+void t.test('a schema that is not there stops it, and says how to make it', async (t) => {
+  const { db } = await testDatabase(t, { migrated: false })
+  await refuses(t, requireKnownSchema(db), /lacks the migration \d{4}-.*: run `npm run migrate` first/)
+  t.strictSame(await shapeOf(db).catch(() => []), [], 'asking makes nothing')
+  await migrate(db)
+  await requireKnownSchema(db)
+})
+
+void t.test('a migration that lacks its neighbours', async (t) => {
+  const { db } = await testDatabase(t)
+  await sql`delete from migration.kysely_migration where name = (select max(name) from migration.kysely_migration)`.execute(
+    db,
+  )
+  await refuses(t, requireKnownSchema(db), /npm run migrate/)
+})

@@ -1,0 +1,68 @@
+import t from 'tap'
+import { loadEnvironment, requireDatabaseUrl } from '../../../../shared/config/config.ts'
+import { ConfigError, messageOf } from '../../../../shared/errors.ts'
+
+function mistake(work: () => unknown): string {
+  try {
+    work()
+  } catch (error) {
+    if (error instanceof ConfigError) return messageOf(error)
+    throw error
+  }
+  return 'no mistake'
+}
+
+void t.test('nothing set: the defaults', (t) => {
+  t.strictSame(loadEnvironment({}), {
+    API_HOST: '127.0.0.1',
+    API_PORT: 3000,
+    INDEXER_HOST: '127.0.0.1',
+    INDEXER_PORT: 3001,
+    LOG_LEVEL: 'info',
+    DATA_DIR: '.data',
+  })
+  t.match(loadEnvironment({ API_PORT: '', REDIS_URL: '' }), { API_PORT: 3000 }, 'empty is unset')
+  t.end()
+})
+
+void t.test('every variable that is malformed is named, in one line, without its secret', (t) => {
+  const secret = 'hunter2'
+  for (const [name, values] of Object.entries({
+    DATABASE_URL: ['localhost', `mysql://u:${secret}@h/db`, `https://${secret}@h`],
+    READ_DATABASE_URL: ['localhost', `redis://:${secret}@h`],
+    REDIS_URL: ['localhost:6379', `http://${secret}@h`, `postgres://u:${secret}@h/db`],
+    API_PORT: ['http', '-1', '65536', '80.5', '0x50', ' 80', '99999999999999999999'],
+    INDEXER_PORT: ['x', '70000'],
+    LOG_LEVEL: ['loud', 'INFO'],
+  })) {
+    for (const value of values) {
+      const message = mistake(() => loadEnvironment({ [name]: value }))
+      t.ok(message.startsWith(`${name} `), `${name}=${value}: ${message}`)
+      t.notMatch(message, '\n')
+      t.notMatch(message, secret)
+    }
+  }
+  t.end()
+})
+
+void t.test('what is right is taken as it is', (t) => {
+  const given = {
+    DATABASE_URL: 'postgresql://u:p@h:5433/db?sslmode=require',
+    READ_DATABASE_URL: 'postgres://h/db',
+    REDIS_URL: 'rediss://:p@h:6380/2',
+    NETWORKS_FILE: 'networks.json',
+    API_HOST: '0.0.0.0',
+    LOG_LEVEL: 'silent',
+  }
+  t.match(loadEnvironment({ ...given, API_PORT: '0', INDEXER_PORT: '65535', HOME: '/somewhere' }), {
+    ...given,
+    API_PORT: 0,
+    INDEXER_PORT: 65535,
+  })
+  t.equal(requireDatabaseUrl(loadEnvironment(given)), given.DATABASE_URL)
+  t.match(
+    mistake(() => requireDatabaseUrl(loadEnvironment({}))),
+    /^DATABASE_URL is not set: give postgres:/,
+  )
+  t.end()
+})

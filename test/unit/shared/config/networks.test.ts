@@ -1,0 +1,132 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { loadNetworks, parseNetworks } from '../../../../shared/config/config.ts'
+import { networkKey } from '../../../../shared/config/networks.ts'
+import { ConfigError, messageOf } from '../../../../shared/errors.ts'
+
+const ADDRESS = '0x5FbDB2315678afecb367f032d93F642f64180aa3'
+
+function evm(change: object = {}): object {
+  return {
+    blockchain: 'ETH',
+    networkId: '1',
+    rpcUrls: ['http://127.0.0.1:8545'],
+    erc20Loans: { address: ADDRESS },
+    ...change,
+  }
+}
+
+function mistake(work: () => unknown): string {
+  try {
+    work()
+  } catch (error) {
+    if (error instanceof ConfigError) return messageOf(error)
+    throw error
+  }
+  return 'no mistake'
+}
+
+const parse = (json: unknown, environment: Record<string, string> = {}) =>
+  parseNetworks(json, 'n.json', environment)
+
+void t.test('a network of one contract, and the defaults', (t) => {
+  const [network] = parse({ evm: [evm()] }).evm
+  t.strictSame(network, {
+    blockchain: 'ETH',
+    networkId: '1',
+    rpcUrls: ['http://127.0.0.1:8545'],
+    wsUrl: null,
+    confirmations: 0,
+    maxBlockRange: 2000,
+    pollIntervalMs: 1000,
+    erc20Loans: { address: ADDRESS, startBlock: 0, idPrefix: null },
+  })
+  t.equal(networkKey({ networkId: '1' }), 'evm:1')
+  t.end()
+})
+
+void t.test('each mistake names its place', (t) => {
+  const cases: [place: string, json: unknown, says?: RegExp][] = [
+    ['evm.0.networkId', { evm: [evm({ networkId: '0x1' })] }, /chain id as decimal text/],
+    ['evm.0.networkId', { evm: [evm({ networkId: 1 })] }],
+    ['evm.0.networkId', { evm: [evm({ networkId: '0' })] }],
+    ['evm.0.blockchain', { evm: [evm({ blockchain: '' })] }],
+    ['evm.0.rpcUrls', { evm: [evm({ rpcUrls: [] })] }, /at least one URL/],
+    ['evm.0.rpcUrls.1', { evm: [evm({ rpcUrls: ['http://a', 'ws://b'] })] }, /http:\/\/ or https:\/\//],
+    ['evm.0.wsUrl', { evm: [evm({ wsUrl: 'http://a' })] }, /ws:\/\/ or wss:\/\//],
+    ['evm.0.confirmations', { evm: [evm({ confirmations: -1 })] }],
+    ['evm.0.maxBlockRange', { evm: [evm({ maxBlockRange: 0 })] }],
+    ['evm.0.pollIntervalMs', { evm: [evm({ pollIntervalMs: 1 })] }],
+    ['evm.0.erc20Loans.address', { evm: [evm({ erc20Loans: { address: '0x12' } })] }, /40 hex digits/],
+    ['evm.0.erc20Loans.startBlock', { evm: [evm({ erc20Loans: { address: ADDRESS, startBlock: -1 } })] }],
+    ['evm.0.erc20Loans.idPrefix', { evm: [evm({ erc20Loans: { address: ADDRESS, idPrefix: '7-' } })] }],
+    ['evm.0', { evm: [evm({ confirmation: 3 })] }, /confirmation/],
+    ['evm.0', { evm: [evm({ erc20Loans: undefined })] }, /neither erc20Loans nor erc20CollateralLock/],
+    ['evm.1.networkId', { evm: [evm(), evm({ networkId: '' })] }],
+    ['evm', { evm: [evm(), evm()] }, /two networks have the networkId 1/],
+    ['evm', { evm: [evm(), evm({ networkId: '5' })] }, /two deployments of erc20Loans have no idPrefix/],
+    ['evm', { evm: 'all' }],
+    ['filecoin.0', { filecoin: [{}] }, /not supported by this version/],
+  ]
+  for (const [place, json, says] of cases) {
+    const message = mistake(() => parse(json))
+    t.ok(message.startsWith(`NETWORKS_FILE n.json: ${place}: `), message)
+    if (says !== undefined) t.match(message, says)
+    t.notMatch(message, '\n')
+  }
+  t.match(
+    mistake(() => parse({ evms: [] })),
+    /^NETWORKS_FILE n\.json: .*evms/,
+  )
+  t.match(
+    mistake(() => parse('text')),
+    /^NETWORKS_FILE n\.json: /,
+  )
+  t.end()
+})
+
+void t.test('two deployments may share a chain of names when their ids cannot collide', (t) => {
+  const second = evm({ networkId: '5', erc20Loans: { address: ADDRESS, idPrefix: 'goerli' } })
+  t.equal(parse({ evm: [evm(), second] }).evm.length, 2)
+  t.match(
+    mistake(() => parse({ evm: [evm(), second, evm({ ...second, networkId: '6' })] })),
+    /have the idPrefix "goerli": their loan ids would collide/,
+  )
+  t.end()
+})
+
+void t.test('${NAME} is filled from the environment, anywhere in a string', (t) => {
+  const json = { evm: [evm({ rpcUrls: ['https://${HOST}/v3/${KEY}'] })] }
+  t.strictSame(parse(json, { HOST: 'rpc.example', KEY: 'k' }).evm[0]?.rpcUrls, ['https://rpc.example/v3/k'])
+  for (const environment of [{ HOST: 'h' }, { HOST: 'h', KEY: '' }]) {
+    t.match(
+      mistake(() => parse(json, environment)),
+      /^NETWORKS_FILE n\.json: \$\{KEY\} is used there, but KEY is not set$/,
+    )
+  }
+  const nested = parse(json, { HOST: 'h', KEY: '${HOST}' }).evm[0]?.rpcUrls
+  t.strictSame(nested, ['https://h/v3/${HOST}'], 'what is filled in is not filled in again')
+  t.end()
+})
+
+void t.test('the file: not named, not there, not JSON, right', (t) => {
+  t.match(
+    mistake(() => loadNetworks(undefined)),
+    /^NETWORKS_FILE is not set/,
+  )
+  const folder = t.testdir()
+  const file = join(folder, 'networks.json')
+  t.match(
+    mistake(() => loadNetworks(file)),
+    /^NETWORKS_FILE .*networks\.json cannot be read: ENOENT/,
+  )
+  writeFileSync(file, '{ "evm": [,] }')
+  t.match(
+    mistake(() => loadNetworks(file)),
+    /^NETWORKS_FILE .*networks\.json is not JSON/,
+  )
+  writeFileSync(file, JSON.stringify({ evm: [evm()] }))
+  t.equal(loadNetworks(file).evm.length, 1)
+  t.end()
+})
