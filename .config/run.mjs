@@ -1,0 +1,42 @@
+/**
+ * Runs one of this project's TypeScript programs: `node .config/run.mjs indexer/cli/main.ts status`. From source
+ * where tsx is installed, else from dist/, so that operators' commands work in a production image as well.
+ * Written in plain JavaScript that any Node since 14 reads, for it is also the one to say that Node is too old.
+ */
+import { existsSync } from 'node:fs'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+const [major, minor] = process.versions.node.split('.').map(Number)
+if (major < 20 || (major === 20 && minor < 19)) {
+  console.error(`Node.js 20.19 or newer is needed; this is ${process.versions.node}`)
+  process.exit(2)
+}
+
+const root = new URL('..', import.meta.url)
+const program = process.argv[2]
+const source = new URL(program, root)
+const compiled = new URL(`dist/${program.replace(/\.ts$/, '.js')}`, root)
+
+// The embedded parts of a running `npm start` tell where they are; what is set in the environment comes first.
+const embedded = `${process.env.DATA_DIR || '.data'}/service.env`
+if (program !== 'devnet/start/main.ts' && !process.env.DATABASE_URL && existsSync(embedded)) {
+  process.loadEnvFile(embedded)
+}
+
+let entry = compiled
+if (existsSync(source)) {
+  try {
+    const { register } = await import('tsx/esm/api')
+    register()
+    entry = source
+  } catch (error) {
+    if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error
+  }
+}
+if (!existsSync(entry)) {
+  console.error(`${fileURLToPath(entry)} is missing: run \`npm ci\` (to develop) or \`npm run build\` first`)
+  process.exit(2)
+}
+process.setSourceMapsEnabled(true)
+process.argv.splice(1, 2, fileURLToPath(entry))
+await import(pathToFileURL(process.argv[1]).href)

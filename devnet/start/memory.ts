@@ -1,0 +1,52 @@
+import { randomBytes } from 'node:crypto'
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { claimPort } from '../evm/free-port.ts'
+
+const memorySchema = z.object({
+  postgresPort: z.int().positive(),
+  postgresPassword: z.string().min(1),
+  devnetPort: z.int().positive(),
+})
+
+/** What must stay the same from start to start; kept in DATA_DIR, readable by its owner alone. */
+export type Memory = z.infer<typeof memorySchema>
+
+/** Wallets and scripts expect a local chain here. */
+const USUAL_DEVNET_PORT = 8545
+
+/**
+ * The embedded parts' ports and password: those of the last start. A port that somebody else has taken meanwhile is
+ * given up for a free one. Call it when the former start's processes have gone.
+ */
+export async function recall(dataDir: string, avoid: number[]): Promise<Memory> {
+  const file = join(dataDir, 'start.json')
+  const former = read(file)
+  const devnetPort = await portOr([former?.devnetPort ?? USUAL_DEVNET_PORT], avoid)
+  const memory = {
+    postgresPort: await portOr([former?.postgresPort ?? 0], [...avoid, devnetPort]),
+    postgresPassword: former?.postgresPassword ?? randomBytes(18).toString('base64url'),
+    devnetPort,
+  }
+  writeFileSync(`${file}.new`, JSON.stringify(memory, null, 2), { mode: 0o600 })
+  renameSync(`${file}.new`, file)
+  return memory
+}
+
+function read(file: string): Memory | undefined {
+  try {
+    return memorySchema.parse(JSON.parse(readFileSync(file, 'utf8')))
+  } catch {
+    return undefined
+  }
+}
+
+/** The first of `wanted` that is free, else any free port; never one of `avoid`. */
+async function portOr(wanted: number[], avoid: number[]): Promise<number> {
+  for (const port of wanted) {
+    const claimed = await claimPort(port).catch(() => undefined)
+    if (claimed !== undefined && !avoid.includes(claimed)) return claimed
+  }
+  return portOr([0], avoid)
+}

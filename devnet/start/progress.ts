@@ -1,0 +1,73 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { z } from 'zod'
+import { getJson } from './http-get.ts'
+import type { Screen } from './screen.ts'
+
+const statusSchema = z.object({
+  payload: z.object({
+    records: z.int(),
+    networks: z.array(
+      z.object({
+        network: z.string(),
+        state: z.string(),
+        problem: z.string().nullable(),
+        head: z.int().nullable(),
+        indexed: z.int().nullable(),
+        lagBlocks: z.int().nullable(),
+      }),
+    ),
+  }),
+})
+export type Status = z.infer<typeof statusSchema>['payload']
+
+const historySchema = z.object({ payload: z.array(z.object({ loanId: z.string(), loanType: z.string() })) })
+
+const LIVE_MS = 1000
+const PLAIN_MS = 10_000
+const FIRST_RECORD_MS = 100
+/** A chain without a single loan is no fault: after this the addresses are told anyway. */
+const PATIENCE_MS = 20_000
+
+/** Resolves with the path of a loan to look at, once the API answers with a record; null when none came in time. */
+export async function firstRecord(apiUrl: string, signal: AbortSignal): Promise<string | null> {
+  const until = Date.now() + PATIENCE_MS
+  while (!signal.aborted && Date.now() < until) {
+    const [record] = (await getJson(`${apiUrl}/api/activity/history/1`, historySchema))?.payload ?? []
+    if (record !== undefined) {
+      return `/api/loan/${record.loanType === 'ERC20FIL' ? 'ERC20' : 'FIL'}/${record.loanId}`
+    }
+    await sleep(FIRST_RECORD_MS, undefined, { signal }).catch(() => undefined)
+  }
+  return null
+}
+
+/** Tells head, indexed, lag, records and speed until `signal` aborts. */
+export async function showProgress(apiUrl: string, screen: Screen, signal: AbortSignal): Promise<void> {
+  let before: { records: number; atMs: number } | undefined
+  const interval = screen.isTerminal ? LIVE_MS : PLAIN_MS
+  while (!signal.aborted) {
+    const status = (await getJson(`${apiUrl}/api/status`, statusSchema))?.payload
+    const now = { records: status?.records ?? 0, atMs: Date.now() }
+    const text = status === undefined ? 'the API does not answer' : progressLine(status, rate(before, now))
+    if (screen.isTerminal) screen.live(text)
+    else screen.line(text)
+    if (status !== undefined) before = now
+    await sleep(interval, undefined, { signal }).catch(() => undefined)
+  }
+  screen.endLive()
+}
+
+type Count = { records: number; atMs: number }
+
+function rate(before: Count | undefined, now: Count): number {
+  if (before === undefined) return 0
+  return Math.max(0, (now.records - before.records) / ((now.atMs - before.atMs) / 1000))
+}
+
+export function progressLine({ records, networks }: Status, perSecond: number): string {
+  const each = networks.map(({ network, state, problem, head, indexed, lagBlocks }) => {
+    const place = `${network} head ${head ?? '-'} · indexed ${indexed ?? '-'} · lag ${lagBlocks ?? '-'}`
+    return state === 'following' ? place : `${place} · ${state}${problem === null ? '' : ` (${problem})`}`
+  })
+  return [...each, `${records} records · ${perSecond.toFixed(1)} records/s`].join(' · ')
+}

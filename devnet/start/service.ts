@@ -1,0 +1,125 @@
+import { join } from 'node:path'
+import { existsSync, rmSync } from 'node:fs'
+import type { Environment } from '../../shared/config/config.ts'
+import { connect } from '../../shared/db/connect.ts'
+import { migrate } from '../../shared/db/migrate.ts'
+import type { Family } from './family.ts'
+import { answersOk, localUrl } from './http-get.ts'
+import type { Memory } from './memory.ts'
+
+export interface ServicePlan {
+  environment: Environment
+  dataDir: string
+  apiPort: number
+  indexerPort: number
+  /** Ports and password of the embedded parts. */
+  memory: Memory
+  /** Told what works, as it begins to. */
+  onStep: (text: string) => void
+}
+
+const DATABASE = 'loan_activity'
+
+/** Where the parts are: what is configured, else the embedded stand-in. */
+export function partsOf({ environment, dataDir, memory }: ServicePlan): {
+  databaseUrl: string
+  networksFile: string
+  embedded: Record<string, string>
+} {
+  const ownDatabase = `postgres://postgres:${memory.postgresPassword}@127.0.0.1:${memory.postgresPort}/${DATABASE}`
+  const ownNetworks = join(dataDir, 'networks.json')
+  return {
+    databaseUrl: environment.DATABASE_URL ?? ownDatabase,
+    networksFile: environment.NETWORKS_FILE ?? ownNetworks,
+    embedded: {
+      ...(environment.DATABASE_URL === undefined ? { DATABASE_URL: ownDatabase } : {}),
+      ...(environment.NETWORKS_FILE === undefined ? { NETWORKS_FILE: ownNetworks } : {}),
+    },
+  }
+}
+
+/** Starts everything, in parallel where it can be; resolves when all of it works. */
+export async function startService(plan: ServicePlan, family: Family): Promise<void> {
+  // A database that was configured wrongly must be told before anything runs.
+  if (plan.environment.DATABASE_URL !== undefined) await migrateDatabase(plan)
+  const database =
+    plan.environment.DATABASE_URL === undefined ? startDatabase(plan, family) : Promise.resolve()
+  const chain = plan.environment.NETWORKS_FILE === undefined ? startDevnet(plan, family) : Promise.resolve()
+  await Promise.all([
+    database.then(() => startApi(plan, family)),
+    Promise.all([database, chain]).then(() => startIndexer(plan, family)),
+  ])
+}
+
+async function migrateDatabase(plan: ServicePlan): Promise<void> {
+  const db = connect(partsOf(plan).databaseUrl, { name: 'loan-activity migrate', max: 1 })
+  try {
+    const ran = await migrate(db)
+    plan.onStep(ran.length === 0 ? 'schema     up to date' : `schema     ran ${ran.join(', ')}`)
+  } finally {
+    await db.destroy()
+  }
+}
+
+async function startDatabase(plan: ServicePlan, family: Family): Promise<void> {
+  const { dataDir, memory } = plan
+  await family.start({
+    name: 'postgres',
+    program: 'devnet/postgres/main.ts',
+    args: [join(dataDir, 'postgres'), `${memory.postgresPort}`, DATABASE],
+    env: { ...process.env, POSTGRES_PASSWORD: memory.postgresPassword },
+    ready: 'message',
+    graceMs: 10_000,
+  })
+  plan.onStep(`postgres   127.0.0.1:${memory.postgresPort}, data in ${join(dataDir, 'postgres')}`)
+  await migrateDatabase(plan)
+}
+
+async function startDevnet(plan: ServicePlan, family: Family): Promise<void> {
+  const { dataDir, memory } = plan
+  const { networksFile } = partsOf(plan)
+  // The file tells that the contracts are there: one of an earlier start tells nothing.
+  rmSync(networksFile, { force: true })
+  await family.start({
+    name: 'devnet',
+    program: 'devnet/main.ts',
+    args: [
+      ...['--port', `${memory.devnetPort}`, '--data-dir', join(dataDir, 'devnet')],
+      ...['--networks-file', networksFile],
+    ],
+    env: process.env,
+    ready: () => Promise.resolve(existsSync(networksFile)),
+    graceMs: 10_000,
+  })
+  plan.onStep(`devnet     http://127.0.0.1:${memory.devnetPort}, chain 31337, contracts in ${networksFile}`)
+}
+
+async function startApi(plan: ServicePlan, family: Family): Promise<void> {
+  const { environment, apiPort } = plan
+  const url = localUrl(environment.API_HOST, apiPort)
+  await family.start({
+    name: 'api',
+    program: 'api/main.ts',
+    env: { ...process.env, DATABASE_URL: partsOf(plan).databaseUrl, API_PORT: `${apiPort}` },
+    ready: () => answersOk(`${url}/healthz`),
+  })
+  plan.onStep(`api        ${url}`)
+}
+
+async function startIndexer(plan: ServicePlan, family: Family): Promise<void> {
+  const { environment, indexerPort } = plan
+  const { databaseUrl, networksFile } = partsOf(plan)
+  const url = localUrl(environment.INDEXER_HOST, indexerPort)
+  await family.start({
+    name: 'indexer',
+    program: 'indexer/main.ts',
+    env: {
+      ...process.env,
+      DATABASE_URL: databaseUrl,
+      NETWORKS_FILE: networksFile,
+      INDEXER_PORT: `${indexerPort}`,
+    },
+    ready: () => answersOk(`${url}/healthz`),
+  })
+  plan.onStep(`indexer    ${url}/metrics`)
+}
