@@ -73,7 +73,8 @@ function isFolder(arg: string): boolean {
 async function report(code: number, tapFile: string): Promise<number> {
   const { pass, fail } = counts(await readFile(tapFile, 'utf8').catch(() => ''))
   const failed = code === 0 ? fail : Math.max(fail, 1)
-  console.log(`${pass} passed, ${failed} failed`)
+  // A line of its own: a reporter may leave the cursor, or its escapes, in the middle of one.
+  console.log(`\n${pass} passed, ${failed} failed`)
   return code === 0 && (fail > 0 || pass === 0) ? 1 : code
 }
 
