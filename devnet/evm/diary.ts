@@ -1,5 +1,4 @@
 import { appendFileSync } from 'node:fs'
-import { z } from 'zod'
 import { contracts } from './artifacts.ts'
 import type { Deployment } from './deploy.ts'
 import { markets, type Life, type Market } from './loan-life.ts'
@@ -47,18 +46,30 @@ export function createDiary(
   }
 }
 
+/** The loan's id is the first parameter of every event of the markets. */
 function readLogs(deployment: Deployment, receipt: Receipt): DiaryEntry[] {
   return receipt.logs.flatMap((log) => {
     const market = markets.find((name) => deployment[name].toLowerCase() === log.address.toLowerCase())
-    if (market === undefined) return []
-    const event = contracts[market].interface.parseLog(log)
-    if (event === null) return []
+    const kind = kindsByTopic.get(log.topics[0] ?? '')
+    if (market === undefined || kind === undefined) return []
+    const loanId = BigInt(log.data.slice(0, 66))
     return {
-      ...{ kind: event.name, market, loanId: z.bigint().parse(event.args[0]) },
-      ...{ transactionHash: receipt.transactionHash, blockNumber: receipt.blockNumber },
+      kind,
+      market,
+      loanId,
+      transactionHash: receipt.transactionHash,
+      blockNumber: receipt.blockNumber,
     }
   })
 }
+
+const kindsByTopic = new Map(
+  markets.flatMap((market) => {
+    const kinds: [topic: string, kind: string][] = []
+    contracts[market].interface.forEachEvent(({ topicHash, name }) => kinds.push([topicHash, name]))
+    return kinds
+  }),
+)
 
 /** A transaction's creations come in the order of its calls. */
 function nameNewLoans(entries: DiaryEntry[], lives: Life[]): void {

@@ -49,7 +49,9 @@ export function createLivePlay(scene: Scene, limits: LiveLimits): { step: () => 
       if (pendings.count() === 0 && source.random.chance(0.05)) return flash(counts.erc20Loans + 1)
       if (calls.length === 0 || source.random.chance(0.4)) return begin()
     }
-    return calls.length === 0 ? undefined : source.random.pick(packCalls(deployment, calls))
+    const urgent = calls.filter(({ life }) => isInHurry(life))
+    const next = packCalls(deployment, urgent.length > 0 ? urgent : calls)
+    return next.length === 0 ? undefined : source.random.pick(next)
   }
 
   /** One new loan, or several by one contract wallet in one transaction. */
@@ -87,7 +89,7 @@ export function createLivePlay(scene: Scene, limits: LiveLimits): { step: () => 
 
   async function moveClockFor(moves: Move[]): Promise<void> {
     const waits = moves.flatMap((move) => (move.kind === 'wait' ? move.until : []))
-    const inHurry = lives.filter((life) => life.plan === 'seize' || life.plan === 'refund').length
+    const inHurry = lives.filter(isInHurry).length
     // Moving the clock would expire those that are still on their way.
     if (waits.length === 0 || waits.length < inHurry) waitingSince = undefined
     else waitingSince ??= Date.now()
@@ -100,6 +102,11 @@ export function createLivePlay(scene: Scene, limits: LiveLimits): { step: () => 
   }
 
   return { step }
+}
+
+/** These have short periods: what comes before the expiration must be done in time. */
+function isInHurry({ plan }: Life): boolean {
+  return plan === 'seize' || plan === 'refund'
 }
 
 function madeBy(maker: string, life: Life): Life {

@@ -10,8 +10,8 @@ export type Plan = 'repay' | 'refund' | 'seize' | 'cancel' | 'cancelApproved' | 
 
 /** Played in turn, so that all kinds of events come soon; the repetitions make repaid loans the usual ones. */
 export const repertoire: readonly (readonly [Market, Plan])[] = [
-  ['erc20CollateralLock', 'seize'],
   ['erc20Loans', 'refund'],
+  ['erc20CollateralLock', 'seize'],
   ['erc20Loans', 'repay'],
   ['erc20CollateralLock', 'repay'],
   ['erc20Loans', 'cancel'],

@@ -11,9 +11,15 @@ export function namedSecret(name: string): Uint8Array {
   return utf8ToBytes(bytesToHex(blake2b(utf8ToBytes(name), { dkLen: 32 })))
 }
 
+const filecoinAddresses = new Map<string, string>()
+
 /** A Filecoin secp256k1 address of the test network (`t1…`), always the same one for an EVM party. */
 export function filecoinAddressFor(party: string): string {
-  return secp256k1Address(blake2b(utf8ToBytes(party.toLowerCase()), { dkLen: 20 }))
+  const known = filecoinAddresses.get(party)
+  if (known !== undefined) return known
+  const address = secp256k1Address(blake2b(utf8ToBytes(party.toLowerCase()), { dkLen: 20 }))
+  filecoinAddresses.set(party, address)
+  return address
 }
 
 /** The text of a `t1` address: base32 of the 20 bytes of payload and a 4-byte checksum. */

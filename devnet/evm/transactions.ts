@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { RpcRefusal} from './rpc.ts';
+import type { RpcRefusal } from './rpc.ts'
 import { anything, hex, quantity, type Rpc } from './rpc.ts'
 
 /** A call that one of anvil's own (unlocked) accounts makes. */
