@@ -4,6 +4,7 @@ import { installErrors } from './plugins/errors.ts'
 import { onClientError, onUnroutable } from './plugins/protocol-errors.ts'
 import type { ReadDatabase } from './queries/read-database.ts'
 import { activityHistory } from './routes/activity-history.ts'
+import { activitySearch } from './routes/activity-search.ts'
 import { health } from './routes/health.ts'
 import { loanLookups } from './routes/loan-lookups.ts'
 import { status } from './routes/status.ts'
@@ -31,6 +32,7 @@ export async function buildApp({ database, log, version }: AppOptions): Promise<
   await app.register(cors, { origin: '*', methods: ['GET', 'HEAD'], strictPreflight: false, maxAge: 86_400 })
   installErrors(app)
   activityHistory(app, database)
+  activitySearch(app, database)
   loanLookups(app, database)
   status(app, database, version)
   health(app, database)

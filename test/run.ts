@@ -14,16 +14,19 @@ const TAP = fileURLToPath(new URL('../node_modules/.bin/tap', import.meta.url))
  */
 async function main(): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), 'loan-activity-tests-'))
+  const tapFile = join(folder, 'results.tap')
   const interrupted = onInterrupt()
   let services: RunningServices | undefined
   try {
     services = await startServices(['postgres', 'redis'])
-    if (services.redisUrl === null && !redisMayMiss()) return 1
-    const tapFile = join(folder, 'results.tap')
+    if (services.redisUrl === null && !redisMayMiss()) return await report(1, tapFile)
     const code = interrupted.already() ? 130 : await runTap(tapFile, services, interrupted.stopWith)
     // The last line of all, so it waits until the services have gone and cannot speak any more.
     await services.stop()
     return await report(code, tapFile)
+  } catch (error) {
+    console.error(error)
+    return await report(1, tapFile)
   } finally {
     await services?.stop()
     await rm(folder, { recursive: true, force: true })

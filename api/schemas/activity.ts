@@ -21,3 +21,37 @@ export const historyAnswer = z.strictObject({
   payload: z.array(activityRecord).max(25),
   pages: z.int().min(0),
 })
+
+/** A value that no record has is a search without results and not a mistake; Postgres has no text with a NUL. */
+const filter = z
+  .string()
+  .min(1)
+  .max(200)
+  .refine((text) => !text.includes('\0'), 'must not contain a NUL')
+  .optional()
+
+export const searchQuery = z.strictObject({
+  before: z
+    .string()
+    .regex(/^[1-9]\d{0,17}$/, 'must be the id of a record')
+    .optional(),
+  limit: z
+    .string()
+    .regex(/^([1-9]\d?|1\d\d|200)$/, 'must be a number from 1 to 200')
+    .default('25')
+    .transform(Number),
+  loanId: filter,
+  loanType: z.enum(['ERC20FIL', 'FILERC20']).optional(),
+  event: filter,
+  blockchain: filter,
+  networkId: filter,
+  txHash: filter,
+})
+
+export const searchAnswer = z.strictObject({
+  status: z.literal('OK'),
+  /** Newest first. */
+  payload: z.array(activityRecord).max(200),
+  /** What to give as `before` for the page that follows; null on the last. */
+  next: z.int().positive().nullable(),
+})

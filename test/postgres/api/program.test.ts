@@ -49,7 +49,9 @@ function startApi(
 
 /** The exit code, once all was said. (After a disconnect of ours, Node emits no 'close'.) */
 async function leave(child: ChildProcess): Promise<number | null> {
-  const said = [child.stdout, child.stderr].flatMap((stream) => (stream === null ? [] : [once(stream, 'end')]))
+  const said = [child.stdout, child.stderr].flatMap((stream) =>
+    stream === null ? [] : [once(stream, 'end')],
+  )
   const [code] = (await once(child, 'exit')) as [number | null]
   await Promise.all(said)
   return code

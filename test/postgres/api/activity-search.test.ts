@@ -1,0 +1,92 @@
+import fc from 'fast-check'
+import t from 'tap'
+import type { z } from 'zod'
+import { historyAnswer, searchAnswer } from '../../../api/schemas/activity.ts'
+import { testApi, type TestApi } from '../../helpers/api.ts'
+import { seedRecords } from '../../helpers/seed-projection.ts'
+
+type Answer = z.infer<typeof searchAnswer>
+
+async function search({ app }: TestApi, query: Record<string, string> = {}): Promise<Answer> {
+  const response = await app.inject({ url: '/api/activity', query })
+  if (response.statusCode !== 200) throw new Error(`${response.statusCode}: ${response.body}`)
+  return searchAnswer.parse(response.json())
+}
+
+async function walk(api: TestApi, query: Record<string, string>): Promise<Answer['payload']> {
+  const all: Answer['payload'] = []
+  for (let answer = await search(api, query); ;) {
+    all.push(...answer.payload)
+    if (answer.next === null) return all
+    answer = await search(api, { ...query, before: `${answer.next}` })
+  }
+}
+
+void t.test('pages of any size, with any filters, are what the whole history says of them', async (t) => {
+  const api = await testApi(t)
+  await seedRecords(api.db, 120)
+  const history: Answer['payload'] = []
+  for (const page of [1, 2, 3, 4, 5]) {
+    const response = await api.app.inject(`/api/activity/history/${page}`)
+    history.push(...historyAnswer.parse(response.json()).payload)
+  }
+  t.equal(history.length, 120)
+  t.strictSame(await walk(api, {}), history)
+  const value = <T extends string>(...values: T[]) =>
+    fc.option(fc.constantFrom(...values), { nil: undefined })
+  const filters = fc.record({
+    loanType: value('ERC20FIL', 'FILERC20'),
+    loanId: value('1', '2', '77', 'nobody'),
+    event: value('CreateLoanOffer', 'CreateBorrowRequest', 'nothing'),
+    blockchain: value('DEVNET', "'; drop table"),
+    networkId: value('31337', '1'),
+    txHash: value(`0x${'2'.padStart(64, '0')}`),
+  })
+  await fc.assert(
+    fc.asyncProperty(filters, fc.integer({ min: 1, max: 200 }), async (given, limit) => {
+      const wanted = Object.fromEntries(
+        Object.entries(given).flatMap(([name, text]) => (text === undefined ? [] : [[name, text]])),
+      ) as Record<string, string>
+      const expected = history.filter((record) =>
+        Object.entries(wanted).every(([name, text]) => record[name as keyof typeof record] === text),
+      )
+      const found = await walk(api, { ...wanted, limit: `${limit}` })
+      return JSON.stringify(found) === JSON.stringify(expected)
+    }),
+    { numRuns: 60 },
+  )
+  t.pass('held')
+})
+
+void t.test('25 records unless asked otherwise; the last page has no next', async (t) => {
+  const api = await testApi(t)
+  await seedRecords(api.db, 50)
+  const first = await search(api)
+  t.equal(first.payload.length, 25)
+  t.equal(first.next, first.payload.at(-1)?.id)
+  t.equal((await search(api, { before: `${first.next}` })).next, null)
+  t.strictSame(await search(api, { before: '1' }), { status: 'OK', payload: [], next: null })
+})
+
+void t.test('what is no search is 400', async (t) => {
+  const { app } = await testApi(t)
+  for (const query of [
+    'limit=0',
+    'limit=201',
+    'limit=-1',
+    'limit=x',
+    'limit=1&limit=2',
+    'before=0',
+    'before=abc',
+    'before=9999999999999999999',
+    'loanType=FIL',
+    'loanId=',
+    'page=2',
+    'event=%00',
+    `event=${'x'.repeat(201)}`,
+  ]) {
+    const response = await app.inject(`/api/activity?${query}`)
+    t.equal(response.statusCode, 400, query)
+    t.match(response.json(), { status: 'ERROR', message: /./ })
+  }
+})
