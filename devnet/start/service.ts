@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import { existsSync, rmSync } from 'node:fs'
 import type { Environment } from '../../shared/config/config.ts'
 import { connect } from '../../shared/db/connect.ts'
 import { migrate } from '../../shared/db/migrate.ts'
@@ -78,8 +77,6 @@ async function startDatabase(plan: ServicePlan, family: Family): Promise<void> {
 async function startDevnet(plan: ServicePlan, family: Family): Promise<void> {
   const { dataDir, memory } = plan
   const { networksFile } = partsOf(plan)
-  // The file tells that the contracts are there: one of an earlier start tells nothing.
-  rmSync(networksFile, { force: true })
   await family.start({
     name: 'devnet',
     program: 'devnet/main.ts',
@@ -88,8 +85,8 @@ async function startDevnet(plan: ServicePlan, family: Family): Promise<void> {
       ...['--networks-file', networksFile],
     ],
     env: process.env,
-    ready: () => Promise.resolve(existsSync(networksFile)),
-    graceMs: 10_000,
+    ready: 'message',
+    graceMs: 15_000,
   })
   plan.onStep(`devnet     http://127.0.0.1:${memory.devnetPort}, chain 31337, contracts in ${networksFile}`)
 }
