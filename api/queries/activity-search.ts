@@ -34,6 +34,9 @@ export async function searchActivity(database: ReadDatabase, search: ActivitySea
 /** One statement, and one prepared plan, for each set of filters: a plan for all of them would serve none well. */
 function statementFor(filters: ActivityFilter[], before: boolean): Statement {
   const conditions = filters.map((name, index) => `${COLUMNS[name]} = $${index + 2}::text`)
+  // Says nothing new, but the index of a loan's records begins with its type.
+  if (filters.includes('loanId') && !filters.includes('loanType'))
+    conditions.push(`loan_type in ('ERC20FIL', 'FILERC20')`)
   if (before) conditions.push(`id < $${filters.length + 2}::bigint`)
   const where = conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`
   return {
