@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander'
+import { benchMemory } from './backfill-memory.ts'
 import { benchHistory } from './history-pages.ts'
 
 const count = (text: string): number => {
@@ -15,4 +16,12 @@ program
   .option('--records <n>', 'records in the history', count, 1_000_000)
   .option('--requests <n>', 'requests per page', count, 5000)
   .action((options: { records: number; requests: number }) => benchHistory(options.records, options.requests))
+program
+  .command('memory')
+  .description('memory of the indexer while it reads a chain from the start (needs `npm run build` first)')
+  .option('--events <n>', 'events on the chain', count, 200_000)
+  .option('--queue <backend>', 'postgres or redis', 'postgres')
+  .action((options: { events: number; queue: string }) =>
+    benchMemory(options.events, options.queue === 'redis' ? 'redis' : 'postgres'),
+  )
 await program.parseAsync()

@@ -15,6 +15,7 @@ const ZERO_HEX = /^0x0*$/
 /**
  * Compares a loan of the index with what its contract's `fetchLoan` says at the same block. An amount that the
  * contract has set to zero is not compared: the contract zeroes what it pays out, the index keeps what was agreed.
+ * Nor can a contract tell an empty text from one that was never given: events can.
  * `tokenDecimals` null: the token has none, its amounts are null in the index.
  */
 export function verifyLoanState(
@@ -26,7 +27,7 @@ export function verifyLoanState(
     state.role === 'erc20Loans' ? erc20Loan(state, tokenDecimals) : collateralLock(state, tokenDecimals)
   return Object.entries(expected).flatMap(([field, onChain]) => {
     const indexed = part[field] ?? null
-    return indexed === onChain ? [] : [{ field, indexed, onChain }]
+    return indexed === onChain || (indexed === '0x' && onChain === null) ? [] : [{ field, indexed, onChain }]
   })
 }
 

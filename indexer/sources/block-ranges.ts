@@ -46,7 +46,7 @@ export class RangeWidth {
   /** A read of `blocks` blocks gave `events` events. */
   succeeded(blocks: number, events = 0): void {
     if (events > this.#targetEvents && blocks > 1) {
-      this.#width = Math.min(this.#width, Math.max(1, Math.floor(blocks / 2)))
+      this.#width = Math.min(this.#width, Math.max(1, Math.floor((blocks * this.#targetEvents) / events)))
       return
     }
     if (blocks < this.#width) return

@@ -4,8 +4,8 @@ import { decodeDirectCall, type LoanState, type TransactionInput } from './decod
 import type { Fields } from './decode-abi.ts'
 
 /**
- * The terms that events do not carry. `fetchLoan` shows the loan at the END of the event's block: what a later
- * transition in the same block may have zeroed or overwritten is not taken from it, but from the transaction's
+ * The terms that events do not carry. `fetchLoan` shows the loan at the END of the event's block: an amount that a
+ * later transition in the same block may have zeroed is not taken from it, but from the transaction's
  * input, and is unknown where the transaction is no direct call.
  */
 export interface TermSources {
@@ -58,7 +58,7 @@ export function completeEvent(event: DecodedEvent, contract: string, sources: Te
           arg(call, 'hex', 'secretHashB1'),
         ),
         filLender: collect.term('filLender', from(loan, 'filLender'), arg(call, 'hex', 'filLender')),
-        interest: collect.term('interest', from(inState(loan, 0), 'interest'), arg(call, 'uint', 'interest')),
+        interest: collect.term('interest', unlessZeroed(loan, 'interest'), arg(call, 'uint', 'interest')),
         loanExpirationPeriod: collect.term(
           'loanExpirationPeriod',
           from(loan, 'loanExpirationPeriod'),
@@ -78,7 +78,6 @@ export function completeEvent(event: DecodedEvent, contract: string, sources: Te
     }
     case 'CreateBorrowRequest': {
       const loan = collateralLock(sources.loan)
-      const untouched = inState(loan, 0)
       const call = directCall(event, contract, 'createBorrowRequest', sources)
       const collect = new Collector()
       const values = {
@@ -90,12 +89,12 @@ export function completeEvent(event: DecodedEvent, contract: string, sources: Te
         filBorrower: collect.term('filBorrower', from(loan, 'filBorrower'), arg(call, 'hex', 'filBorrower')),
         principalAmount: collect.term(
           'principalAmount',
-          from(untouched, 'principalAmount'),
+          unlessZeroed(loan, 'principalAmount'),
           arg(call, 'uint', 'principalAmount'),
         ),
         interestRate: collect.term(
           'interestRate',
-          from(untouched, 'interestRate'),
+          unlessZeroed(loan, 'interestRate'),
           arg(call, 'uint', 'interestRate'),
         ),
         loanExpirationPeriod: collect.term(
@@ -176,9 +175,18 @@ function nonEmpty(found: Found): Found {
   return { why: 'fetchLoan shows no secret' }
 }
 
-function inState<S extends LoanState>(loan: S | string, state: number): S | string {
-  if (typeof loan === 'string' || loan.state === state) return loan
-  return `the loan was in state ${loan.state} already at the end of the block`
+/** States that are reached without an amount being zeroed (protocol, section 2: cancel, refund, unlock and seize do). */
+const KEEPS_AMOUNTS: Record<LoanState['role'], ReadonlySet<number>> = {
+  erc20Loans: new Set([0, 1, 2, 3]),
+  erc20CollateralLock: new Set([0, 1]),
+}
+
+/** An amount that later transitions set to zero and never to anything else. */
+function unlessZeroed<S extends LoanState>(loan: S | string, name: keyof S & string): Found {
+  const found = from(loan, name)
+  if (typeof loan === 'string' || !('value' in found) || found.value !== '0') return found
+  if (KEEPS_AMOUNTS[loan.role].has(loan.state)) return found
+  return { why: `fetchLoan shows 0, but the loan was in state ${loan.state} already at the end of the block` }
 }
 
 function erc20Loan(loan: LoanState | string): Extract<LoanState, { role: 'erc20Loans' }> | string {

@@ -1,0 +1,129 @@
+import { fork, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import type { Test } from 'tap'
+import { JsonRpcProvider } from 'ethers'
+import type { Db } from '../../shared/db/connect.ts'
+import { freePort } from './start-services.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+export interface IndexerSetup {
+  databaseUrl: string
+  redisUrl?: string | null
+  networks: object
+}
+
+/** The real indexer program in a process of its own, that a test may kill and start again. */
+export class IndexerProcess {
+  readonly #t: Test
+  readonly #environment: NodeJS.ProcessEnv
+  #child: ChildProcess | undefined
+  #output = ''
+
+  constructor(t: Test, environment: NodeJS.ProcessEnv) {
+    this.#t = t
+    this.#environment = environment
+  }
+
+  get pid(): number {
+    return this.#child?.pid ?? 0
+  }
+
+  /** What it said, for a failing test. */
+  get output(): string {
+    return this.#output
+  }
+
+  start(): void {
+    const child = fork(join(ROOT, 'indexer/main.ts'), {
+      cwd: ROOT,
+      env: this.#environment,
+      execArgv: ['--import=tsx', '--no-warnings'],
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    })
+    const keep = (chunk: Buffer): void => {
+      this.#output = (this.#output + chunk.toString()).slice(-20_000)
+    }
+    child.stdout?.on('data', keep)
+    child.stderr?.on('data', keep)
+    this.#child = child
+  }
+
+  async kill(): Promise<void> {
+    const child = this.#child
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+    const exited = once(child, 'exit')
+    child.kill('SIGKILL')
+    await exited
+  }
+
+  /** Asks it to leave, and says with which code it did. */
+  async stop(): Promise<number | null> {
+    const child = this.#child
+    if (child === undefined) return null
+    if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
+    const exited = once(child, 'exit')
+    child.kill('SIGTERM')
+    const timeout = setTimeout(() => child.kill('SIGKILL'), 20_000)
+    await exited
+    clearTimeout(timeout)
+    if (child.exitCode !== 0) this.#t.comment(this.#output)
+    return child.exitCode
+  }
+}
+
+/** Prepares an indexer for one network; it is stopped in teardown. */
+export async function indexerProcess(t: Test, setup: IndexerSetup): Promise<IndexerProcess> {
+  const folder = await mkdtemp(join(tmpdir(), 'loan-activity-indexer-'))
+  const networksFile = join(folder, 'networks.json')
+  await writeFile(networksFile, JSON.stringify(setup.networks))
+  const plain = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^(TAP|_TAPJS|NODE_OPTIONS)/.test(name)),
+  )
+  const indexer = new IndexerProcess(t, {
+    ...plain,
+    DATABASE_URL: setup.databaseUrl,
+    REDIS_URL: setup.redisUrl ?? '',
+    NETWORKS_FILE: networksFile,
+    INDEXER_PORT: String(await freePort()),
+    LOG_LEVEL: 'info',
+  })
+  t.teardown(async () => {
+    await indexer.kill()
+    await rm(folder, { recursive: true, force: true })
+  })
+  return indexer
+}
+
+/** Waits until the index stands at the node's head, on the node's branch. */
+export async function untilSynced(
+  db: Db,
+  rpcUrl: string,
+  indexer: IndexerProcess,
+  withinMs = 60_000,
+): Promise<void> {
+  const provider = new JsonRpcProvider(rpcUrl, 31337, { staticNetwork: true, cacheTimeout: -1 })
+  const deadline = performance.now() + withinMs
+  try {
+    for (;;) {
+      const [head, position] = await Promise.all([
+        provider.getBlock('latest'),
+        db.selectFrom('ledger.chain_position').selectAll().executeTakeFirst(),
+      ])
+      if (head !== null && position?.hash === head.hash) return
+      if (performance.now() > deadline) {
+        throw new Error(
+          `not synced: head ${head?.number ?? '?'} ${head?.hash ?? ''}, indexed ${position?.number ?? 'nothing'} ${position?.hash ?? ''}\n${indexer.output}`,
+        )
+      }
+      await delay(100)
+    }
+  } finally {
+    provider.destroy()
+  }
+}
