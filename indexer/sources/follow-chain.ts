@@ -25,9 +25,9 @@ export interface FollowOptions {
 
 /** A reorg reaches the new head in one step, unless that is further beyond the replaced blocks than this. */
 const MAX_REORG_REACH = 1024
-const FIRST_BACKFILL_WIDTH = 128
+const FIRST_BACKFILL_WIDTH = 16
 /** Ranges get narrower above this many events, for several are held in memory. */
-const TARGET_EVENTS_PER_RANGE = 2_000
+const TARGET_EVENTS_PER_RANGE = 1_000
 const LOOK_AT_HEAD_EVERY_MS = 10_000
 /** The chain moving under a read is usual; this often in a row it is a problem. */
 const MOVES_WORTH_TELLING = 5
@@ -60,7 +60,11 @@ export async function* followChain(
   try {
     while (!signal.aborted) {
       try {
-        yield* follower.catchUp()
+        for await (const step of follower.catchUp()) {
+          yield step
+          backoff.reset()
+          moves = 0
+        }
         backoff.reset()
         moves = 0
         const tick = await unlessAborted(ticks.next(), signal)

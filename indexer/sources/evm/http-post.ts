@@ -81,7 +81,7 @@ function transportReason(error: unknown): string {
   for (const item of [cause, error]) {
     if (item instanceof Error && 'code' in item && typeof item.code === 'string') return item.code
   }
-  if (cause instanceof Error) return cause.name
+  if (cause instanceof Error) return /[/@:]/.test(cause.message) ? cause.name : cause.message
   return error instanceof Error ? `connection failed (${error.name})` : 'connection failed'
 }
 

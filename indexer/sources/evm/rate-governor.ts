@@ -1,12 +1,14 @@
 import { pause } from '../waiting.ts'
 
-const SLOWEST_GAP_MS = 2_000
-const FIRST_GAP_MS = 20
+const SLOWEST_GAP_MS = 500
+const FIRST_GAP_MS = 10
+/** "Slow down" makes batches no smaller than this: with single calls the requests would only become more. */
+const SMALLEST_SLOW_BATCH = 10
 const LONGEST_PAUSE_MS = 60_000
 const DEFAULT_PAUSE_MS = 500
 const SAME_BURST_MS = 200
 /** Successes after which one more request may be under way, or a batch may be larger again. */
-const RECOVER_AFTER = 10
+const RECOVER_AFTER = 5
 
 export interface GovernorLimits {
   /** HTTP requests under way at once. */
@@ -98,7 +100,7 @@ export class RateGovernor {
     if (now < this.#slowedAt + SAME_BURST_MS) return
     this.#slowedAt = now
     this.#concurrent = Math.max(1, Math.floor(this.#concurrent / 2))
-    this.#batch = Math.max(1, Math.floor(this.#batch / 2))
+    this.#batch = Math.min(this.#batch, Math.max(SMALLEST_SLOW_BATCH, Math.floor(this.#batch / 2)))
     this.#gapMs = Math.min(SLOWEST_GAP_MS, Math.max(FIRST_GAP_MS, this.#gapMs * 2))
   }
 
@@ -120,6 +122,6 @@ export class RateGovernor {
     this.#successes = 0
     this.#concurrent = Math.min(this.#limits.maxConcurrent, this.#concurrent + 1)
     this.#batch = Math.min(this.#batchCap, this.#batch * 2)
-    this.#gapMs = this.#gapMs < 2 ? 0 : this.#gapMs * 0.75
+    this.#gapMs = this.#gapMs < 2 ? 0 : this.#gapMs * 0.6
   }
 }

@@ -17,8 +17,9 @@ export interface EndpointOptions extends GovernorLimits {
   timeoutMs: number
 }
 
-/** How often one batch waits for its turn again after a "slow down", before the caller is told. */
+/** How often one batch is tried again, after a "slow down" and after a fault, before the caller is told. */
 const RATE_RETRIES = 3
+const FAULT_RETRIES = 2
 const LONGEST_RATE_WAIT_MS = 5_000
 
 /**
@@ -55,24 +56,34 @@ export class RpcEndpoint {
     throw new CallFailed(`${method}: ${answer.message} (${answer.code})`, answer.kind)
   }
 
-  /** Answers in the order of the calls, sent in batches as large as the endpoint takes them. */
+  /**
+   * Answers in the order of the calls, sent in batches as large as the endpoint takes them. A batch that fails after
+   * others succeeded is tried again here, so that a long list of calls does not begin anew.
+   */
   async send(calls: RpcCall[]): Promise<RpcAnswer[]> {
     const answers: RpcAnswer[] = []
-    let waits = 0
+    let failures = 0
     while (answers.length < calls.length) {
       const batch = calls.slice(answers.length, answers.length + this.governor.batch)
       try {
         const part = await this.#attempt(batch)
         if (part === 'batch-refused') this.governor.batchRefused(batch.length)
         else answers.push(...part)
+        if (part !== 'batch-refused') failures = 0
       } catch (error) {
-        if (!(error instanceof RateLimited)) throw error
-        waits += 1
-        const waitMs = this.governor.pausedUntil - Date.now()
-        if (waits > RATE_RETRIES || waitMs > LONGEST_RATE_WAIT_MS) throw error
+        failures += 1
+        if (!this.#isWorthAnother(error, failures, answers.length > 0)) throw error
       }
     }
     return answers
+  }
+
+  #isWorthAnother(error: unknown, failures: number, progressed: boolean): boolean {
+    if (error instanceof RateLimited) {
+      return failures <= RATE_RETRIES && this.governor.pausedUntil - Date.now() <= LONGEST_RATE_WAIT_MS
+    }
+    const closed = this.#closing.signal.aborted
+    return error instanceof EndpointFault && progressed && failures <= FAULT_RETRIES && !closed
   }
 
   close(): void {

@@ -63,16 +63,22 @@ const RATE =
 const REVERT =
   /revert|invalid opcode|out of gas|stack (limit|overflow|underflow)|invalid jump|gas required exceeds|VM Exception|execution (timeout|aborted)|OutOfGas|InvalidFEOpcode|OpcodeNotFound|StackUnderflow|InvalidJump/i
 const PRUNED =
-  /missing trie node|pruned|historical state|state .*not available|state .*unavailable|proof window|archive/i
+  /missing trie node|pruned|historical state|no state available|state .*(not |un)available|data unavailable|proof window|archive|BlockOutOfRange/i
 const MISSING_BLOCK = /header not found|unknown block|block not found|resource not found|unknown header/i
 
 export function classifyRpcError(code: number, message: string): RpcErrorKind {
   if (code === 3 || REVERT.test(message)) return 'revert'
-  if (PRUNED.test(message)) return 'pruned'
+  if (PRUNED.test(message)) return isAboveHead(message) ? 'missing-block' : 'pruned'
   if (MISSING_BLOCK.test(message)) return 'missing-block'
   if (code === -32601) return 'unsupported'
   if (RANGE.test(message)) return 'other'
   if (code === -32005 || code === -32029 || code === 429 || RATE.test(message)) return 'rate'
   if (code === -32602) return 'invalid'
   return 'other'
+}
+
+/** Anvil has one message for a state that is gone and for a block that is not there yet. */
+function isAboveHead(message: string): boolean {
+  const [, height, requested] = /height is (\d+) but requested was (\d+)/.exec(message) ?? []
+  return height !== undefined && requested !== undefined && Number(requested) > Number(height)
 }

@@ -2,6 +2,7 @@ import t from 'tap'
 import type { ChainStep } from '../../../shared/events/chain-step.ts'
 import { createEvmSource } from '../../../indexer/sources/evm/evm-source.ts'
 import { followChain } from '../../../indexer/sources/follow-chain.ts'
+import { catchUp } from './catch-up.ts'
 import { Player, startLittleChain, type LittleChain } from './little-chain.ts'
 import { sameAsNode, StepIndex } from './step-index.ts'
 import { seededRandom } from '../../helpers/random-chain.ts'
@@ -9,25 +10,7 @@ import { seededRandom } from '../../helpers/random-chain.ts'
 const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
 t.comment(`SEED=${seed}`)
 
-/** Applies steps until the index stands at the node's head with everything final told, then stops. */
-export async function catchUp(chain: LittleChain, index: StepIndex, problems: string[] = []): Promise<void> {
-  const source = createEvmSource(chain.network())
-  const stop = new AbortController()
-  try {
-    const target = (await chain.rpc('eth_getBlockByNumber', 'latest', false)) as { hash: string }
-    for await (const step of followChain(source, index.resumePoint(), {
-      signal: stop.signal,
-      onProblem: (message) => problems.push(message),
-      onHead: () => index.position?.hash === target.hash && stop.abort(),
-    })) {
-      index.apply(step)
-    }
-  } finally {
-    await source.close()
-  }
-}
-
-t.test('backfill, tip and reorgs of every depth give the node’s own chain', async (t) => {
+void t.test('backfill, tip and reorgs of every depth give the node’s own chain', async (t) => {
   const chain = await startLittleChain(t)
   const player = new Player(chain, seed)
   const random = seededRandom(seed)
@@ -39,7 +22,7 @@ t.test('backfill, tip and reorgs of every depth give the node’s own chain', as
   }
   const index = new StepIndex()
   const problems: string[] = []
-  await catchUp(chain, index, problems)
+  await catchUp(chain, index, { problems })
   await sameAsNode(t, index, chain, 'backfill')
   t.ok(index.events.length > 100, 'something happened')
   t.ok(
@@ -62,7 +45,7 @@ t.test('backfill, tip and reorgs of every depth give the node’s own chain', as
       await player.play(random.below(6))
       await chain.mine()
     }
-    await catchUp(chain, index, problems)
+    await catchUp(chain, index, { problems })
     await sameAsNode(t, index, chain, `reorg of ${depth}, then ${grow} blocks`)
   }
   t.equal(index.reorgs, expected, `${expected} reorgs, one step each`)
@@ -71,7 +54,7 @@ t.test('backfill, tip and reorgs of every depth give the node’s own chain', as
   await source.close()
 })
 
-t.test('following a chain that moves all the time', async (t) => {
+void t.test('following a chain that moves all the time', async (t) => {
   const chain = await startLittleChain(t)
   const player = new Player(chain, seed + 1)
   const random = seededRandom(seed + 1)
@@ -100,7 +83,7 @@ t.test('following a chain that moves all the time', async (t) => {
   await source.close()
 })
 
-t.test('a node that rolled back is a replica that is behind, until it differs', async (t) => {
+void t.test('a node that rolled back is a replica that is behind, until it differs', async (t) => {
   const chain = await startLittleChain(t)
   await chain.mine(10)
   const index = new StepIndex()
@@ -118,7 +101,7 @@ t.test('a node that rolled back is a replica that is behind, until it differs', 
   await sameAsNode(t, index, chain, 'the shorter branch')
 })
 
-t.test('a head below what is final rolls nothing back', async (t) => {
+void t.test('a head below what is final rolls nothing back', async (t) => {
   const chain = await startLittleChain(t)
   await chain.mine(200)
   const index = new StepIndex()
@@ -134,7 +117,7 @@ t.test('a head below what is final rolls nothing back', async (t) => {
   t.match(more[0], /is final/)
 })
 
-t.test('the signal ends it at once, also in the middle of a request', async (t) => {
+void t.test('the signal ends it at once, also in the middle of a request', async (t) => {
   const chain = await startLittleChain(t)
   const source = createEvmSource(chain.network({ pollIntervalMs: 60_000 }))
   const stop = new AbortController()

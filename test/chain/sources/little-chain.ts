@@ -1,10 +1,8 @@
 import { Interface, type InterfaceAbi } from 'ethers'
 import { blake2b } from '@noble/hashes/blake2.js'
-import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { createInterface } from 'node:readline'
 import type { Test } from 'tap'
+import { startAnvil, type AnvilOptions } from '../../../devnet/evm/anvil.ts'
 import { seededRandom } from '../../helpers/random-chain.ts'
 import type { EvmNetwork } from '../../../shared/config/networks.ts'
 
@@ -12,29 +10,15 @@ import type { EvmNetwork } from '../../../shared/config/networks.ts'
 
 export interface RpcNode {
   url: string
+  wsUrl: string
   rpc: (method: string, ...params: unknown[]) => Promise<unknown>
 }
 
-export async function startNode(t: Test, ...args: string[]): Promise<RpcNode> {
-  const bin = createRequire(import.meta.url).resolve('@foundry-rs/anvil/bin.mjs')
-  const child = spawn(process.execPath, [bin, '--port', '0', ...args], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const exited = new Promise((resolve) => child.once('exit', resolve))
-  t.teardown(async () => {
-    child.kill('SIGTERM')
-    await exited
-  })
-  const lines = createInterface({ input: child.stdout })
-  const address = await new Promise<string>((resolve, reject) => {
-    lines.on('line', (line) => {
-      const [, found] = /Listening on ([\d.]+:\d+)/.exec(line) ?? []
-      if (found !== undefined) resolve(found)
-    })
-    child.once('exit', (code) => reject(new Error(`anvil ended with ${String(code)}`)))
-  })
-  const url = `http://${address}`
-  return { url, rpc: (method, ...params) => rpc(url, method, params) }
+export async function startNode(t: Test, options: AnvilOptions = {}): Promise<RpcNode> {
+  const anvil = await startAnvil({ historyBlocks: 10_000, ...options })
+  t.teardown(() => anvil.stop())
+  const { url, wsUrl } = anvil
+  return { url, wsUrl, rpc: (method, ...params) => rpc(url, method, params) }
 }
 
 let nextId = 1
@@ -73,12 +57,14 @@ export interface LittleChain extends RpcNode {
   accounts: string[]
   /** Sends without waiting for a block. */
   send: (from: string, to: string | null, data: string) => Promise<string>
+  /** Mines a block and answers the new contract's address. */
+  deploy: (name: string, ...values: unknown[]) => Promise<string>
   mine: (blocks?: number) => Promise<void>
   network: (changes?: Partial<EvmNetwork>) => EvmNetwork
 }
 
-export async function startLittleChain(t: Test, ...args: string[]): Promise<LittleChain> {
-  const node = await startNode(t, '--order', 'fifo', ...args)
+export async function startLittleChain(t: Test, options: AnvilOptions = {}): Promise<LittleChain> {
+  const node = await startNode(t, options)
   const accounts = (await node.rpc('eth_accounts')) as string[]
   const [owner = ''] = accounts
   await node.rpc('evm_setAutomine', false)
@@ -128,7 +114,7 @@ export async function startLittleChain(t: Test, ...args: string[]): Promise<Litt
     erc20CollateralLock: { address: lock, startBlock: 0, idPrefix: null },
     ...changes,
   })
-  return { ...node, loans, lock, tokens, accounts, send, mine, network }
+  return { ...node, loans, lock, tokens, accounts, send, deploy, mine, network }
 }
 
 interface Life {

@@ -121,7 +121,7 @@ export function indexedEvents(events: readonly ChainEvent[]): string[] {
   return events.map((event) => {
     if (event.kind === 'Undecodable') return `Undecodable ${event.reason}`
     const place = [event.blockHash, event.txHash, event.logIndex, event.txLogIndex, event.kind]
-    return [...place, event.contractLoanId, ...(Object.values(event.args) as string[])].join(' ')
+    return [...place, event.contractLoanId, ...Object.values<string>(event.args)].join(' ')
   })
 }
 

@@ -1,0 +1,308 @@
+import { AbiCoder, id as topicOf, getAddress } from 'ethers'
+import t from 'tap'
+import type { Test } from 'tap'
+import type { ChainEvent, EvmEventKind, EvmLoanEvent } from '../../../shared/events/chain-event.ts'
+import { createEvmSource, type EvmSource } from '../../../indexer/sources/evm/evm-source.ts'
+import { startProxy } from './faulty-proxy.ts'
+import { ABI, hashOf, hex, startLittleChain, type LittleChain } from './little-chain.ts'
+
+type EventOf<K extends EvmEventKind> = Extract<EvmLoanEvent, { kind: K }>
+
+function only<K extends EvmEventKind>(events: readonly ChainEvent[], kind: K): EventOf<K> {
+  const found = events.filter((event): event is EventOf<K> => event.kind === kind)
+  if (found.length !== 1 || found[0] === undefined) throw new Error(`${found.length} events ${kind}`)
+  return found[0]
+}
+
+/** Everything up to the head, read by height and by hash: both ways say the same. */
+async function readAll(t: Test, chain: LittleChain, source: EvmSource): Promise<ChainEvent[]> {
+  const head = Number(await chain.rpc('eth_blockNumber'))
+  const range = await source.readRange(0, head)
+  const tip = await source.readBlocks(await source.headers(0, head))
+  t.same(tip.events, range.events, 'by height and by hash')
+  return range.events
+}
+
+const A1 = hex('borrower’s secret')
+const B1 = hex('lender’s secret')
+
+async function opened(t: Test, chain: LittleChain, changes = {}): Promise<EvmSource> {
+  const source = createEvmSource(chain.network(changes))
+  t.teardown(() => source.close())
+  await source.check()
+  return source
+}
+
+const offer = (token: string): string =>
+  ABI.loans.encodeFunctionData('createLoanOffer', [hashOf(B1), hex('t1lender'), 100n, 7n, token, 1000n])
+const request = (token: string): string =>
+  ABI.lock.encodeFunctionData('createBorrowRequest', [hashOf(A1), hex('t1b'), 100n, token, 50n, 3n, 1000n])
+
+void t.test('terms come from fetchLoan at the event’s block, decimals from the token', async (t) => {
+  const chain = await startLittleChain(t)
+  const [lender = '', borrower = ''] = chain.accounts
+  const [six = '', eighteen = '', none = '', absurd = ''] = chain.tokens
+  for (const token of [six, eighteen, none, absurd]) {
+    await chain.send(lender, chain.loans, offer(token))
+    await chain.mine()
+  }
+  await chain.send(borrower, chain.lock, request(six))
+  await chain.mine()
+  const approve = [1n, borrower, hex('t1b'), hashOf(A1), `0x${'ab'.repeat(32)}`, 9n]
+  await chain.send(lender, chain.loans, ABI.loans.encodeFunctionData('approveRequest', approve))
+  const accept = [1n, lender, hex('t1l'), hashOf(B1), `0x${'cd'.repeat(32)}`, 40n]
+  await chain.send(borrower, chain.lock, ABI.lock.encodeFunctionData('acceptOffer', accept))
+  await chain.mine()
+  await chain.rpc('evm_increaseTime', 5000)
+  await chain.send(lender, chain.lock, ABI.lock.encodeFunctionData('seizeCollateral', [1n, A1]))
+  await chain.mine()
+  const source = await opened(t, chain, {
+    erc20Loans: { address: chain.loans, startBlock: 0, idPrefix: 'X' },
+  })
+  const events = await readAll(t, chain, source)
+
+  const offers = events.filter((event) => event.kind === 'CreateLoanOffer')
+  t.same(
+    offers.map((event) => event.tokenDecimals),
+    [6, 18, null, null],
+  )
+  t.same(offers[0]?.terms, {
+    values: {
+      secretHashB1: hashOf(B1),
+      filLender: hex('t1lender'),
+      interest: '7',
+      loanExpirationPeriod: '1000',
+    },
+  })
+  t.equal(offers[0]?.loanId, 'X-1')
+  t.equal(offers[0]?.contract, getAddress(chain.loans))
+  t.same(only(events, 'CreateBorrowRequest').terms.values, {
+    secretHashA1: hashOf(A1),
+    filBorrower: hex('t1b'),
+    principalAmount: '50',
+    interestRate: '3',
+    loanExpirationPeriod: '1000',
+  })
+  const approved = only(events, 'ApproveRequest')
+  t.same(approved.terms.values, {
+    loanExpiration: String(approved.blockTimeS + 1000),
+    acceptExpiration: String(approved.blockTimeS + 1000 + 3600),
+  })
+  t.equal(approved.tokenDecimals, null, 'names no token')
+  t.same(only(events, 'AcceptOffer').terms.values, {
+    loanExpiration: String(approved.blockTimeS + 1000),
+    lockPrice: String(10n ** 18n),
+  })
+  t.same(only(events, 'SeizeCollateral').terms.values, { liquidationPrice: String(10n ** 18n), secretA1: A1 })
+  const seized = events.filter(
+    ({ blockNumber }) => blockNumber === only(events, 'SeizeCollateral').blockNumber,
+  )
+  t.same(
+    seized.map(({ kind, txLogIndex }) => `${kind} ${txLogIndex}`),
+    ['SeizeCollateral 0', 'UnlockRefundableCollateral 1'],
+    'both events of one transaction',
+  )
+
+  const block = await source.head()
+  const answers = await source.fetchLoanStates(
+    [
+      { role: 'erc20Loans', contractLoanId: '1' },
+      { role: 'erc20CollateralLock', contractLoanId: '1' },
+      { role: 'erc20Loans', contractLoanId: '999' },
+    ],
+    block,
+  )
+  t.match(answers[0], { loan: { state: 1, principal: '100', interest: '7', secretA1: '0x' } })
+  t.match(answers[1], { loan: { state: 2, collateralAmount: '0', secretA1: A1 } })
+  t.same(answers[2], { loan: null, reason: 'fetchLoan knows no such loan' })
+})
+
+void t.test(
+  'what a later transition of the same block zeroed comes from the input, or is unknown',
+  async (t) => {
+    const chain = await startLittleChain(t)
+    const [owner = '', lender = '', borrower = ''] = chain.accounts
+    const [six = ''] = chain.tokens
+    await chain.send(lender, chain.loans, offer(six))
+    await chain.send(lender, chain.loans, ABI.loans.encodeFunctionData('cancelLoan', [1n, B1]))
+    await chain.send(borrower, chain.lock, request(six))
+    const accept = [1n, lender, hex('t1l'), hashOf(B1), `0x${'cd'.repeat(32)}`, 40n]
+    await chain.send(borrower, chain.lock, ABI.lock.encodeFunctionData('acceptOffer', accept))
+    await chain.send(borrower, chain.lock, ABI.lock.encodeFunctionData('unlockCollateral', [1n, B1]))
+    await chain.mine()
+    const batcher = await batcherOf(chain, owner, six)
+    await chain.send(
+      owner,
+      batcher,
+      ABI.batcher.encodeFunctionData('batch', [
+        [
+          [chain.loans, offer(six)],
+          [chain.loans, offer(six)],
+          [chain.loans, ABI.loans.encodeFunctionData('cancelLoan', [2n, B1])],
+        ],
+      ]),
+    )
+    await chain.mine()
+    const events = await readAll(t, chain, await opened(t, chain))
+
+    const offers = events.filter((event) => event.kind === 'CreateLoanOffer')
+    t.equal(offers[0]?.terms.values.interest, '7', 'from the input')
+    const created = only(events, 'CreateBorrowRequest')
+    t.equal(created.terms.values.principalAmount, '50', 'as asked for, and not as accepted')
+    t.equal(only(events, 'UnlockCollateral').terms.values.secretB1, B1)
+    t.match(offers[1]?.terms, {
+      values: { interest: null, secretHashB1: hashOf(B1), filLender: hex('t1lender') },
+      unknown: { interest: /state 6 already .*; the transaction is no direct call/ },
+    })
+    t.same(offers[2]?.terms, {
+      values: {
+        secretHashB1: hashOf(B1),
+        filLender: hex('t1lender'),
+        interest: '7',
+        loanExpirationPeriod: '1000',
+      },
+    })
+    t.same(
+      events.filter(({ txHash }) => txHash === offers[2]?.txHash).map(({ txLogIndex }) => txLogIndex),
+      [0, 1, 2],
+    )
+  },
+)
+
+async function batcherOf(chain: LittleChain, owner: string, token: string): Promise<string> {
+  const batcher = await chain.deploy('LoanBatcher')
+  await chain.send(owner, token, ABI.token.encodeFunctionData('mint', [batcher, 10n ** 9n]))
+  const approve = ABI.token.encodeFunctionData('approve', [chain.loans, 2n ** 200n])
+  await chain.send(owner, batcher, ABI.batcher.encodeFunctionData('batch', [[[token, approve]]]))
+  return batcher
+}
+
+void t.test('state that is gone: terms from the input, decimals from the newest state', async (t) => {
+  const chain = await startLittleChain(t)
+  const [lender = ''] = chain.accounts
+  const [six = ''] = chain.tokens
+  await chain.send(lender, chain.loans, offer(six))
+  await chain.mine()
+  const pruned = await startProxy(t, chain.url, async (requests, truth) =>
+    (await truth()).map((answer) => {
+      const { method = '', params = [] } = requests.find(({ id }) => id === answer.id) ?? {}
+      if (method !== 'eth_call' || params[1] === 'latest') return answer
+      return { id: answer.id, error: { code: -32000, message: 'missing trie node 0123 (path )' } }
+    }),
+  )
+  const source = await opened(t, chain, { rpcUrls: [pruned.url] })
+  const [event] = await readAll(t, chain, source)
+  t.match(event, {
+    kind: 'CreateLoanOffer',
+    tokenDecimals: 6,
+    terms: { values: { interest: '7', secretHashB1: hashOf(B1) } },
+  })
+  const both = await opened(t, chain, { rpcUrls: [pruned.url, chain.url] })
+  const answer = await both.fetchLoanState('erc20Loans', '1', await both.head())
+  t.match(answer, { loan: { interest: '7' } }, 'another endpoint has it')
+})
+
+void t.test('nodes that do not know EIP-1898 are asked by height', async (t) => {
+  const chain = await startLittleChain(t)
+  await chain.send(chain.accounts[0] ?? '', chain.loans, offer(chain.tokens[0] ?? ''))
+  await chain.mine()
+  const old = await startProxy(t, chain.url, async (requests, truth) =>
+    requests.some(({ params }) => typeof params[1] === 'object')
+      ? (await truth()).map(({ id }) => ({ id, error: { code: -32602, message: 'invalid argument 1' } }))
+      : null,
+  )
+  const [event] = await readAll(t, chain, await opened(t, chain, { rpcUrls: [old.url] }))
+  t.match(event, { tokenDecimals: 6, terms: { values: { interest: '7' } } })
+  t.ok(old.faults > 0)
+})
+
+/** Emits whatever it is called with: the first word as the topic, the rest as the data. */
+const EMITTER = '0x60203603806020600037600035906000a100'
+
+void t.test('whatever a contract logs, the source goes on', async (t) => {
+  const chain = await startLittleChain(t)
+  const hostile = `0x${'e1'.repeat(20)}`
+  await chain.rpc('anvil_setCode', hostile, EMITTER)
+  const [sender = ''] = chain.accounts
+  const seize = topicOf('SeizeCollateral(uint256,address,uint256,address)')
+  const cancel = topicOf('CancelBorrowRequest(uint256,address,uint256,address,bytes)')
+  const coder = AbiCoder.defaultAbiCoder()
+  const words = (...values: bigint[]): string =>
+    coder
+      .encode(
+        values.map(() => 'uint256'),
+        values,
+      )
+      .slice(2)
+  const valid = coder.encode(
+    ['uint256', 'address', 'uint256', 'address'],
+    [2n ** 256n - 1n, sender, 2n ** 255n, sender],
+  )
+  for (const data of [
+    topicOf('Unknown()'),
+    seize,
+    seize + valid.slice(2),
+    seize + words(1n, 2n ** 160n, 1n, 1n),
+    `${seize + valid.slice(2)}00`,
+    cancel + words(1n, 1n, 1n, 1n, 2n ** 255n),
+    cancel + words(1n, 1n, 1n, 1n, 160n, 2n ** 64n),
+    cancel + words(1n, 1n, 1n, 1n, 160n, 100_000n) + '00'.repeat(100_000),
+  ]) {
+    await chain.rpc('eth_sendTransaction', { from: sender, to: hostile, data, gas: '0x1000000' })
+  }
+  await chain.mine()
+  const source = await opened(t, chain, {
+    erc20CollateralLock: { address: hostile, startBlock: 0, idPrefix: null },
+  })
+  const events = await readAll(t, chain, source)
+  t.same(
+    events.map((event) => (event.kind === 'Undecodable' ? event.reason.slice(0, 40) : event.kind)),
+    [
+      'no event of erc20CollateralLock has topi',
+      'SeizeCollateral: data does not decode (B',
+      'SeizeCollateral',
+      'SeizeCollateral: data does not decode (d',
+      'SeizeCollateral: data does not decode (n',
+      'CancelBorrowRequest: data does not decod',
+      'CancelBorrowRequest: data does not decod',
+      'CancelBorrowRequest: data of 100192 byte',
+    ],
+  )
+  const big = events.at(-1)
+  t.match(big, { kind: 'Undecodable', dataBytes: 100_192 })
+  t.ok(big?.kind === 'Undecodable' && big.dataHead.length === 2 + 512)
+  t.match(only(events, 'SeizeCollateral'), {
+    contractLoanId: String(2n ** 256n - 1n),
+    tokenDecimals: null,
+    terms: {
+      values: { liquidationPrice: null, secretA1: null },
+      unknown: { secretA1: /^fetchLoan answered nothing; / },
+    },
+  })
+})
+
+void t.test('new heads are told by the node, and polled when it stops telling', async (t) => {
+  const chain = await startLittleChain(t)
+  const source = createEvmSource(chain.network({ wsUrl: chain.wsUrl, pollIntervalMs: 2_000 }))
+  t.teardown(() => source.close())
+  const stop = new AbortController()
+  const ticks = source.headTicks(stop.signal)[Symbol.asyncIterator]()
+  await ticks.next()
+  const start = Date.now()
+  const tick = ticks.next()
+  await chain.mine()
+  await tick
+  t.ok(Date.now() - start < 1_500, `told after ${Date.now() - start} ms`)
+  stop.abort()
+  t.equal((await ticks.next()).done, true)
+
+  const polling = createEvmSource(chain.network({ wsUrl: 'ws://127.0.0.1:4', pollIntervalMs: 20 }))
+  const end = new AbortController()
+  const polled = polling.headTicks(end.signal)[Symbol.asyncIterator]()
+  const before = Date.now()
+  for (let count = 0; count < 5; count += 1) await polled.next()
+  t.ok(Date.now() - before < 1_500, 'polled')
+  end.abort()
+  t.equal((await polled.next()).done, true)
+  await polling.close()
+})
