@@ -149,6 +149,11 @@ const projection = [
      constraint activity_position unique (position) deferrable initially immediate
    )`,
   `create index activity_loan on projection.activity (loan_type, loan_id, id)`,
+  // Each filter of the keyset search walks its own index, however rare its value is.
+  `create index activity_tx_hash on projection.activity (tx_hash, id)`,
+  `create index activity_event on projection.activity (event, id)`,
+  `create index activity_network on projection.activity (network_id, id)`,
+  `create index activity_blockchain on projection.activity (blockchain, id)`,
   `create table projection.loans (
      loan_type text not null,
      loan_id text not null,

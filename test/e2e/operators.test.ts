@@ -1,0 +1,215 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { sql } from 'kysely'
+import t from 'tap'
+import { startAnvil } from '../../devnet/evm/anvil.ts'
+import { deployContracts } from '../../devnet/evm/deploy.ts'
+import { createPlayer } from '../../devnet/evm/player.ts'
+import { replay } from '../../indexer/ingest/replay.ts'
+import type { Db } from '../../shared/db/connect.ts'
+import { compareWithChain } from '../helpers/compare-with-chain.ts'
+import { testDatabase } from '../helpers/database.ts'
+import { indexerProcess, untilSynced } from '../helpers/indexer-process.ts'
+
+t.setTimeout(300_000)
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+interface Ran {
+  code: number
+  out: string
+  err: string
+}
+
+type Ids = Map<string, number>
+
+async function idsOf(db: Db): Promise<Ids> {
+  const rows = await db.selectFrom('projection.activity').select(['natural_key', 'id']).execute()
+  return new Map(rows.map((row) => [row.natural_key, row.id]))
+}
+
+/** What no program of ours does: takes entries out of the log. Their keys. */
+async function removeByHand(db: Db): Promise<string[]> {
+  await sql`alter table ledger.event_log disable trigger event_log_is_append_only`.execute(db)
+  const { rows } = await sql<{ natural_key: string }>`
+    delete from ledger.event_log where position % 5 = 2 returning natural_key`.execute(db)
+  await sql`alter table ledger.event_log enable trigger event_log_is_append_only`.execute(db)
+  const keys = rows.map((row) => row.natural_key)
+  await sql`delete from ledger.live_entries where natural_key = any(${keys})`.execute(db)
+  return keys
+}
+
+/** An entry for an event that no chain ever had. Its key. */
+async function addForeign(db: Db): Promise<string> {
+  const key = `0x${'ee'.repeat(32)}/erc20Loans/0/Payback`
+  await sql`
+    with head as (update ledger.log_head set last_position = last_position + 1 returning last_position),
+    entry as (
+      insert into ledger.event_log
+      select head.last_position, head.last_position, network, blockchain, 'append', ${key}, 1, subject, null, kind,
+        block_number, block_hash, log_index + 1000, jsonb_set(body, '{txHash}', to_jsonb('0x' || repeat('ee', 32))), null, recorded_at
+      from ledger.event_log, head where kind = 'Payback' order by position limit 1 returning *
+    )
+    insert into ledger.live_entries select network, natural_key, position, revision, subject, block_number from entry`.execute(
+    db,
+  )
+  return key
+}
+
+void t.test('operators’ commands against a real chain', async (t) => {
+  const { url: databaseUrl, db } = await testDatabase(t)
+  const anvil = await startAnvil()
+  t.teardown(() => anvil.stop())
+  const deployment = await deployContracts(anvil.url)
+  const player = createPlayer({ rpcUrl: anvil.url, deployment, seed: 5 })
+  const networks = {
+    evm: [
+      {
+        blockchain: 'DEVNET',
+        networkId: '31337',
+        rpcUrls: [anvil.url],
+        pollIntervalMs: 50,
+        erc20Loans: { address: deployment.erc20Loans },
+        erc20CollateralLock: { address: deployment.erc20CollateralLock },
+      },
+    ],
+  }
+  const folder = await mkdtemp(join(tmpdir(), 'loan-activity-ops-'))
+  t.teardown(() => rm(folder, { recursive: true, force: true }))
+  const networksFile = join(folder, 'networks.json')
+  await writeFile(networksFile, JSON.stringify(networks))
+  const ops = (...args: string[]): Promise<Ran> =>
+    new Promise((resolve) => {
+      execFile(
+        process.execPath,
+        ['--import=tsx', '--no-warnings', join(ROOT, 'indexer/cli/main.ts'), ...args],
+        {
+          cwd: ROOT,
+          env: { PATH: process.env['PATH'], DATABASE_URL: databaseUrl, NETWORKS_FILE: networksFile },
+        },
+        (error, out, err) => resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err }),
+      )
+    })
+  const indexer = await indexerProcess(t, { databaseUrl, networks })
+  await player.playLoans(30)
+  indexer.start()
+  await untilSynced(db, anvil.url, indexer)
+
+  await t.test('status tells what is followed, and its exit code whether all is well', async (t) => {
+    const ran = await ops('status', '--json')
+    t.equal(ran.code, 0, ran.err)
+    t.match(JSON.parse(ran.out), { networks: [{ network: 'evm:31337', state: 'following', problem: null }] })
+  })
+
+  await t.test('replay gives the same digest', async (t) => {
+    const before = await ops('digest')
+    const ran = await ops('replay')
+    t.equal(ran.code, 0, ran.err)
+    t.equal((await ops('digest')).out, before.out)
+  })
+
+  await t.test('audit and verify find nothing on a good index', async (t) => {
+    const audit = await ops('audit')
+    t.match(audit, { code: 0, out: /^30 loans compared, 0 differences/ })
+    t.match(await ops('verify', '--network', 'evm:31337'), {
+      code: 0,
+      out: /0 missing, 0 different, 0 foreign/,
+    })
+  })
+
+  await t.test(
+    'reindex fills what was removed from the log, takes back what is not on the chain, and leaves the rest',
+    async (t) => {
+      t.equal(await indexer.stop(), 0)
+      const before = await idsOf(db)
+      const removed = await removeByHand(db)
+      const foreign = await addForeign(db)
+      t.ok(removed.length > 10)
+      t.equal((await ops('replay')).code, 0, 'the read model follows the log')
+      const broken = await idsOf(db)
+      t.ok(broken.has(foreign))
+      t.notOk(removed.some((key) => broken.has(key)))
+      t.equal((await ops('audit')).code, 1)
+      const verify = await ops('verify', '--network', 'evm:31337')
+      t.equal(verify.code, 1)
+      t.match(verify.out, `not on the chain: block`)
+      t.match(verify.out, `${removed.length} missing, 0 different, 1 foreign`)
+
+      const ran = await ops('reindex', '--network', 'evm:31337', '--json')
+      t.equal(ran.code, 0, ran.err)
+      t.match(JSON.parse(ran.out), { appended: removed.length, replaced: 0, retracted: 1, finished: true })
+      const after = await idsOf(db)
+      t.notOk(after.has(foreign), 'the stranger is gone')
+      t.strictSame([...after.keys()].sort(), [...before.keys()].sort(), 'the gap is filled')
+      const others = [...before].filter(([key]) => !removed.includes(key))
+      t.ok(
+        others.every(([key, id]) => after.get(key) === id),
+        'all other ids are what they were',
+      )
+      t.same((await compareWithChain(db, anvil.url, deployment)).differences, [])
+      t.match(await ops('verify', '--network', 'evm:31337'), { code: 0 })
+      const digest = await ops('digest')
+      await ops('replay')
+      t.equal((await ops('digest')).out, digest.out, 'and a replay agrees')
+    },
+  )
+
+  await t.test('an interrupted replay goes on, while the indexer writes and readers read', async (t) => {
+    indexer.start()
+    const stop = new AbortController()
+    const seen: number[] = []
+    const finished = await replay(db, {
+      restart: true,
+      signal: stop.signal,
+      onProgress: ({ foldedPosition }) => {
+        seen.push(foldedPosition)
+        stop.abort()
+      },
+    })
+    if (!finished)
+      t.ok(
+        (await sql`select 1 from pg_namespace where nspname = 'projection_next'`.execute(db)).rows.length ===
+          1,
+      )
+    let reading = true
+    const counts: number[] = []
+    const reader = (async () => {
+      while (reading) {
+        const { rows } = await sql<{ records: number; last: number }>`
+          select count(*) as records, coalesce(max(position), 0) as last from projection.activity`.execute(db)
+        const [row] = rows
+        if (row !== undefined && row.records !== row.last)
+          t.fail(`a half-built read model: ${JSON.stringify(row)}`)
+        counts.push(row?.records ?? 0)
+      }
+    })()
+    const playing = player.playLoans(20)
+    for (let round = 0; round < 5; round += 1) {
+      await replay(db, { restart: false, signal: new AbortController().signal, onProgress: () => undefined })
+    }
+    await playing
+    await untilSynced(db, anvil.url, indexer)
+    reading = false
+    await reader
+    t.ok(
+      counts.every((count, index) => index === 0 || count >= (counts[index - 1] ?? 0)),
+      'readers never saw the history shrink',
+    )
+    t.same((await compareWithChain(db, anvil.url, deployment)).differences, [])
+    const digest = await ops('digest')
+    await ops('replay')
+    t.equal((await ops('digest')).out, digest.out)
+  })
+
+  await t.test('wrong use ends with code 2 and says what is right', async (t) => {
+    t.match(await ops('nonsense'), { code: 2, err: /unknown command 'nonsense'/ })
+    t.match(await ops('reindex'), { code: 2, err: /--network/ })
+    t.match(await ops('reindex', '--network', 'evm:31337', '--from', 'x'), { code: 2, err: /whole number/ })
+    t.match(await ops('reindex', '--network', 'evm:5'), { code: 2, err: /no network evm:5 is configured/ })
+    t.match(await ops('--help'), { code: 0, out: /replay/ })
+    t.match(await ops('replay', '--help'), { code: 0, out: /--restart/ })
+  })
+  t.equal(await indexer.stop(), 0)
+})
