@@ -5,7 +5,7 @@ import type { Fields } from './decode-abi.ts'
 
 /**
  * The terms that events do not carry. `fetchLoan` shows the loan at the END of the event's block: an amount that a
- * later transition in the same block may have zeroed is not taken from it, but from the transaction's
+ * later transition in the same block may have zeroed or replaced is not taken from it, but from the transaction's
  * input, and is unknown where the transaction is no direct call.
  */
 export interface TermSources {
@@ -89,7 +89,7 @@ export function completeEvent(event: DecodedEvent, contract: string, sources: Te
         filBorrower: collect.term('filBorrower', from(loan, 'filBorrower'), arg(call, 'hex', 'filBorrower')),
         principalAmount: collect.term(
           'principalAmount',
-          unlessZeroed(loan, 'principalAmount'),
+          beforeAccepted(loan, 'principalAmount'),
           arg(call, 'uint', 'principalAmount'),
         ),
         interestRate: collect.term(
@@ -173,6 +173,12 @@ function from<S extends LoanState>(loan: S | string, name: keyof S & string): Fo
 function nonEmpty(found: Found): Found {
   if (!('value' in found) || !/^0x(00)*$/.test(found.value)) return found
   return { why: 'fetchLoan shows no secret' }
+}
+
+/** An amount that accepting an offer replaces by another one: what fetchLoan shows then is not what was asked for. */
+function beforeAccepted<S extends LoanState>(loan: S | string, name: keyof S & string): Found {
+  if (typeof loan === 'string' || loan.state === 0) return from(loan, name)
+  return { why: `the loan was in state ${loan.state} already at the end of the block` }
 }
 
 /** States that are reached without an amount being zeroed (protocol, section 2: cancel, refund, unlock and seize do). */
