@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
@@ -23,7 +23,9 @@ export class ChildRecords {
   add(name: string, pid: number): void {
     const identity = processIdentity(pid)
     if (identity !== undefined) this.#records[name] = { pid, identity }
-    writeFileSync(this.#file, JSON.stringify(this.#records))
+    // In one step: a kill in the middle must not leave half of it.
+    writeFileSync(`${this.#file}.new`, JSON.stringify(this.#records))
+    renameSync(`${this.#file}.new`, this.#file)
   }
 
   clear(): void {

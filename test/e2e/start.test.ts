@@ -1,0 +1,107 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { z } from 'zod'
+import { eventually, processesWith, runScript, type RunningProgram } from '../helpers/supervisor.ts'
+
+/** `npm start` as somebody runs it who has just cloned the project: everything is real, nothing is configured. */
+
+const START = 'devnet/start/main.ts'
+const dataDir = mkdtempSync(join(tmpdir(), 'loan-activity-start-'))
+const environment = { DATA_DIR: dataDir, API_PORT: '0', INDEXER_PORT: '0' }
+t.teardown(() => {
+  for (const { pid } of processesWith(dataDir)) process.kill(pid, 'SIGKILL')
+  rmSync(dataDir, { recursive: true, force: true })
+})
+
+const recordSchema = z.object({ id: z.int(), txHash: z.string(), event: z.string(), createdAt: z.string() })
+type ActivityRecord = z.infer<typeof recordSchema>
+const historySchema = z.object({ payload: z.array(recordSchema), pages: z.int() })
+const statusSchema = z.object({
+  payload: z.object({ records: z.int(), networks: z.array(z.object({ indexed: z.int().nullable() })) }),
+})
+const childrenSchema = z.record(z.string(), z.object({ pid: z.int() }))
+
+async function get<T>(url: string, schema: z.ZodType<T>): Promise<T> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(5000) })
+  return schema.parse(await response.json())
+}
+
+const pidOf = (name: string): number =>
+  childrenSchema.parse(JSON.parse(readFileSync(join(dataDir, 'children.json'), 'utf8')))[name]?.pid ?? 0
+
+/** Starts it, waits for the first record, returns where the API is. */
+async function start(): Promise<{ service: RunningProgram; api: string }> {
+  const service = runScript(START, [], environment)
+  const [, api = ''] = await service.printed(/history\s+(http:\S+)\/api\/activity\/history\/1/)
+  return { service, api }
+}
+
+const indexedBlock = async (api: string): Promise<number> =>
+  (await get(`${api}/api/status`, statusSchema)).payload.networks[0]?.indexed ?? -1
+
+async function goesOn(api: string): Promise<void> {
+  const from = await indexedBlock(api)
+  await eventually(`blocks after ${from} are indexed`, async () => (await indexedBlock(api)) > from + 1)
+}
+
+async function allRecords(api: string): Promise<ActivityRecord[]> {
+  const { pages } = await get(`${api}/api/activity/history/1`, historySchema)
+  const all: ActivityRecord[] = []
+  for (let page = pages; page >= 1; page -= 1) {
+    all.push(...(await get(`${api}/api/activity/history/${page}`, historySchema)).payload)
+  }
+  return all.sort((a, b) => a.id - b.id)
+}
+
+void t.test('one command, from nothing to the first record and through every mishap', async (t) => {
+  const { service, api } = await start()
+  t.match(service.stdout(), /first record answered/)
+  t.ok((await get(`${api}/api/activity/history/1`, historySchema)).payload.length > 0, 'a record is answered')
+  for (const [, address = ''] of service.stdout().matchAll(/^ {2}(?:a loan|status|history) +(\S+)$/gm)) {
+    t.equal((await fetch(address)).status, 200, address)
+  }
+
+  const ops = runScript('indexer/cli/main.ts', ['digest', '--json'], { DATA_DIR: dataDir })
+  t.equal((await ops.ended).code, 0, `operators’ commands find the embedded parts: ${ops.stderr()}`)
+
+  const second = runScript(START, [], environment)
+  t.equal((await second.ended).code, 1, 'a second start on the same data is refused')
+  t.equal(second.stderr().trim().split('\n').length, 1)
+  t.match(second.stderr(), `DATA_DIR ${dataDir} is in use by another \`npm start\` (process ${service.pid})`)
+
+  for (const name of ['indexer', 'api', 'postgres']) {
+    const killed = pidOf(name)
+    process.kill(killed, 'SIGKILL')
+    await service.printed(new RegExp(`${name} was ended by SIGKILL: starting it again`))
+    await eventually(`${name} is another process`, () => pidOf(name) !== killed)
+    await eventually('the API answers', () => indexedBlock(api).then(() => true, () => false)) // prettier-ignore
+    await goesOn(api)
+  }
+
+  const before = await allRecords(api)
+  t.ok(processesWith(dataDir).length > 5, 'they can be seen')
+  service.signal('SIGINT')
+  t.same(await service.ended, { code: 0, signal: null })
+  t.match(service.stdout(), /everything has stopped\n$/)
+  t.equal(service.stderr(), '', 'nothing on standard error')
+  t.same(processesWith(dataDir), [], 'no process is left')
+  for (const file of ['supervisor.lock', 'children.json', 'service.env']) {
+    t.notOk(existsSync(join(dataDir, file)), `no ${file} is left`)
+  }
+
+  const again = await start()
+  const after = await allRecords(again.api)
+  t.same(after.slice(0, before.length), before, 'the same records have the same ids')
+  await goesOn(again.api)
+
+  again.service.signal('SIGKILL')
+  // At once: the children of the killed one have not all noticed yet.
+  const third = await start()
+  await goesOn(third.api)
+  t.same((await allRecords(third.api)).slice(0, after.length), after, 'and a killed supervisor costs none')
+  third.service.signal('SIGKILL')
+  await third.service.ended
+  await eventually('the children of a killed supervisor leave', () => processesWith(dataDir).length === 0)
+})

@@ -1,0 +1,102 @@
+import { spawn } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+
+/** What a shell on a clean machine has: nothing of this test's environment configures the service. */
+function cleanEnvironment(): Record<string, string> {
+  const { PATH = '', HOME = '' } = process.env
+  return { PATH, HOME }
+}
+
+export interface Ended {
+  code: number | null
+  signal: NodeJS.Signals | null
+}
+
+export interface RunningProgram {
+  pid: number
+  ended: Promise<Ended>
+  stdout: () => string
+  stderr: () => string
+  signal: (signal: NodeJS.Signals) => void
+  /** Resolves with the match once standard output has it; rejects when the program ends first. */
+  printed: (pattern: RegExp) => Promise<RegExpExecArray>
+}
+
+/** Runs `npm start`'s or another script's program, as npm does, without npm between. */
+export function runScript(
+  program: string,
+  args: string[],
+  environment: Record<string, string>,
+): RunningProgram {
+  const child = spawn(process.execPath, ['.config/run.mjs', program, ...args], {
+    cwd: ROOT,
+    env: { ...cleanEnvironment(), ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let out = ''
+  let error = ''
+  child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()))
+  child.stderr.on('data', (chunk: Buffer) => (error += chunk.toString()))
+  let isOver = false
+  const ended = new Promise<Ended>((resolve) =>
+    child.once('close', (code, signal) => {
+      isOver = true
+      resolve({ code, signal })
+    }),
+  )
+  const printed = async (pattern: RegExp): Promise<RegExpExecArray> => {
+    for (;;) {
+      const match = pattern.exec(out)
+      if (match !== null) return match
+      if (isOver) throw new Error(`it ended without printing ${String(pattern)}:\n${out}\n${error}`)
+      await sleep(20)
+    }
+  }
+  return {
+    pid: child.pid ?? 0,
+    ended,
+    stdout: () => out,
+    stderr: () => error,
+    signal: (signal) => child.kill(signal),
+    printed,
+  }
+}
+
+/** Every living process that was started, however indirectly, with this DATA_DIR in its environment. */
+export function processesWith(dataDir: string): { pid: number; command: string }[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      const environment = read(`/proc/${name}/environ`)
+      if (!environment.split('\0').includes(`DATA_DIR=${dataDir}`)) return []
+      return [
+        { pid: Number(name), command: read(`/proc/${name}/cmdline`).replaceAll('\0', ' ').slice(0, 120) },
+      ]
+    })
+}
+
+/** Processes come and go while the list is read. */
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+/** Asks again until `condition` holds; throws after `milliseconds`, with what was waited for. */
+export async function eventually(
+  what: string,
+  condition: () => boolean | Promise<boolean>,
+  milliseconds = 20_000,
+): Promise<void> {
+  const until = Date.now() + milliseconds
+  while (!(await condition())) {
+    if (Date.now() > until) throw new Error(`waited ${milliseconds} ms in vain: ${what}`)
+    await sleep(50)
+  }
+}
