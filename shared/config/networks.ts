@@ -52,7 +52,6 @@ export const networksSchema = z
       context.addIssue({ code: 'custom', message, path: ['evm'] })
   })
 
-export type Deployment = z.infer<typeof deploymentSchema>
 export type EvmNetwork = z.infer<typeof evmNetworkSchema>
 export type Networks = z.infer<typeof networksSchema>
 

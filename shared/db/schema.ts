@@ -128,13 +128,6 @@ export interface LoansTable {
   updated_at: Date
 }
 
-/** What the projections fold into; `replay` builds it in a schema of its own. */
-export interface ProjectionTables {
-  fold_state: FoldStateTable
-  activity: ActivityTable
-  loans: LoansTable
-}
-
 export interface Tables {
   'ledger.log_head': LogHeadTable
   'ledger.event_log': EventLogTable

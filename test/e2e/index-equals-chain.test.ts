@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 import { startAnvil } from '../../devnet/evm/anvil.ts'
 import { deployContracts } from '../../devnet/evm/deploy.ts'
-import { createPlayer } from '../../devnet/evm/player.ts'
+import { createPlayer, type Player } from '../../devnet/evm/player.ts'
 import { replay } from '../../indexer/ingest/replay.ts'
 import { digestReadModel } from '../../indexer/projections/digest.store.ts'
 import { compareWithChain } from '../helpers/compare-with-chain.ts'
@@ -90,6 +90,10 @@ async function keptTransactions(
   return kept
 }
 
+async function playUntil(player: Player, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) await player.playLoans(1)
+}
+
 async function killAndRestart(
   indexer: IndexerProcess,
   random: ReturnType<typeof seededRandom>,
@@ -120,12 +124,10 @@ for (const kind of ['postgres', 'redis'] as const) {
       'some events moved to another branch, some were lost',
     )
 
-    let playing = true
-    const load = (async () => {
-      while (playing) await player.playLoans(1)
-    })()
+    const killed = new AbortController()
+    const load = playUntil(player, killed.signal)
     for (let kill = 0; kill < KILLS; kill += 1) await killAndRestart(indexer, random)
-    playing = false
+    killed.abort()
     await load
     await check(t, `after ${KILLS} kills`)
     const digest = await digestReadModel(db)

@@ -58,6 +58,23 @@ async function addForeign(db: Db): Promise<string> {
   return key
 }
 
+/** Reads until told to stop, and answers how many records there were each time. */
+async function watchHistory(
+  t: Parameters<typeof testDatabase>[0],
+  db: Db,
+  signal: AbortSignal,
+): Promise<number[]> {
+  const counts: number[] = []
+  while (!signal.aborted) {
+    const { rows } = await sql<{ records: number; last: number }>`
+      select count(*) as records, coalesce(max(position), 0) as last from projection.activity`.execute(db)
+    const { records, last } = rows[0] ?? { records: -1, last: 0 }
+    if (records !== last) t.fail(`a half-built read model: ${records} records, the last at ${last}`)
+    counts.push(records)
+  }
+  return counts
+}
+
 void t.test('operators’ commands against a real chain', async (t) => {
   const { url: databaseUrl, db } = await testDatabase(t)
   const anvil = await startAnvil()
@@ -173,26 +190,16 @@ void t.test('operators’ commands against a real chain', async (t) => {
         (await sql`select 1 from pg_namespace where nspname = 'projection_next'`.execute(db)).rows.length ===
           1,
       )
-    let reading = true
-    const counts: number[] = []
-    const reader = (async () => {
-      while (reading) {
-        const { rows } = await sql<{ records: number; last: number }>`
-          select count(*) as records, coalesce(max(position), 0) as last from projection.activity`.execute(db)
-        const [row] = rows
-        if (row !== undefined && row.records !== row.last)
-          t.fail(`a half-built read model: ${JSON.stringify(row)}`)
-        counts.push(row?.records ?? 0)
-      }
-    })()
+    const read = new AbortController()
+    const reader = watchHistory(t, db, read.signal)
     const playing = player.playLoans(20)
     for (let round = 0; round < 5; round += 1) {
       await replay(db, { restart: false, signal: new AbortController().signal, onProgress: () => undefined })
     }
     await playing
     await untilSynced(db, anvil.url, indexer)
-    reading = false
-    await reader
+    read.abort()
+    const counts = await reader
     t.ok(
       counts.every((count, index) => index === 0 || count >= (counts[index - 1] ?? 0)),
       'readers never saw the history shrink',

@@ -70,10 +70,10 @@ export class IndexerProcess {
     const exited = once(child, 'exit')
     child.kill('SIGTERM')
     const timeout = setTimeout(() => child.kill('SIGKILL'), 20_000)
-    await exited
+    const [code] = (await exited) as [number | null]
     clearTimeout(timeout)
-    if (child.exitCode !== 0) this.#t.comment(this.#output)
-    return child.exitCode
+    if (code !== 0) this.#t.comment(this.#output)
+    return code
   }
 }
 
