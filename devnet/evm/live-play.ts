@@ -1,5 +1,5 @@
 import { adoptOpenLoans } from './adopt.ts'
-import type { Life } from './loan-life.ts'
+import type { Life, Plan } from './loan-life.ts'
 import { cancelOffer, firstMove, type Move } from './next-move.ts'
 import { batch, packCalls, toCalls, type LoanCall, type Outgoing } from './outgoing.ts'
 import { createPendings } from './pendings.ts'
@@ -19,15 +19,20 @@ export interface LiveLimits {
 /** A loan that waits for an expiration waits so long in real time before the clock is moved for it. */
 const patienceMs = 2000
 
+export interface LivePlay {
+  /** Looks at what became of earlier transactions and sends one more, if there is something to do: 1, else 0. */
+  step(): Promise<number>
+}
+
 /** Play at the pace of the steps taken, one transaction each. */
-export function createLivePlay(scene: Scene, limits: LiveLimits): { step: () => Promise<number> } {
+export function createLivePlay(scene: Scene, limits: LiveLimits, onNotice: (line: string) => void): LivePlay {
   const { rpc, deployment, source } = scene
   const pendings = createPendings(scene)
   let lives: Life[] = []
   let adopted = false
+  let wasFull = false
   let waitingSince: number | undefined
 
-  /** Looks at what became of earlier transactions and sends one more, if there is something to do: 1, else 0. */
   async function step(): Promise<number> {
     if (!adopted) lives = await adoptOpenLoans(scene)
     adopted = true
@@ -45,6 +50,8 @@ export function createLivePlay(scene: Scene, limits: LiveLimits): { step: () => 
   async function choose(calls: LoanCall[]): Promise<Outgoing | undefined> {
     const counts = await scene.lookUpCounts()
     const isFull = counts.erc20Loans + counts.erc20CollateralLock >= limits.maxLoans
+    if (isFull && !wasFull) onNotice(`the chain has its ${limits.maxLoans} loans: no new ones are begun`)
+    wasFull = isFull
     if (lives.length < limits.loansAtOnce && !isFull) {
       if (pendings.count() === 0 && source.random.chance(0.05)) return flash(counts.erc20Loans + 1)
       if (calls.length === 0 || source.random.chance(0.4)) return begin()
@@ -56,12 +63,13 @@ export function createLivePlay(scene: Scene, limits: LiveLimits): { step: () => 
 
   /** One new loan, or several by one contract wallet in one transaction. */
   function begin(): Outgoing | undefined {
-    const life = scene.conceive()
+    const except = lives.filter(isInHurry).length < hurriedAtOnce ? [] : hurried
+    const life = scene.conceive(except)
     const fresh = [life]
     const [first] = toCalls(life, firstMove(life))
     const wallet = [deployment.batcher, deployment.borrowerBatcher].find((one) => one === first?.sender)
     const partners = wallet === undefined ? 0 : source.random.int(1, 3)
-    for (let i = 0; i < partners; i++) fresh.push(madeBy(wallet ?? '', scene.conceive()))
+    for (let i = 0; i < partners; i++) fresh.push(madeBy(wallet ?? '', scene.conceive(except)))
     lives.push(...fresh)
     const calls = fresh.flatMap((one) => toCalls(one, firstMove(one)))
     return packCalls(deployment, calls)[0]
@@ -105,8 +113,12 @@ export function createLivePlay(scene: Scene, limits: LiveLimits): { step: () => 
 }
 
 /** These have short periods: what comes before the expiration must be done in time. */
+const hurried: readonly Plan[] = ['seize', 'refund']
+/** Few, so that a moment comes when all of them wait and the clock can be moved. */
+const hurriedAtOnce = 2
+
 function isInHurry({ plan }: Life): boolean {
-  return plan === 'seize' || plan === 'refund'
+  return hurried.includes(plan)
 }
 
 function madeBy(maker: string, life: Life): Life {

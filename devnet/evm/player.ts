@@ -49,10 +49,10 @@ export function createPlayer(options: PlayerOptions): Player {
   const { hostility = 0.02, badTokens = false } = options
   const source = { deployment, random, seed, hostility, badTokens }
   const scene = createScene({ rpc: createRpc(options.rpcUrl), deployment, diary, source })
-  const { loansAtOnce = 12, maxLoans = Infinity, maxAheadSeconds = 600 } = options
-  const live = createLivePlay(scene, { loansAtOnce, maxLoans, maxAheadSeconds })
+  const { loansAtOnce = 12, maxLoans = Infinity, maxAheadSeconds = 600, onNotice = () => undefined } = options
+  const live = createLivePlay(scene, { loansAtOnce, maxLoans, maxAheadSeconds }, onNotice)
   const inTurn = createTurns()
-  const step = (): Promise<number> => inTurn(live.step)
+  const step = (): Promise<number> => inTurn(() => live.step())
   const play = createLoop(step, options)
   return {
     diary: diary.entries,
@@ -77,20 +77,20 @@ function createLoop(step: () => Promise<number>, options: PlayerOptions): Player
   const { pace = 2, onNotice = () => undefined } = options
   const startedAt = Date.now()
   let failing = false
-  async function carefulStep(): Promise<void> {
+  async function carefulStep(signal: AbortSignal): Promise<void> {
     try {
       await step()
       if (failing) onNotice('the player goes on')
       failing = false
     } catch (error) {
-      if (!failing) onNotice(`the player waits for the node: ${String(error)}`)
+      if (!failing && !signal.aborted) onNotice(`the player waits for the node: ${String(error)}`)
       failing = true
     }
   }
   return async (signal) => {
     while (!signal.aborted) {
       const began = Date.now()
-      await carefulStep()
+      await carefulStep(signal)
       const rate = typeof pace === 'number' ? pace : pace((began - startedAt) / 1000)
       const pause = Math.max(0, began + 1000 / rate - Date.now())
       await sleep(failing ? 500 : pause, undefined, { signal }).catch(() => undefined)

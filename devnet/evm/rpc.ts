@@ -25,7 +25,7 @@ const requestsPerBatch = 500
 
 const responseSchema = z.object({
   id: z.number(),
-  result: z.unknown(),
+  result: z.unknown().optional(),
   error: z.object({ code: z.number(), message: z.string() }).optional(),
 })
 

@@ -20,8 +20,8 @@ export interface Scene {
   deployment: Deployment
   diary: Diary
   source: LifeSource
-  /** A loan that is not on the chain yet, with the next plan of the repertoire. */
-  conceive(): Life
+  /** A loan that is not on the chain yet, with the next plan of the repertoire that is none of these. */
+  conceive(except?: readonly Plan[]): Life
   /** The same, but with this plan. */
   conceiveAs(market: Market, plan: Plan): Life
   /** Must be called before loans are conceived: numbers of secrets go on where the chain's loans end. */
@@ -43,9 +43,11 @@ export function createScene(parts: Pick<Scene, 'rpc' | 'deployment' | 'diary' | 
   }
   return {
     ...parts,
-    conceive() {
-      const [market, plan] = repertoire[played++ % repertoire.length] ?? (['erc20Loans', 'repay'] as const)
-      return conceiveAs(market, plan)
+    conceive(except = []) {
+      for (;;) {
+        const next = repertoire[played++ % repertoire.length]
+        if (next !== undefined && !except.includes(next[1])) return conceiveAs(...next)
+      }
     },
     conceiveAs,
     async lookUpCounts() {

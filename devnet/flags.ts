@@ -1,0 +1,82 @@
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { ConfigError, messageOf } from '../shared/errors.ts'
+
+export const help = `Usage: npm run devnet -- [flags]
+
+A local EVM chain (anvil, chain id 31337) with both loan markets, on which a player lives loans.
+
+  --port <n>             where the node listens on 127.0.0.1 (8545; 0: any free port)
+  --data-dir <path>      where the chain is kept between runs (.data/devnet); delete it to begin anew
+  --block-time <s>       seconds between blocks (1)
+  --pace <n>             transactions per second (2 for two minutes, then 0.25)
+  --seed <text>          of the player's choices (devnet)
+  --max-loans <n>        no new loans once the chain has so many (400)
+  --history <n>          of so many newest blocks the state can be read (256)
+  --networks-file <path> write the NETWORKS_FILE for this chain there, once the contracts can be called
+  --help
+
+Ctrl-C stops the player and saves the chain. Exit codes: 0 stopped, 1 failed, 2 a flag is wrong.`
+
+export interface Flags {
+  port: number
+  dataDir: string
+  blockTimeSeconds: number
+  /** Transactions per second, so many seconds after the start. */
+  pace: number | ((seconds: number) => number)
+  seed: string
+  maxLoans: number
+  historyBlocks: number
+  networksFile: string | undefined
+}
+
+const options = {
+  port: { type: 'string', default: '8545' },
+  'data-dir': { type: 'string', default: join('.data', 'devnet') },
+  'block-time': { type: 'string', default: '1' },
+  pace: { type: 'string' },
+  seed: { type: 'string', default: 'devnet' },
+  'max-loans': { type: 'string', default: '400' },
+  history: { type: 'string', default: '256' },
+  'networks-file': { type: 'string' },
+} as const
+
+/** Every kind of event comes in the lively beginning; later the chain's state should not grow as fast. */
+const usualPace = (seconds: number): number => (seconds < 120 ? 2 : 0.25)
+
+/** Throws a ConfigError that names the flag. */
+export function readFlags(args: string[]): Flags {
+  const values = parse(args)
+  return {
+    port: wholeNumber('--port', values.port, 0, 65_535),
+    dataDir: values['data-dir'],
+    blockTimeSeconds: wholeNumber('--block-time', values['block-time'], 1, 3600),
+    pace: values.pace === undefined ? usualPace : rate('--pace', values.pace),
+    seed: values.seed,
+    maxLoans: wholeNumber('--max-loans', values['max-loans'], 0, 1_000_000),
+    historyBlocks: wholeNumber('--history', values.history, 16, 100_000),
+    networksFile: values['networks-file'],
+  }
+}
+
+function parse(args: string[]) {
+  try {
+    return parseArgs({ args, options, strict: true }).values
+  } catch (error) {
+    throw new ConfigError(messageOf(error))
+  }
+}
+
+function wholeNumber(flag: string, text: string, from: number, to: number): number {
+  const value = Number(text)
+  if (!/^\d+$/.test(text) || value < from || value > to)
+    throw new ConfigError(`${flag} must be a whole number from ${from} to ${to}, not "${text}"`)
+  return value
+}
+
+function rate(flag: string, text: string): number {
+  const value = Number(text)
+  if (!/^\d+(\.\d+)?$/.test(text) || value <= 0 || value > 100)
+    throw new ConfigError(`${flag} must be a number above 0 and up to 100, not "${text}"`)
+  return value
+}

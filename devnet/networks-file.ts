@@ -1,0 +1,29 @@
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { Anvil } from './evm/anvil.ts'
+import { chainId } from './evm/anvil.ts'
+import type { Deployment } from './evm/deploy.ts'
+
+/** Writes what the service needs to know of this chain, in one step: a reader finds all of it or nothing. */
+export function writeNetworksFile(file: string, anvil: Anvil, deployment: Deployment): void {
+  const market = (address: string) => ({ address, startBlock: 0, idPrefix: null })
+  const networks = {
+    evm: [
+      {
+        blockchain: 'DEVNET',
+        networkId: String(chainId),
+        rpcUrls: [anvil.url],
+        wsUrl: anvil.wsUrl,
+        confirmations: 0,
+        maxBlockRange: 2000,
+        pollIntervalMs: 1000,
+        erc20Loans: market(deployment.erc20Loans),
+        erc20CollateralLock: market(deployment.erc20CollateralLock),
+      },
+    ],
+    filecoin: [],
+  }
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(`${file}.new`, `${JSON.stringify(networks, null, 2)}\n`)
+  renameSync(`${file}.new`, file)
+}
