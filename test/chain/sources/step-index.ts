@@ -48,6 +48,9 @@ export class StepIndex {
         throw new Error('reorg below final')
       const ours = [...this.headers, ...(this.finalized === null ? [] : [this.finalized])]
       if (!ours.some(({ hash }) => hash === step.ancestor.hash)) throw new Error('the ancestor is not ours')
+      const replaced = this.headers.find(({ number }) => number === from)
+      if (replaced !== undefined && replaced.hash === step.headers[0]?.hash)
+        throw new Error('a later block is shared')
       this.events = this.events.filter((event) => event.blockNumber <= step.ancestor.number)
       this.headers = this.headers.filter(({ number }) => number <= step.ancestor.number)
     }
