@@ -175,3 +175,46 @@ void t.test('the log refuses to be changed', async (t) => {
   await t.rejects(db.deleteFrom('ledger.event_log').execute(), /append-only/)
   await t.rejects(db.updateTable('ledger.event_log').set({ kind: 'x' }).execute(), /append-only/)
 })
+
+void t.test('times never go back, whatever the clock does', async (t) => {
+  const { db, ingest } = await open(t)
+  const chain = new RandomChain(13)
+  await ingest(chain.genesis())
+  const future = new Date(Date.now() + 3_600_000)
+  await db.updateTable('ledger.log_head').set({ last_recorded_at: future }).execute()
+  await ingest(chain.grow(10))
+  const rows = await history(db)
+  t.ok(rows.length > 0)
+  t.ok(
+    rows.every((row) => +row.created_at === +future),
+    'an hour ahead is kept until the clock is there again',
+  )
+})
+
+void t.test('an event that comes back in a later step is a new record, and its key counts on', async (t) => {
+  const { db, ingest } = await open(t)
+  const chain = new RandomChain(17)
+  await ingest(chain.genesis())
+  await ingest(chain.grow(6))
+  const before = await history(db)
+  const gone = chain.reorg(5, 5)
+  t.equal(await ingest({ ...gone, events: [] }), 'applied')
+  t.same(await history(db), [])
+  t.same(await db.selectFrom('projection.loans').selectAll().execute(), [])
+  const again = chain.reorg(1, 1)
+  const events = before.flatMap((row) =>
+    chain.events.filter((event) => naturalKey(event) === row.natural_key),
+  )
+  t.ok(events.length > 0)
+  const moved = events.map((event) => ({ ...event, blockNumber: again.to.number, blockHash: again.to.hash }))
+  t.equal(await ingest({ ...again, events: moved }), 'applied')
+  const after = await history(db)
+  t.equal(after.length, moved.length)
+  const lastId = Math.max(...before.map((row) => row.id))
+  t.ok(
+    after.every((row) => row.id > lastId),
+    'ids become visible in their order',
+  )
+  const revisions = await db.selectFrom('ledger.live_entries').select('revision').distinct().execute()
+  t.same(revisions, [{ revision: 3 }], 'came, went and came again')
+})
