@@ -13,10 +13,10 @@ const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
 t.comment(`SEED=${seed}`)
 
 async function startLivelyChain(t: Test): Promise<LittleChain> {
-  const chain = await startLittleChain(t, { slotsInAnEpoch: 8 })
+  const chain = await startLittleChain(t, { slotsInAnEpoch: 4 })
   const player = new Player(chain, seed)
   const random = seededRandom(seed)
-  for (let block = 0; block < 50; block += 1) {
+  for (let block = 0; block < 32; block += 1) {
     await player.play(random.below(4))
     await chain.mine()
   }
@@ -94,6 +94,8 @@ void t.test('what is wrong is said in one line, without the token', async (t) =>
     await source.close()
     return error
   }
+  const silent = await startProxy(t, chain.url, () => 'hang')
+  const unanswered = check({ rpcUrls: [silent.url] })
   t.equal(await check({}), null)
   const wrong = await check({ networkId: '5' })
   t.type(wrong, PermanentError)
@@ -116,6 +118,5 @@ void t.test('what is wrong is said in one line, without the token', async (t) =>
   const told = await check({ rpcUrls: [`${talkative.url}/v3/${token}`] })
   t.type(told, RetryableError)
   t.match(String(told), /project \*\*\* is not allowed/)
-  const silent = await startProxy(t, chain.url, () => 'hang')
-  t.match(String(await check({ rpcUrls: [silent.url] })), /no endpoint answered within 10000 ms/)
+  t.match(String(await unanswered), /no endpoint answered within 10000 ms/)
 })

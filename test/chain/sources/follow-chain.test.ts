@@ -32,7 +32,7 @@ void t.test('backfill, tip and reorgs of every depth give the node’s own chain
   t.same(problems, [], 'no problems')
 
   let expected = 0
-  for (let round = 0; round < 15; round += 1) {
+  for (let round = 0; round < 10; round += 1) {
     const depth = 1 + random.below(30)
     const before = index.position
     await chain.rpc('evm_increaseTime', 1 + round)
@@ -49,7 +49,7 @@ void t.test('backfill, tip and reorgs of every depth give the node’s own chain
     await sameAsNode(t, index, chain, `reorg of ${depth}, then ${grow} blocks`)
   }
   t.equal(index.reorgs, expected, `${expected} reorgs, one step each`)
-  t.ok(expected > 5, 'the node did reorganize')
+  t.ok(expected > 3, 'the node did reorganize')
   t.same(problems, [], 'no problems')
   await source.close()
 })
@@ -66,7 +66,7 @@ void t.test('following a chain that moves all the time', async (t) => {
     for await (const step of followChain(source, index.resumePoint(), { signal: stop.signal }))
       index.apply(step)
   })()
-  for (let round = 0; round < 60; round += 1) {
+  for (let round = 0; round < 40; round += 1) {
     await player.play(random.below(8))
     await chain.mine(1 + random.below(2))
     if (random.chance(0.3)) {
