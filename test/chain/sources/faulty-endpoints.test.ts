@@ -58,8 +58,21 @@ void t.test('an endpoint that leaves any log out is found out by the other', asy
   await sameAsNode(t, index, chain, 'a leaky endpoint first')
   t.ok(leaky.faults > 0)
   t.ok(
-    index.evidence.some(({ check }) => check === 'second-endpoint'),
-    'the two were compared',
+    index.evidence.every(({ check }) => check !== 'unchecked'),
+    'nothing went unchecked',
+  )
+
+  const honest = await startProxy(t, chain.url)
+  const agreed = new StepIndex()
+  await catchUp(chain, agreed, {
+    network: chain.network({ rpcUrls: [honest.url, chain.url], maxBlockRange: 50 }),
+  })
+  await sameAsNode(t, agreed, chain, 'two honest endpoints')
+  const backfill = agreed.evidence.filter(({ to }) => to <= (agreed.finalized?.number ?? 0))
+  t.ok(backfill.length > 0)
+  t.ok(
+    backfill.every(({ check }) => check === 'second-endpoint'),
+    'every final range was compared',
   )
 })
 
