@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { statSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { anvilBinary } from './anvil-binary.ts'
@@ -46,6 +47,8 @@ export interface Anvil {
 type Settings = Required<Omit<AnvilOptions, 'statePath' | 'blockTimeSeconds'>> & {
   blockTimeSeconds: number | undefined
   state: StateFile | undefined
+  /** Unix seconds of block 0. */
+  genesisTimeS: number
 }
 
 /**
@@ -62,6 +65,7 @@ export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
     onNotice: options.onNotice ?? (() => undefined),
     blockTimeSeconds: options.blockTimeSeconds,
     state: options.statePath === undefined ? undefined : stateFile(options.statePath),
+    genesisTimeS: genesisTime(options.statePath),
   }
   if (pidFile !== undefined && (await stopLeftover(pidFile)))
     settings.onNotice('stopped an anvil that was left over from an earlier run')
@@ -127,6 +131,8 @@ function anvilArguments(settings: Settings, loadFrom: string | undefined): strin
     ...['--gas-limit', '100000000000', '--no-request-size-limit'],
     ...['--prune-history', String(settings.historyBlocks)],
     ...['--slots-in-an-epoch', String(settings.slotsInAnEpoch)],
+    // Anvil makes a block 0 at every start and keeps those of all starts: they must be one and the same block.
+    ...['--timestamp', String(settings.genesisTimeS)],
     // Mining begins once the clock is set right.
     ...['--no-mining', ...persistence],
   ]
@@ -151,16 +157,26 @@ async function waitUntilUp(rpc: Rpc, child: ChildProcess): Promise<undefined> {
   return new Promise(() => undefined)
 }
 
-/** A restarted anvil takes the clock's time, which may be behind the last block if the chain's time was moved. */
+/** The time of this chain's first start; that of a chain that is not kept is now. */
+function genesisTime(statePath: string | undefined): number {
+  const nowS = Math.floor(Date.now() / 1000)
+  if (statePath === undefined) return nowS
+  const file = `${statePath}.genesis`
+  if (!existsSync(file)) {
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, String(nowS))
+  }
+  return z.coerce.number().int().parse(readFileSync(file, 'utf8'))
+}
+
+/**
+ * A restarted anvil goes on from the time of its block 0. It must be the clock's time, or the last block's where
+ * the chain's time was moved beyond it.
+ */
 async function beginMining(rpc: Rpc, blockTimeSeconds: number | undefined): Promise<void> {
-  const { timestamp } = await rpc.call(
-    z.object({ timestamp: quantity }),
-    'eth_getBlockByNumber',
-    'latest',
-    false,
-  )
-  const ahead = timestamp - Math.floor(Date.now() / 1000)
-  if (ahead > 0) await rpc.call(anything, 'evm_increaseTime', ahead)
+  const latest = z.object({ timestamp: quantity })
+  const { timestamp } = await rpc.call(latest, 'eth_getBlockByNumber', 'latest', false)
+  await rpc.call(anything, 'evm_setTime', Math.max(timestamp, Math.floor(Date.now() / 1000)))
   if (blockTimeSeconds === undefined) await rpc.call(anything, 'evm_setAutomine', true)
   else await rpc.call(anything, 'evm_setIntervalMining', blockTimeSeconds)
 }

@@ -19,6 +19,8 @@ function requestStop(): void {
   void server?.stop()
 }
 
+// The supervisor that read our lines may be dead: then they reach nobody, and the server must still be stopped.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, requestStop)
 process.on('disconnect', requestStop)
 

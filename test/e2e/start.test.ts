@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { z } from 'zod'
-import { eventually, processesWith, runScript, type RunningProgram } from '../helpers/supervisor.ts'
+import { allGone, eventually, processesWith, runScript, type RunningProgram } from '../helpers/supervisor.ts'
 
 /** `npm start` as somebody runs it who has just cloned the project: everything is real, nothing is configured. */
 
@@ -11,9 +11,18 @@ const START = 'devnet/start/main.ts'
 const dataDir = mkdtempSync(join(tmpdir(), 'loan-activity-start-'))
 const environment = { DATA_DIR: dataDir, API_PORT: '0', INDEXER_PORT: '0' }
 t.teardown(() => {
+  if (!t.passing()) tellLogs()
   for (const { pid } of processesWith(dataDir)) process.kill(pid, 'SIGKILL')
   rmSync(dataDir, { recursive: true, force: true })
 })
+
+/** What the parts said last, where a failure would else leave nothing but a time-out. */
+function tellLogs(): void {
+  for (const name of ['indexer', 'api', 'devnet', 'postgres']) {
+    const file = join(dataDir, 'logs', `${name}.log`)
+    if (existsSync(file)) t.comment(`${name}: ${readFileSync(file, 'utf8').slice(-3000)}`)
+  }
+}
 
 const recordSchema = z.object({ id: z.int(), txHash: z.string(), event: z.string(), createdAt: z.string() })
 type ActivityRecord = z.infer<typeof recordSchema>
@@ -103,5 +112,5 @@ void t.test('one command, from nothing to the first record and through every mis
   t.same((await allRecords(third.api)).slice(0, after.length), after, 'and a killed supervisor costs none')
   third.service.signal('SIGKILL')
   await third.service.ended
-  await eventually('the children of a killed supervisor leave', () => processesWith(dataDir).length === 0)
+  await allGone(dataDir)
 })

@@ -88,6 +88,16 @@ function read(file: string): string {
   }
 }
 
+/** What is still there is named in the failure. */
+export async function allGone(dataDir: string): Promise<void> {
+  let left = processesWith(dataDir)
+  for (let tries = 0; left.length > 0 && tries < 200; tries += 1) {
+    await sleep(100)
+    left = processesWith(dataDir)
+  }
+  if (left.length > 0) throw new Error(`still there: ${left.map(({ command }) => command).join('\n')}`)
+}
+
 /** Asks again until `condition` holds; throws after `milliseconds`, with what was waited for. */
 export async function eventually(
   what: string,

@@ -84,6 +84,24 @@ await t.test(
   },
 )
 
+await t.test('started again and again: it is one chain from block 0 on', async (t) => {
+  const statePath = join(t.testdir(), 'chain.json')
+  const seen = new Set<string>()
+  for (let start = 0; start < 5; start += 1) {
+    // Block 0 would carry another second.
+    if (start > 0) await sleep(1000)
+    const anvil = await startOn(t, statePath)
+    const rpc = createRpc(anvil.url)
+    const zero = await rpc.call(block, 'eth_getBlockByNumber', '0x0', false)
+    seen.add(zero.hash)
+    await rpc.call(anything, 'evm_mine')
+    const one = await rpc.call(block, 'eth_getBlockByNumber', '0x1', false)
+    t.equal(one.parentHash, zero.hash)
+    await anvil.stop()
+  }
+  t.equal(seen.size, 1)
+})
+
 await t.test('killed: what was saved a moment before is there', async (t) => {
   const statePath = join(t.testdir(), 'chain.json')
   const first = await startOn(t, statePath)
