@@ -176,7 +176,7 @@ function genesisTime(statePath: string | undefined): number {
 async function beginMining(rpc: Rpc, blockTimeSeconds: number | undefined): Promise<void> {
   const latest = z.object({ timestamp: quantity })
   const { timestamp } = await rpc.call(latest, 'eth_getBlockByNumber', 'latest', false)
-  await rpc.call(anything, 'evm_setTime', Math.max(timestamp, Math.floor(Date.now() / 1000)))
+  await rpc.call(anything, 'evm_setTime', Math.max(timestamp + 1, Math.floor(Date.now() / 1000)))
   if (blockTimeSeconds === undefined) await rpc.call(anything, 'evm_setAutomine', true)
   else await rpc.call(anything, 'evm_setIntervalMining', blockTimeSeconds)
 }
