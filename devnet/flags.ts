@@ -11,8 +11,8 @@ A local EVM chain (anvil, chain id 31337) with both loan markets, on which a pla
   --block-time <s>       seconds between blocks (1)
   --pace <n>             transactions per second (2 for two minutes, then 0.25)
   --seed <text>          of the player's choices (devnet)
-  --max-loans <n>        no new loans once the chain has so many (400)
-  --history <n>          of so many newest blocks the state can be read (256)
+  --max-loans <n>        no new loans once the chain has so many (300)
+  --history <n>          of so many newest blocks the state can be read (200)
   --networks-file <path> write the NETWORKS_FILE for this chain there, once the contracts can be called
   --help
 
@@ -36,8 +36,8 @@ const options = {
   'block-time': { type: 'string', default: '1' },
   pace: { type: 'string' },
   seed: { type: 'string', default: 'devnet' },
-  'max-loans': { type: 'string', default: '400' },
-  history: { type: 'string', default: '256' },
+  'max-loans': { type: 'string', default: '300' },
+  history: { type: 'string', default: '200' },
   'networks-file': { type: 'string' },
 } as const
 

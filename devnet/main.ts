@@ -17,6 +17,7 @@ await runProgram('devnet', help, async () => {
     statePath: join(flags.dataDir, 'anvil.json'),
     blockTimeSeconds: flags.blockTimeSeconds,
     historyBlocks: flags.historyBlocks,
+    stateIntervalSeconds: 5,
     onNotice: say,
   })
   try {

@@ -104,7 +104,7 @@ export function createLivePlay(scene: Scene, limits: LiveLimits, onNotice: (line
     if (waitingSince === undefined || Date.now() - waitingSince < patienceMs) return
     waitingSince = undefined
     const now = await scene.now()
-    const until = Math.min(...waits)
+    const until = Math.max(...waits)
     const isTooFar = until - Date.now() / 1000 > limits.maxAheadSeconds
     if (until > now && !isTooFar) await rpc.call(anything, 'evm_increaseTime', until - now)
   }

@@ -105,17 +105,17 @@ void t.test('live play: the first event within about a second, all kinds soon', 
 })
 
 void t.test('live play goes on through reorgs and knows what is left of its loans', async (t) => {
-  const play = await open(t, 1, { pace: 40, loansAtOnce: 24 })
+  const play = await open(t, undefined, { pace: 40, loansAtOnce: 24 })
   const { rpc } = play
   const notices: string[] = []
   const player = play.again({ onNotice: (line) => notices.push(line) })
   for (const depth of [1, 3, 6]) {
-    await player.playFor(2000)
+    await player.playFor(1200)
     const head = await rpc.call(quantity, 'eth_blockNumber')
     await rpc.call(anything, 'anvil_reorg', Math.min(depth, head - 2), [])
   }
   const before = player.diary.length
-  await player.playFor(3000)
+  await player.playFor(2500)
   t.ok(player.diary.length > before + 5, `${player.diary.length - before} events after the last reorg`)
   t.same(notices, [])
   const lived = new Set(diaryEvents(player))
@@ -134,16 +134,16 @@ void t.test('bulk play after a reorg, and beside one', async (t) => {
 })
 
 void t.test('a new player takes up what an earlier one with its seed left open', async (t) => {
-  const play = await open(t, 1, { pace: 40, loansAtOnce: 24, hostility: 0 })
-  await play.player.playFor(3000)
-  // What it sent last is still to be mined.
-  await sleep(1200)
+  const play = await open(t, undefined, { pace: 40, loansAtOnce: 24, hostility: 0 })
+  await play.player.playFor(1500)
+  // What it sent last may be on its way into a block.
+  await sleep(200)
   const [open_, others] = [await openLoans(play), play.again({ seed: 'another', maxLoans: 0 })]
   t.ok(open_.length > 2, `${open_.length} loans are open`)
-  await others.playFor(1500)
+  await others.playFor(700)
   t.equal(others.diary.length, 0, 'one with another seed leaves them alone')
   const heir = play.again({ maxLoans: 0 })
-  await heir.playFor(3000)
+  await heir.playFor(1500)
   t.ok(heir.diary.length > 0, `${heir.diary.length} events of its inheritance`)
   t.ok(heir.diary.every(({ market, loanId }) => open_.includes(`${market}/${loanId}`)))
 })
