@@ -31,6 +31,9 @@ const STANDBY_POLL_MS = 500
 const RESTART_PAUSE_MS = 500
 /** A worker that writes nothing for so long while steps wait is replaced. */
 const STUCK_MS = 30_000
+/** Steps that are not written after this, though the queue is empty, were lost with it. */
+const LOST_MS = 1_500
+const COUNT_INTERVAL_MS = 1_000
 
 /**
  * Keeps one network indexed until `signal` aborts: waits for the lock that makes this process the network's one
@@ -129,7 +132,9 @@ async function pipe(
     health.workerHealthy = inFlight.stuckForMs < STUCK_MS
     if (!health.workerHealthy) end(`the worker took nothing for ${STUCK_MS} ms while steps were waiting`)
   }, 1000)
-  const counting = countJobs(queue, health, stop)
+  const counting = countJobs(queue, health, stop, (waiting) => {
+    if (waiting === 0 && inFlight.stuckForMs > LOST_MS) end('the queue lost steps that it was given')
+  })
   try {
     // What an earlier writer left behind is void, and would be read again anyway.
     await queue.drain(true)
@@ -214,18 +219,24 @@ function sameWatched(a: unknown, b: unknown): boolean {
   return text(a) === text(b)
 }
 
-async function countJobs(queue: JobQueue, health: NetworkHealth, stop: AbortSignal): Promise<void> {
+async function countJobs(
+  queue: JobQueue,
+  health: NetworkHealth,
+  stop: AbortSignal,
+  onCount: (waiting: number) => void,
+): Promise<void> {
   while (!stop.aborted) {
     try {
       const counts = await queue.getJobCounts('waiting', 'active', 'delayed', 'failed')
       health.queueWaiting = (counts['waiting'] ?? 0) + (counts['active'] ?? 0) + (counts['delayed'] ?? 0)
       health.queueFailed = counts['failed'] ?? 0
+      onCount(health.queueWaiting)
     } catch {
       // The queue's connection is away: BullMQ mends it, and the depth is unknown until then.
       health.queueWaiting = null
       health.queueFailed = null
     }
-    await sleep(2000, undefined, { signal: stop }).catch(() => undefined)
+    await sleep(COUNT_INTERVAL_MS, undefined, { signal: stop }).catch(() => undefined)
   }
 }
 

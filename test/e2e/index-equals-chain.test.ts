@@ -1,5 +1,6 @@
 import { JsonRpcProvider } from 'ethers'
 import { setTimeout as delay } from 'node:timers/promises'
+import { Redis } from 'ioredis'
 import t from 'tap'
 import { startAnvil } from '../../devnet/evm/anvil.ts'
 import { deployContracts } from '../../devnet/evm/deploy.ts'
@@ -49,7 +50,7 @@ async function scene(t: Test, kind: 'postgres' | 'redis') {
     const { differences, ...counts } = await compareWithChain(db, anvil.url, deployment)
     t.same(differences, [], `${what}: ${JSON.stringify(counts)}`)
   }
-  return { db, anvil, provider, deployment, player, indexer, check }
+  return { db, redisUrl: redisUrl ?? null, provider, player, indexer, check }
 }
 
 /** Throws reorgs of every depth from 1 to 30 at the chain, in a random order, while loans are played. */
@@ -103,11 +104,25 @@ async function killAndRestart(
   indexer.start()
 }
 
+/** Empties Redis while loans are played. */
+async function loseQueue(redisUrl: string, player: Player): Promise<void> {
+  const redis = new Redis(redisUrl)
+  const lost = new AbortController()
+  const load = playUntil(player, lost.signal)
+  for (let time = 0; time < 50; time += 1) {
+    await delay(50)
+    await redis.flushdb()
+  }
+  lost.abort()
+  await load
+  redis.disconnect()
+}
+
 for (const kind of ['postgres', 'redis'] as const) {
   void t.test(`queue on ${kind}, seed ${SEED}`, { timeout: 280_000 }, async (t) => {
     const opened = await scene(t, kind)
     if (opened === undefined) return
-    const { db, provider, player, indexer, check } = opened
+    const { db, redisUrl, provider, player, indexer, check } = opened
     const random = seededRandom(SEED)
     await player.playLoans(40)
     indexer.start()
@@ -130,6 +145,10 @@ for (const kind of ['postgres', 'redis'] as const) {
     killed.abort()
     await load
     await check(t, `after ${KILLS} kills`)
+    if (redisUrl !== null) {
+      await loseQueue(redisUrl, player)
+      await check(t, 'after Redis lost all its data, again and again')
+    }
     const digest = await digestReadModel(db)
     await replay(db, { restart: true, signal: new AbortController().signal, onProgress: () => undefined })
     t.same(await digestReadModel(db), digest, 'replay gives the same digest')
