@@ -22,7 +22,7 @@ export function openNetworks(
     blockchain: network.blockchain,
     networkId: network.networkId,
     watched: watchedOf(network),
-    source: createEvmSource(network, { report: (message) => report(networkKey(network), message) }),
+    source: createEvmSource(network, { report: (_level, message) => report(networkKey(network), message) }),
   }))
 }
 
