@@ -25,7 +25,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const KEY = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80'
 /** As in the npm script. */
 const INDEXER_FLAGS = ['--max-old-space-size=192', '--max-semi-space-size=8']
-const OFFERS_PER_TRANSACTION = 100
+const OFFERS_PER_TRANSACTION = 500
 const BLOCK_GAS = 3_000_000_000n
 
 /** Peak memory of the indexer while it reads `events` events from a real node, and where it stood on the way. */
