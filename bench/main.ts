@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { benchMemory } from './backfill-memory.ts'
 import { benchHistory } from './history-pages.ts'
+import { benchReplay } from './replay.ts'
 
 const count = (text: string): number => {
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('a count is a whole number from 1')
@@ -24,4 +25,9 @@ program
   .action((options: { events: number; queue: string }) =>
     benchMemory(options.events, options.queue === 'redis' ? 'redis' : 'postgres'),
   )
+program
+  .command('replay')
+  .description('records per second, written step by step and replayed from the log')
+  .option('--records <n>', 'records', count, 100_000)
+  .action((options: { records: number }) => benchReplay(options.records))
 await program.parseAsync()
