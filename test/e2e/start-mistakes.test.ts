@@ -6,7 +6,7 @@ import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { startAnvil } from '../../devnet/evm/anvil.ts'
 import { testDatabase } from '../helpers/database.ts'
-import { processesWith, runScript } from '../helpers/supervisor.ts'
+import { processesWith, runScript } from '../helpers/programs.ts'
 
 /** Every mistake ends in one clear line and an exit code, with nothing left running. */
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { z } from 'zod'
-import { allGone, eventually, processesWith, runScript, type RunningProgram } from '../helpers/supervisor.ts'
+import { allGone, eventually, processesWith, runScript, type RunningProgram } from '../helpers/programs.ts'
 
 /** `npm start` as somebody runs it who has just cloned the project: everything is real, nothing is configured. */
 

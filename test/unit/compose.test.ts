@@ -29,7 +29,11 @@ const composeSchema = z.object({
 })
 const packageSchema = z.object({ scripts: stringsSchema, dependencies: stringsSchema })
 
-const { scripts, dependencies } = packageSchema.parse(JSON.parse(read('package.json')))
+const { scripts: written, dependencies } = packageSchema.parse(JSON.parse(read('package.json')))
+/** `exec` makes npm's signals reach the program and not the shell between: without a shell it says nothing. */
+const scripts = Object.fromEntries(
+  Object.entries(written).map(([name, script]) => [name, script.replace(/^exec /, '')]),
+)
 const compose = composeSchema.parse(parse(read('docker-compose.yml'), { merge: true }))
 const operator = { POSTGRES_PASSWORD: 'aB3xY9', NETWORKS_FILE: './networks.json' }
 

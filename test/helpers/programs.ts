@@ -32,8 +32,22 @@ export function runScript(
   args: string[],
   environment: Record<string, string>,
 ): RunningProgram {
-  const child = spawn(process.execPath, ['.config/run.mjs', program, ...args], {
-    cwd: ROOT,
+  return run(process.execPath, ['.config/run.mjs', program, ...args], ROOT, environment)
+}
+
+/** Runs `npm run <args>` in a folder that has a package.json. */
+export function runNpm(folder: string, args: string[], environment: Record<string, string>): RunningProgram {
+  return run('npm', ['run', '--silent', ...args], folder, environment)
+}
+
+function run(
+  command: string,
+  args: string[],
+  cwd: string,
+  environment: Record<string, string>,
+): RunningProgram {
+  const child = spawn(command, args, {
+    cwd,
     env: { ...cleanEnvironment(), ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
