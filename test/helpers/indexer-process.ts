@@ -39,7 +39,10 @@ export class IndexerProcess {
     return this.#output
   }
 
+  readonly said = (): string => this.#output
+
   start(): void {
+    this.#output = ''
     const child = fork(join(ROOT, 'indexer/main.ts'), {
       cwd: ROOT,
       env: this.#environment,
