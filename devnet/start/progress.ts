@@ -45,6 +45,8 @@ export async function firstRecord(apiUrl: string, signal: AbortSignal): Promise<
 export async function showProgress(apiUrl: string, screen: Screen, signal: AbortSignal): Promise<void> {
   let before: { records: number; atMs: number } | undefined
   const interval = screen.isTerminal ? LIVE_MS : PLAIN_MS
+  // The indexer tells its state every second: before the first time there is nothing to show.
+  await sleep(LIVE_MS, undefined, { signal }).catch(() => undefined)
   while (!signal.aborted) {
     const status = (await getJson(`${apiUrl}/api/status`, statusSchema))?.payload
     const now = { records: status?.records ?? 0, atMs: Date.now() }

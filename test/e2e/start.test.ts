@@ -3,10 +3,20 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { z } from 'zod'
-import { allGone, eventually, processesWith, runScript, type RunningProgram } from '../helpers/programs.ts'
+import { fileURLToPath } from 'node:url'
+import {
+  allGone,
+  eventually,
+  processesWith,
+  runNpm,
+  runScript,
+  type RunningProgram,
+} from '../helpers/programs.ts'
+import { readmeSamples, shapeOf } from '../helpers/readme.ts'
 
 /** `npm start` as somebody runs it who has just cloned the project: everything is real, nothing is configured. */
 
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const START = 'devnet/start/main.ts'
 const dataDir = mkdtempSync(join(tmpdir(), 'loan-activity-start-'))
 const environment = { DATA_DIR: dataDir, API_PORT: '0', INDEXER_PORT: '0' }
@@ -40,9 +50,8 @@ async function get<T>(url: string, schema: z.ZodType<T>): Promise<T> {
 const pidOf = (name: string): number =>
   childrenSchema.parse(JSON.parse(readFileSync(join(dataDir, 'children.json'), 'utf8')))[name]?.pid ?? 0
 
-/** Starts it, waits for the first record, returns where the API is. */
-async function start(): Promise<{ service: RunningProgram; api: string }> {
-  const service = runScript(START, [], environment)
+/** Waits for the first record, returns where the API is. */
+async function started(service: RunningProgram): Promise<{ service: RunningProgram; api: string }> {
   const [, api = ''] = await service.printed(/history\s+(http:\S+)\/api\/activity\/history\/1/)
   return { service, api }
 }
@@ -65,7 +74,7 @@ async function allRecords(api: string): Promise<ActivityRecord[]> {
 }
 
 void t.test('one command, from nothing to the first record and through every mishap', async (t) => {
-  const { service, api } = await start()
+  const { service, api } = await started(runNpm(ROOT, ['start'], environment))
   t.match(service.stdout(), /first record answered/)
   t.ok((await get(`${api}/api/activity/history/1`, historySchema)).payload.length > 0, 'a record is answered')
   for (const [, address = ''] of service.stdout().matchAll(/^ {2}(?:a loan|status|history) +(\S+)$/gm)) {
@@ -78,7 +87,7 @@ void t.test('one command, from nothing to the first record and through every mis
   const second = runScript(START, [], environment)
   t.equal((await second.ended).code, 1, 'a second start on the same data is refused')
   t.equal(second.stderr().trim().split('\n').length, 1)
-  t.match(second.stderr(), `DATA_DIR ${dataDir} is in use by another \`npm start\` (process ${service.pid})`)
+  t.match(second.stderr(), `DATA_DIR ${dataDir} is in use by another \`npm start\` (process `)
 
   for (const name of ['indexer', 'api', 'postgres']) {
     const killed = pidOf(name)
@@ -87,6 +96,15 @@ void t.test('one command, from nothing to the first record and through every mis
     await eventually(`${name} is another process`, () => pidOf(name) !== killed)
     await eventually('the API answers', () => indexedBlock(api).then(() => true, () => false)) // prettier-ignore
     await goesOn(api)
+  }
+
+  for (const { path, answer } of readmeSamples) {
+    await eventually(`${path} is there`, async () => (await fetch(`${api}${path}`)).status === 200)
+    t.same(
+      shapeOf(await get(`${api}${path}`, z.unknown())),
+      shapeOf(answer),
+      `${path} looks as in the README`,
+    )
   }
 
   const before = await allRecords(api)
@@ -100,14 +118,14 @@ void t.test('one command, from nothing to the first record and through every mis
     t.notOk(existsSync(join(dataDir, file)), `no ${file} is left`)
   }
 
-  const again = await start()
+  const again = await started(runScript(START, [], environment))
   const after = await allRecords(again.api)
   t.same(after.slice(0, before.length), before, 'the same records have the same ids')
   await goesOn(again.api)
 
   again.service.signal('SIGKILL')
   // At once: the children of the killed one have not all noticed yet.
-  const third = await start()
+  const third = await started(runScript(START, [], environment))
   await goesOn(third.api)
   t.same((await allRecords(third.api)).slice(0, after.length), after, 'and a killed supervisor costs none')
   third.service.signal('SIGKILL')
