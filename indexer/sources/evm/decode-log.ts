@@ -7,6 +7,7 @@ import type {
 } from '../../../shared/events/chain-event.ts'
 import { EVENT_LAYOUTS } from './contracts.ts'
 import { decodeFields, type Fields } from './decode-abi.ts'
+import { storableText } from './foreign-text.ts'
 
 /** A log as one of its contract's events, or why it is none. */
 export type DecodedLog =
@@ -51,7 +52,7 @@ export function decodeLog(role: ContractRole, log: RawLog): DecodedLog {
 /** ethers quotes the whole data in its messages; only its code is worth keeping. */
 function shortReason(error: unknown): string {
   if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code
-  return error instanceof Error ? error.message.slice(0, 80) : 'unknown'
+  return error instanceof Error ? storableText(error.message, 80) : 'unknown'
 }
 
 const BUILDERS: Record<EvmEventKind, (fields: Fields) => DecodedEvent> = {

@@ -1,3 +1,4 @@
+import { unescaped } from './foreign-text.ts'
 import { EndpointFault } from './rpc-error.ts'
 
 export interface HttpAnswer {
@@ -19,7 +20,7 @@ export function httpTarget(rpcUrl: string): HttpTarget {
   const url = new URL(rpcUrl)
   const headers: Record<string, string> = { 'content-type': 'application/json' }
   if (url.username !== '' || url.password !== '') {
-    const user = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`
+    const user = `${unescaped(url.username)}:${unescaped(url.password)}`
     headers['authorization'] = `Basic ${Buffer.from(user).toString('base64')}`
     url.username = ''
     url.password = ''

@@ -2,6 +2,7 @@ import type { EvmEventKind, EvmEventTerms, Terms } from '../../../shared/events/
 import type { DecodedEvent } from './decode-log.ts'
 import { decodeDirectCall, type LoanState, type TransactionInput } from './decode-loan.ts'
 import type { Fields } from './decode-abi.ts'
+import { storableText } from './foreign-text.ts'
 
 /**
  * The terms that events do not carry. `fetchLoan` shows the loan at the END of the event's block: an amount that a
@@ -155,7 +156,7 @@ class Collector {
       if ('value' in source) return source.value
       reasons.push(source.why)
     }
-    this.#unknown[name] = reasons.join('; ')
+    this.#unknown[name] = storableText(reasons.join('; '))
     return null
   }
 

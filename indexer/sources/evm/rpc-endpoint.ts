@@ -1,5 +1,6 @@
 import { messageOf } from '../../../shared/errors.ts'
 import { endpointLabel } from '../../../shared/log.ts'
+import { storableText, unescaped } from './foreign-text.ts'
 import { httpTarget, postJson, type HttpAnswer, type HttpTarget } from './http-post.ts'
 import { RateGovernor, type GovernorLimits } from './rate-governor.ts'
 import { CallFailed, classifyRpcError, EndpointFault, RateLimited, type RpcErrorKind } from './rpc-error.ts'
@@ -172,11 +173,11 @@ export class RpcEndpoint {
     return { ok: false, kind: classifyRpcError(code, text), code, message: this.#redact(text) }
   }
 
-  /** A provider's message can quote the key. It is also as long as the provider likes. */
+  /** A provider's message can quote the key, also where it would be cut. It is as long as the provider likes. */
   #redact(text: string): string {
-    let shown = text.slice(0, 300).replaceAll(/\s+/g, ' ')
+    let shown = text.slice(0, 10_000)
     for (const secret of this.#secrets) shown = shown.replaceAll(secret, '***')
-    return shown
+    return storableText(shown, 300)
   }
 }
 
@@ -197,11 +198,12 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The parts of a URL in which tokens travel. */
+/** The parts of a URL in which tokens travel, as written and as meant; the longest first, for one can hold another. */
 function secretsOf(rpcUrl: string): string[] {
   const url = new URL(rpcUrl)
-  const parts = [url.username, url.password, ...url.pathname.split('/'), ...url.searchParams.values()]
-  return [...new Set([...parts, ...parts.map((part) => decodeURIComponent(part))])].filter(
-    (part) => part.length >= 6,
-  )
+  const query = [...url.search.slice(1).split(/[&=]/), ...url.searchParams.values()]
+  const parts = [url.username, url.password, ...url.pathname.split('/'), ...query]
+  return [...new Set([...parts, ...parts.map(unescaped)])]
+    .filter((part) => part.length >= 6)
+    .sort((left, right) => right.length - left.length)
 }

@@ -1,0 +1,21 @@
+/** (pure) Text that somebody else wrote. */
+
+/**
+ * At most `length` characters that Postgres takes as text and as JSON: no NUL or other control characters, no half of
+ * a surrogate pair, also where the text is cut.
+ */
+export function storableText(text: string, length = 1_000): string {
+  return text
+    .slice(0, length)
+    .replaceAll(/[\p{Cc}\s]+/gu, ' ')
+    .replaceAll(/\p{Cs}/gu, '\u{FFFD}')
+}
+
+/** A part of a URL without its escapes; as it is where a `%` begins none. */
+export function unescaped(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}

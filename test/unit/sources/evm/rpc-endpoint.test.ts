@@ -1,0 +1,35 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t from 'tap'
+import type { Test } from 'tap'
+import { RpcEndpoint, type RpcAnswer } from '../../../../indexer/sources/evm/rpc-endpoint.ts'
+
+/** What an endpoint at this path and query makes of an error with this message. */
+async function told(t: Test, path: string, message: string, user = ''): Promise<RpcAnswer | undefined> {
+  const server = createServer((request, response) => {
+    request.resume()
+    response.end(JSON.stringify({ id: 1, error: { code: -32000, message } }))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const url = `http://${user}127.0.0.1:${port}${path}`
+  const endpoint = new RpcEndpoint(url, { timeoutMs: 5_000, maxBatch: 1, maxConcurrent: 1 })
+  t.teardown(() => endpoint.close())
+  const [answer] = await endpoint.send([{ method: 'eth_chainId', params: [] }])
+  return answer
+}
+
+void t.test('a key with a percent sign is used, and is not shown however it is quoted', async (t) => {
+  const message = 'key 50%off-abc (50%25off-abc) is not known'
+  const answer = await told(t, '/?key=50%25off-abc', message, 'na%me:pass%word@')
+  t.match(answer, { ok: false, message: 'key *** (***) is not known' })
+  t.match(await told(t, '/v3/secret', `${'x'.repeat(296)}secret`), { message: /^x+\*\*\*$/ })
+})
+
+void t.test('what a provider says can be stored', async (t) => {
+  const answer = await told(t, '/', `a\u0000b \ud83d ${'\u{1F600}'.repeat(200)}`)
+  const message = answer?.ok === false ? answer.message : ''
+  t.match(message, /^a b \u{FFFD} \u{1F600}/u)
+  t.notMatch(message, /[\p{Cc}\p{Cs}]/u)
+})
