@@ -15,6 +15,7 @@ import { parseHex } from './hex.ts'
 import { readLoans } from './loan-reader.ts'
 import { RangeEvidence } from './range-evidence.ts'
 import { readRangeLogs } from './range-reader.ts'
+import type { RpcEndpoint } from './rpc-endpoint.ts'
 import { TokenDecimals } from './token-decimals.ts'
 import { watchedContracts } from './watched-contracts.ts'
 
@@ -89,13 +90,11 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
     const [first, last] = [headers[0], headers.at(-1)]
     if (first === undefined || last === undefined) return { events: [], evidence: [] }
     const found = await client.read(`blocks ${first.number} to ${last.number}`, async (endpoint) => {
-      const missing = headers.filter(({ hash }) => !remembered.has(hash)).map(({ hash }) => hash)
-      if (missing.length > 0) remembered.add(await headersByHash(endpoint, missing))
-      const concerned = headers
-        .map(({ hash }) => remembered.get(hash))
-        .filter((header) => header !== undefined && mayConcernUs(header, contracts))
-        .filter((header) => header !== undefined)
-      const whole = await readWholeBlocks(endpoint, concerned)
+      const blooms = await withBlooms(endpoint, headers)
+      const whole = await readWholeBlocks(
+        endpoint,
+        blooms.filter((header) => mayConcernUs(header, contracts)),
+      )
       return {
         endpoint: endpoint.label,
         logs: whole.flat().filter((log: EvmLog) => contracts.has(log.address)),
@@ -105,6 +104,20 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
       events: await chainEvents(reader, found.logs, timesOf(headers)),
       evidence: [{ from: first.number, to: last.number, endpoint: found.endpoint, check: 'bloom' }],
     }
+  }
+
+  /** All of these headers with their blooms: a block whose bloom were missing would pass for an empty one. */
+  async function withBlooms(endpoint: RpcEndpoint, headers: readonly BlockHeader[]): Promise<EvmHeader[]> {
+    const known = headers.map(({ hash }) => remembered.get(hash))
+    const missing = headers.filter((_, index) => known[index] === undefined).map(({ hash }) => hash)
+    const fetched = missing.length === 0 ? [] : await headersByHash(endpoint, missing)
+    remembered.add(fetched)
+    const rest = fetched.values()
+    return known.map((header) => {
+      const found = header ?? rest.next().value
+      if (found === undefined) throw new RetryableError(`${key}: a header is missing`)
+      return found
+    })
   }
 
   async function headers(from: number, to: number): Promise<BlockHeader[]> {
@@ -184,10 +197,6 @@ class HeaderMemory {
       if (this.#headers.size <= MAX_REMEMBERED) break
       this.#headers.delete(hash)
     }
-  }
-
-  has(hash: string): boolean {
-    return this.#headers.has(hash)
   }
 
   get(hash: string): EvmHeader | undefined {

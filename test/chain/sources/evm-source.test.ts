@@ -216,6 +216,24 @@ void t.test('nodes that do not know EIP-1898 are asked by height', async (t) => 
   t.ok(old.faults > 0)
 })
 
+void t.test('blocks whose headers were forgotten are read all the same', async (t) => {
+  const chain = await startLittleChain(t)
+  await chain.mine(100)
+  await chain.send(chain.accounts[0] ?? '', chain.loans, offer(chain.tokens[0] ?? ''))
+  await chain.mine()
+  const made = Number(await chain.rpc('eth_blockNumber'))
+  // More than are remembered: what is fetched again for the first ones displaces the ones after them.
+  await chain.mine(2048 - 30)
+  const source = await opened(t, chain)
+  const headers = await source.headers(0, made + 2048 - 30)
+  t.ok(headers.length - 2048 < made && made < 2 * (headers.length - 2048), 'the event is among the displaced')
+  const { events } = await source.readBlocks(headers)
+  t.same(
+    events.map(({ kind, blockNumber }) => `${kind} ${blockNumber}`),
+    [`CreateLoanOffer ${made}`],
+  )
+})
+
 /** Emits whatever it is called with: the first word as the topic, the rest as the data. */
 const EMITTER = '0x60203603806020600037600035906000a100'
 
