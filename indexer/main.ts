@@ -5,12 +5,13 @@ import { requireKnownSchema } from '../shared/db/migrate.ts'
 import { ConfigError, messageOf, PermanentError } from '../shared/errors.ts'
 import { createLogger, type Logger } from '../shared/log.ts'
 import { onStopRequest, runProgram } from '../shared/program.ts'
+import { getWatched } from './event-log/chain-position.ts'
 import { forgetOtherNetworks, putNetworkStatus } from './event-log/network-status.ts'
 import { newNetworkHealth, type NetworkHealth } from './network-state.ts'
 import { openQueueBackend } from './queue/backend.ts'
 import { runNetwork } from './run-network.ts'
 import { startTelemetry } from './telemetry-server.ts'
-import { openNetworks, type WatchedNetwork } from './watched-networks.ts'
+import { openNetworks, refuseCollisions, type WatchedNetwork } from './watched-networks.ts'
 
 const HELP = `Usage: npm run indexer
 
@@ -39,6 +40,7 @@ await runProgram('indexer', HELP, async () => {
   const networks = openNetworks(configured, (network, message) => log.warn({ network }, message))
   try {
     await requireKnownSchema(db)
+    refuseCollisions(networks, await getWatched(db))
     await checkNetworks(networks, log)
     await forgetOtherNetworks(
       db,
@@ -90,17 +92,21 @@ async function runOne(run: Parameters<typeof runNetwork>[0]): Promise<void> {
   }
 }
 
-/** A wrong chain or address is a mistake to mend; a node that is away now may come back, unless it is the only one. */
+/** Nothing starts when no network can be read; otherwise a network's fault is its own, and the others go on. */
 async function checkNetworks(networks: WatchedNetwork[], log: Logger): Promise<void> {
   if (networks.length === 0) throw new ConfigError('NETWORKS_FILE names no network')
   const results = await Promise.allSettled(networks.map(({ source }) => source.check()))
   const failures = results.flatMap((result) =>
     result.status === 'rejected' ? [result.reason as unknown] : [],
   )
-  const permanent = failures.find((failure) => failure instanceof PermanentError)
-  if (permanent !== undefined) throw new ConfigError(messageOf(permanent))
-  if (failures.length === networks.length) throw new Error(failures.map(messageOf).join('; '))
-  for (const failure of failures) log.warn(messageOf(failure))
+  if (failures.length < networks.length) {
+    for (const failure of failures) log.error(messageOf(failure))
+    return
+  }
+  const message = failures.map(messageOf).join('; ')
+  throw failures.every((failure) => failure instanceof PermanentError)
+    ? new ConfigError(message)
+    : new Error(message)
 }
 
 async function keepStatus(

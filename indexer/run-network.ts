@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from '../shared/log.ts'
 import type { ChainStep } from '../shared/events/chain-step.ts'
-import { messageOf, PermanentError } from '../shared/errors.ts'
+import { messageOf, PermanentError, RetryableError } from '../shared/errors.ts'
 import type { Db } from '../shared/db/connect.ts'
 import { tryAdvisoryLock, type HeldLock } from '../shared/db/locks.ts'
 import { isDatabaseRetryable } from '../shared/db/transaction.ts'
-import { findPosition, getHeaders, raiseWriterEpoch } from './event-log/chain-position.ts'
+import { findPosition, getHeaders, putWatched, raiseWriterEpoch } from './event-log/chain-position.ts'
 import { ingestStep, type Outcome } from './ingest/ingest-step.ts'
 import type { NetworkHealth } from './network-state.ts'
 import type { JobQueue, QueueBackend } from './queue/backend.ts'
@@ -14,6 +14,7 @@ import { startBatchWorker } from './queue/batch-worker.ts'
 import { InFlight, publishSteps } from './queue/publish-steps.ts'
 import type { ChainSource, ResumePoint } from './sources/chain-source.ts'
 import { followChain } from './sources/follow-chain.ts'
+import { sameJson } from './watched-networks.ts'
 
 export interface NetworkRun {
   source: ChainSource
@@ -34,6 +35,8 @@ const STUCK_MS = 30_000
 /** Steps that are not written after this, though the queue is empty, were lost with it. */
 const LOST_MS = 1_500
 const COUNT_INTERVAL_MS = 1_000
+/** A queue whose Redis is away never closes: then it is left behind, and its jobs are void. */
+const CLOSE_MS = 5_000
 
 /**
  * Keeps one network indexed until `signal` aborts: waits for the lock that makes this process the network's one
@@ -80,7 +83,7 @@ async function waitForLead({ databaseUrl, health, log, signal }: NetworkRun): Pr
 /** Follows the chain as its one writer, until the lock is lost, `signal` aborts or the order of steps breaks. */
 async function lead(run: NetworkRun, lock: HeldLock): Promise<void> {
   const { source, db, health, log } = run
-  await source.check()
+  await checkSource(run)
   const writerEpoch = await raiseWriterEpoch(db, health.network, {
     startNumber: source.startBlock,
     watched: run.watched,
@@ -99,6 +102,17 @@ async function lead(run: NetworkRun, lock: HeldLock): Promise<void> {
   if (run.signal.aborted) return
   health.counts.restarts += 1
   log.warn({ network: health.network, writerEpoch, reason }, 'reading again from the position in Postgres')
+}
+
+/** What was there when blocks were read cannot be wrong for good: then an endpoint is, or the configuration was changed. */
+async function checkSource({ source, db, health }: NetworkRun): Promise<void> {
+  try {
+    await source.check()
+  } catch (error) {
+    const position = await findPosition(db, health.network)
+    if (error instanceof PermanentError && position?.block != null) throw new RetryableError(error.message)
+    throw error
+  }
 }
 
 /** Source -> queue -> worker -> Postgres. Returns why it ended. */
@@ -137,7 +151,7 @@ async function pipe(
   })
   try {
     // What an earlier writer left behind is void, and would be read again anyway.
-    await queue.drain(true)
+    await within(CLOSE_MS, queue.drain(true))
     const steps = followChain(source, resume, {
       signal: stop,
       onHead: ({ head, finalized }) => {
@@ -152,9 +166,15 @@ async function pipe(
   } finally {
     end('the source ended')
     clearInterval(watchdog)
-    await counting
-    await Promise.allSettled([worker.close(), queue.close()])
+    await within(CLOSE_MS, Promise.allSettled([counting, worker.close(), queue.close()]))
   }
+}
+
+/** Waits for `work`, but not longer than so many milliseconds. */
+async function within(ms: number, work: Promise<unknown>): Promise<void> {
+  const limit = new AbortController()
+  await Promise.race([work, sleep(ms, undefined, { signal: limit.signal }).catch(() => undefined)])
+  limit.abort()
 }
 
 function onDone(
@@ -193,13 +213,18 @@ function countStep(health: NetworkHealth, step: ChainStep): void {
   if (step.type === 'reorg') health.counts.reorgs += 1
 }
 
-async function loadResumePoint({ db, health, watched }: NetworkRun): Promise<ResumePoint> {
+async function loadResumePoint({ db, health, source, watched }: NetworkRun): Promise<ResumePoint> {
   const position = await findPosition(db, health.network)
   if (position === undefined) return { position: null, headers: [], finalized: null }
-  if (!sameWatched(position.watched, watched)) {
+  if (position.block === null) {
+    // Nothing was read yet: a mistake in the configuration may still be mended.
+    await putWatched(db, health.network, source.startBlock, watched)
+    return { position: null, headers: [], finalized: null }
+  }
+  if (!sameJson(position.watched, watched)) {
     throw new PermanentError(
       `${health.network} was indexed with ${JSON.stringify(position.watched)}, the configuration now says ${JSON.stringify(watched)}: ` +
-        `run \`npm run ops -- reindex --network ${health.network}\` to read it again with the new contracts`,
+        `run \`npm run ops -- reindex --network ${health.network}\` to read it again with the new contracts, then start the indexer again`,
     )
   }
   return {
@@ -207,16 +232,6 @@ async function loadResumePoint({ db, health, watched }: NetworkRun): Promise<Res
     headers: await getHeaders(db, health.network),
     finalized: position.finalized,
   }
-}
-
-function sameWatched(a: unknown, b: unknown): boolean {
-  const text = (value: unknown): string =>
-    JSON.stringify(value, (_, inner: unknown) =>
-      inner !== null && typeof inner === 'object' && !Array.isArray(inner)
-        ? Object.fromEntries(Object.entries(inner).sort(([x], [y]) => (x < y ? -1 : 1)))
-        : inner,
-    )
-  return text(a) === text(b)
 }
 
 async function countJobs(

@@ -1,4 +1,7 @@
 import { networkKey, type EvmNetwork, type Networks } from '../shared/config/networks.ts'
+import { z } from 'zod'
+import { ConfigError } from '../shared/errors.ts'
+import { canonicalJson } from './event-log/plan-entries.evolve.ts'
 import type { ChainSource } from './sources/chain-source.ts'
 import { createEvmSource, type EvmSource } from './sources/evm/evm-source.ts'
 
@@ -34,4 +37,38 @@ function watchedOf(network: EvmNetwork): unknown {
     return [[role, { address: address.toLowerCase(), startBlock, idPrefix }] as const]
   })
   return Object.fromEntries(deployments)
+}
+
+/** Whether two values are the same JSON, whatever the order of their keys. */
+export function sameJson(a: unknown, b: unknown): boolean {
+  return canonicalJson(a) === canonicalJson(b)
+}
+
+/**
+ * Refuses a configuration whose loans would have the ids of loans that the database has of another network: a
+ * loan's id must name one loan. `indexed` is what networks were made of that were read before.
+ */
+export function refuseCollisions(
+  networks: WatchedNetwork[],
+  indexed: { network: string; watched: unknown }[],
+): void {
+  const configured = new Set(networks.map(({ network }) => network))
+  for (const before of indexed.filter(({ network }) => !configured.has(network))) {
+    const taken = namespacesOf(before.watched)
+    for (const { network, watched } of networks) {
+      if (!namespacesOf(watched).some((namespace) => taken.includes(namespace))) continue
+      throw new ConfigError(
+        `this database holds loans of ${before.network} with the same ids as those of ${network}: give ${network} an idPrefix, or use another database`,
+      )
+    }
+  }
+}
+
+const watchedSchema = z.record(z.string(), z.looseObject({ idPrefix: z.string().nullable() }))
+
+/** A deployment's loan ids are told from others by the contract's role and the prefix. */
+function namespacesOf(watched: unknown): string[] {
+  return Object.entries(watchedSchema.parse(watched)).map(
+    ([role, { idPrefix }]) => `${role}/${idPrefix ?? ''}`,
+  )
 }

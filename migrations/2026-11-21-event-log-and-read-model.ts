@@ -151,6 +151,7 @@ const projection = [
   `create index activity_loan on projection.activity (loan_type, loan_id, id)`,
   // Each filter of the keyset search walks its own index, however rare its value is.
   `create index activity_tx_hash on projection.activity (tx_hash, id)`,
+  `create index activity_loan_type on projection.activity (loan_type, id)`,
   `create index activity_event on projection.activity (event, id)`,
   `create index activity_network on projection.activity (network_id, id)`,
   `create index activity_blockchain on projection.activity (blockchain, id)`,

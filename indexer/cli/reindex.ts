@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { findPosition, putWatched } from '../event-log/chain-position.ts'
+import type { Db } from '../../shared/db/connect.ts'
+import type { BlockRef } from '../../shared/events/chain-step.ts'
+import { adoptWatched, findPosition, type ChainPosition } from '../event-log/chain-position.ts'
 import { findProgress, forgetProgress } from '../event-log/operations.ts'
 import { compareReading, ingestReading, type Corrections } from '../ingest/ingest-reading.ts'
-import type { WatchedNetwork } from '../watched-networks.ts'
+import { sameJson, type WatchedNetwork } from '../watched-networks.ts'
 import {
   createProgress,
   exclusively,
@@ -19,7 +21,6 @@ export interface SpanOptions extends OutputOptions {
   to?: number
 }
 
-const RANGE = 2000
 const ATTEMPTS = 20
 
 /**
@@ -43,43 +44,56 @@ async function reindex(
   watched: WatchedNetwork,
   options: SpanOptions & { restart?: boolean },
 ): Promise<void> {
-  const position = await findPosition(db, watched.network)
-  if (position?.block == null)
-    throw new Error(`${watched.network} was never indexed: start the indexer first`)
-  const operation = `reindex ${watched.network} from ${options.from ?? 'start'} to ${options.to ?? 'position'}`
+  let position = await writtenPosition(db, watched)
+  const adopts = !sameJson(position.watched, watched.watched)
+  const first = options.from ?? Math.min(position.startNumber, watched.source.startBlock)
+  const operation = `reindex ${watched.network} ${first} ${options.to ?? 'all'} ${JSON.stringify(watched.watched)}`
   const resumed = options.restart === true ? undefined : await findProgress(db, operation)
-  const first = options.from ?? watched.source.startBlock
-  const to = Math.min(options.to ?? position.block.number, position.block.number)
+  if (resumed !== undefined) console.error(`going on with block ${resumed}`)
   const total: Corrections = { appended: 0, replaced: 0, retracted: 0 }
   const progress = createProgress()
   let next = resumed ?? first
-  if (resumed !== undefined) console.error(`going on with block ${resumed}`)
-  for (let attempt = 0; next <= to && !signal.aborted;) {
-    const span = { from: next, to, finalized: position.finalized?.number ?? -1, size: RANGE }
-    for await (const reading of readAgain(watched.source, span)) {
+  let to = lastBlock(position, options)
+  for (let attempt = 1; !signal.aborted; attempt += 1) {
+    const span = { from: next, to, finalized: position.finalized?.number ?? -1 }
+    for await (const reading of readAgain(watched.source, span, signal)) {
       const corrections = await ingestReading(db, watched, operation, reading)
       if (corrections === undefined) break
       add(total, corrections)
       next = reading.last.number + 1
-      attempt = 0
+      attempt = 1
       progress.show(`block ${reading.last.number} of ${to}: ${describe(total)}`)
-      if (isAborted(signal)) break
     }
-    if (next > to || isAborted(signal)) break
-    attempt += 1
-    if (attempt > ATTEMPTS)
+    if (next > to) {
+      if (!adopts || options.from !== undefined || options.to !== undefined) break
+      const start = { startNumber: watched.source.startBlock, watched: watched.watched }
+      if (await adoptWatched(db, watched.network, to, start)) break
+    } else if (attempt > ATTEMPTS) {
       throw new Error(`block ${next} is on another branch than the index: is the indexer following?`)
-    await sleep(500)
+    } else await sleep(500, undefined, { signal }).catch(() => undefined)
+    // The index has moved on, or changed its branch.
+    position = await writtenPosition(db, watched)
+    to = lastBlock(position, options)
   }
   progress.end()
   const finished = next > to
-  if (finished) {
-    await forgetProgress(db, operation)
-    if (first <= watched.source.startBlock && to === position.block.number) {
-      await putWatched(db, watched.network, watched.source.startBlock, watched.watched)
-    }
-  } else process.exitCode = 1
+  if (finished) await forgetProgress(db, operation)
+  else process.exitCode = 1
   report(options, { network: watched.network, from: first, to: next - 1, finished, ...total })
+}
+
+/** Where the index of a network stands; an error when nothing was ever read. */
+async function writtenPosition(
+  db: Db,
+  { network }: WatchedNetwork,
+): Promise<ChainPosition & { block: BlockRef }> {
+  const position = await findPosition(db, network)
+  if (position?.block == null) throw new Error(`${network} was never indexed: start the indexer first`)
+  return { ...position, block: position.block }
+}
+
+function lastBlock(position: { block: BlockRef }, options: SpanOptions): number {
+  return Math.min(options.to ?? position.block.number, position.block.number)
 }
 
 /** Reads a range again and compares it with the log, entry by entry. Exit code 1 when anything differs. */
@@ -95,8 +109,8 @@ export async function runVerify(options: SpanOptions): Promise<void> {
       const total: Corrections = { appended: 0, replaced: 0, retracted: 0 }
       const progress = createProgress()
       let checked = from - 1
-      const span = { from, to, finalized: position.finalized?.number ?? -1, size: RANGE }
-      for await (const reading of readAgain(watched.source, span)) {
+      const span = { from, to, finalized: position.finalized?.number ?? -1 }
+      for await (const reading of readAgain(watched.source, span, signal)) {
         for (const difference of await compareReading(db, watched, reading)) {
           add(total, countOf(difference.op))
           console.log(`${DIFFERENCE[difference.op]} block ${difference.blockNumber} ${difference.naturalKey}`)
@@ -118,11 +132,6 @@ const DIFFERENCE = {
   replace: 'different on the chain:',
   retract: 'not on the chain:',
 } as const
-
-/** A function, for the compiler takes a flag that it saw once for one that never changes. */
-function isAborted(signal: AbortSignal): boolean {
-  return signal.aborted
-}
 
 function countOf(op: 'append' | 'replace' | 'retract'): Corrections {
   return {

@@ -2,7 +2,7 @@ import { sql, type Selectable } from 'kysely'
 import type { BlockHeader, BlockRef, RangeEvidence } from '../../shared/events/chain-step.ts'
 import type { Db } from '../../shared/db/connect.ts'
 import type { ChainPositionTable } from '../../shared/db/schema.ts'
-import type { Trx } from '../../shared/db/transaction.ts'
+import { inTransaction, type Trx } from '../../shared/db/transaction.ts'
 
 /** How far a network is written. A stored row; null fields mean that nothing was written yet. */
 export interface ChainPosition {
@@ -61,7 +61,7 @@ export async function raiseWriterEpoch(
   return row.writer_epoch
 }
 
-/** After the whole index was read again with other contracts: from now on these are what it was made of. */
+/** While nothing was read yet, what is watched may still change. */
 export async function putWatched(
   db: Db,
   network: string,
@@ -72,6 +72,42 @@ export async function putWatched(
     .updateTable('ledger.chain_position')
     .set({ start_number: startNumber, watched: JSON.stringify(watched) })
     .where('network', '=', network)
+    .where('number', 'is', null)
+    .execute()
+}
+
+/**
+ * After the whole index was read again with other contracts: from now on these are what it is made of, and a writer
+ * that still reads the old ones is void. False when the position has moved on from `to`: read that again, too.
+ */
+export function adoptWatched(
+  db: Db,
+  network: string,
+  to: number,
+  start: { startNumber: number; watched: unknown },
+): Promise<boolean> {
+  return inTransaction(db, async (trx) => {
+    const position = await lockPosition(trx, network)
+    if (position?.block?.number !== to) return false
+    await trx
+      .updateTable('ledger.chain_position')
+      .set({
+        start_number: start.startNumber,
+        watched: JSON.stringify(start.watched),
+        writer_epoch: sql`writer_epoch + 1`,
+      })
+      .where('network', '=', network)
+      .execute()
+    return true
+  })
+}
+
+/** What every network that was ever read was made of. */
+export async function getWatched(db: Db): Promise<{ network: string; watched: unknown }[]> {
+  return db
+    .selectFrom('ledger.chain_position')
+    .select(['network', 'watched'])
+    .where('number', 'is not', null)
     .execute()
 }
 

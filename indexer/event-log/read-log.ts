@@ -8,7 +8,9 @@ import type { LiveEntry } from './plan-entries.evolve.ts'
 
 /** Whole steps of the log after `position`, in order: about `limit` entries, or one step if that is longer. */
 export async function getEntriesAfter(db: Db | Trx, position: number, limit: number): Promise<LogEntry[]> {
-  const end = await endOfSteps(db, position, limit)
+  // Steps are whole up to the newest position of now: one that is appended meanwhile is left for the next call.
+  const newest = await getLastPosition(db)
+  const end = Math.min(await endOfSteps(db, position, limit), newest + 1)
   const rows = await db
     .selectFrom('ledger.event_log')
     .selectAll()

@@ -22,10 +22,16 @@ export function continuityOfBlocks(
   return step.after.hash === position.hash ? 'apply' : 'broken'
 }
 
-/** `ancestorHash`: of our block at the ancestor's height; undefined when it is not remembered. */
+/**
+ * `ancestorHash`: of our block at the ancestor's height; undefined when it is not remembered. The block before the
+ * first one that is read is nobody's: while nothing is final, a reorg may replace everything that was read.
+ */
 export function continuityOfReorg(
-  position: BlockRef | null,
-  finalized: BlockRef | null,
+  {
+    block: position,
+    finalized,
+    startNumber,
+  }: { block: BlockRef | null; finalized: BlockRef | null; startNumber: number },
   ancestorHash: string | undefined,
   step: ReorgStep,
 ): Continuity {
@@ -34,5 +40,6 @@ export function continuityOfReorg(
   if (step.replaces.number > position.number) return 'future'
   if (step.replaces.number !== position.number || step.replaces.hash !== position.hash) return 'broken'
   if (finalized !== null && step.ancestor.number < finalized.number) return 'broken'
+  if (finalized === null && step.ancestor.number === startNumber - 1) return 'apply'
   return ancestorHash === step.ancestor.hash ? 'apply' : 'broken'
 }

@@ -4,7 +4,7 @@ import type { NewEntry } from '../../shared/events/log-entry.ts'
 import { naturalKey } from '../../shared/events/natural-key.ts'
 import type { Db } from '../../shared/db/connect.ts'
 import { inTransaction, type Trx } from '../../shared/db/transaction.ts'
-import { findHeaderHash, lockPosition, putEvidence } from '../event-log/chain-position.ts'
+import { getHeaders, lockPosition, putEvidence } from '../event-log/chain-position.ts'
 import { putProgress } from '../event-log/operations.ts'
 import { planEntries } from '../event-log/plan-entries.evolve.ts'
 import { getLiveEntries } from '../event-log/read-log.ts'
@@ -14,6 +14,8 @@ import { replaceEvents, type NetworkIdentity } from './ingest-step.ts'
 export interface SecondReading {
   from: number
   last: BlockHeader
+  /** Of the blocks that are not final yet. */
+  headers: BlockHeader[]
   events: ChainEvent[]
   evidence: RangeEvidence[]
 }
@@ -37,7 +39,7 @@ export function ingestReading(
 ): Promise<Corrections | undefined> {
   return inTransaction(db, async (trx) => {
     const position = await lockPosition(trx, identity.network)
-    if (!(await isWritten(trx, identity.network, position?.block?.number ?? -1, reading.last)))
+    if (!(await isWritten(trx, identity.network, position?.block?.number ?? -1, reading)))
       return undefined
     const blocks = { from: reading.from, to: reading.last.number }
     const corrections = await replaceEvents(trx, identity, blocks, reading.events, 'reindex')
@@ -57,9 +59,14 @@ export async function compareReading(
   return planEntries(identity, await getLiveEntries(db, identity.network, scope), reading.events, 'reindex')
 }
 
-async function isWritten(trx: Trx, network: string, written: number, last: BlockHeader): Promise<boolean> {
+async function isWritten(
+  trx: Trx,
+  network: string,
+  written: number,
+  { last, headers }: SecondReading,
+): Promise<boolean> {
   if (last.number > written) return false
   // Final blocks are not remembered, and cannot be of another branch.
-  const ours = await findHeaderHash(trx, network, last.number)
-  return ours === undefined || ours === last.hash
+  const ours = new Map((await getHeaders(trx, network)).map(({ number, hash }) => [number, hash]))
+  return [last, ...headers].every(({ number, hash }) => (ours.get(number) ?? hash) === hash)
 }

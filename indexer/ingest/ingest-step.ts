@@ -78,7 +78,7 @@ async function ingestReorg(
     position.finalized?.number === ancestor.number
       ? position.finalized.hash
       : await findHeaderHash(trx, identity.network, ancestor.number)
-  const continuity = continuityOfReorg(position.block, position.finalized, ancestorHash, step)
+  const continuity = continuityOfReorg(position, ancestorHash, step)
   if (continuity !== 'apply') return continuity
   const to = Math.max(replaces.number, step.to.number)
   await replaceEvents(trx, identity, { from: ancestor.number + 1, to }, step.events, 'reorg')

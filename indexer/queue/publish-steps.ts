@@ -54,12 +54,21 @@ export async function publishSteps(
   inFlight: InFlight,
   signal: AbortSignal,
 ): Promise<void> {
+  const aborted = untilAborted(signal)
   let sequence = 0
   for await (const step of steps) {
     await inFlight.untilBelow(STEPS_IN_FLIGHT, signal)
     if (signal.aborted) return
     sequence += 1
     inFlight.add(sequence)
-    await addBatch(queue, { writerEpoch, sequence, step })
+    // A queue that is away keeps the step until it is back; whoever stops does not wait for that.
+    await Promise.race([addBatch(queue, { writerEpoch, sequence, step }), aborted])
   }
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
 }

@@ -78,8 +78,16 @@ function readJson(path: string): unknown {
   try {
     return JSON.parse(text) as unknown
   } catch (error) {
-    throw new ConfigError(`NETWORKS_FILE ${path} is not JSON: ${messageOf(error)}`)
+    throw new ConfigError(`NETWORKS_FILE ${path} is not JSON${placeOf(error, text)}`)
   }
+}
+
+/** Where the parser stopped; its own message quotes the file, in which tokens may stand. */
+function placeOf(error: unknown, text: string): string {
+  const position = /position (\d+)/.exec(messageOf(error))?.[1]
+  if (position === undefined) return ''
+  const lines = text.slice(0, Number(position)).split('\n')
+  return `: see line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}`
 }
 
 /** Replaces `${NAME}` in every string; a name that is not set is an error, for an empty token fails much later. */

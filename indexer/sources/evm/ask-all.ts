@@ -13,15 +13,13 @@ export interface ViewCall {
   block: BlockRef
 }
 
-/** The attempt from which a JSON-RPC error that nothing explains is taken for an answer. */
-const LAST_ATTEMPT = 3
 /** Far above what a view needs, and a bound for what a hostile contract can make a node do. */
 const VIEW_GAS = 5_000_000n
 
 /**
  * What each call gives: its result or its JSON-RPC error, in the calls' order. Where an endpoint no longer has the
- * state, the others that are there are asked. Errors that may pass (a block the endpoint does not know yet) are
- * retried; transport faults never become answers: they are thrown when no endpoint answers.
+ * state, the others that are there are asked. Errors that may pass (time-outs, internal errors, a block the endpoint
+ * does not know yet) are thrown when no endpoint answers, as transport faults are; see {@link settle}.
  */
 export async function viewAll(
   client: EvmClient,
@@ -37,26 +35,27 @@ export async function viewAll(
     if (open.length === 0 || (again && others.length === 0)) break
     const ask = client.read(
       what,
-      async (endpoint, attempt) => {
+      async (endpoint) => {
         asked.push(endpoint)
         return viewOn(
+          client,
           endpoint,
           open.map(({ call }) => call),
-          attempt,
         )
       },
       again ? { excluding: [...asked], attempts: others.length } : {},
     )
-    const found = again ? await ask.catch(keepWhatWeHave) : await ask
+    const found = again ? await ask.catch((error: unknown) => keepWhatWeHave(client, asked, error)) : await ask
     if (found === null) break
     for (const [at, { index }] of open.entries()) answers[index] = found[at]
   }
   return answers.map((answer) => answer ?? { ok: false, kind: 'other', code: 0, message: 'no answer' })
 }
 
-/** Everybody who is there was asked: "pruned" stands. */
-function keepWhatWeHave(error: unknown): null {
-  if (error instanceof RetryableError) return null
+/** "Pruned" stands when nobody is there who may have the state: not while one who is there gave no answer. */
+function keepWhatWeHave(client: EvmClient, asked: readonly RpcEndpoint[], error: unknown): null {
+  const gone = client.available().every((endpoint) => asked.includes(endpoint))
+  if (error instanceof RetryableError && !(error instanceof CallFailed) && gone) return null
   throw error
 }
 

@@ -1,5 +1,6 @@
 import { messageOf, PermanentError, RetryableError } from '../../../shared/errors.ts'
 import { pause } from '../waiting.ts'
+import { Refusals } from './refusals.ts'
 import { BadAnswer, CallFailed, EndpointFault, RateLimited, WrongChain } from './rpc-error.ts'
 import { RpcEndpoint, type EndpointOptions } from './rpc-endpoint.ts'
 
@@ -41,6 +42,8 @@ const LONGEST_FURTHER_WAIT_MS = 600
  * time, and comes back; before its first use, and before its use after that, its chain id is compared.
  */
 export class EvmClient {
+  /** Calls that endpoints refused without an answer. */
+  readonly refusals = new Refusals()
   readonly #members: Member[]
   readonly #options: ClientOptions
   readonly #closing = new AbortController()

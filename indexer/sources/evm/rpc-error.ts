@@ -52,7 +52,7 @@ export class CallFailed extends RetryableError {
  * - invalid: the request's form is refused (older nodes do not know EIP-1898)
  * - unsupported: no such method
  * - rate: slow down
- * - other: anything else, range limits among them
+ * - other: anything else, time-outs and range limits among them
  */
 export type RpcErrorKind =
   'revert' | 'pruned' | 'missing-block' | 'invalid' | 'unsupported' | 'rate' | 'other'
@@ -61,7 +61,7 @@ const RANGE = /results|block range|range (is )?too|too wide|response size|limite
 const RATE =
   /rate.?limit|too many requests|throughput|compute units|request limit|quota|capacity|requests per second/i
 const REVERT =
-  /revert|invalid opcode|out of gas|stack (limit|overflow|underflow)|invalid jump|gas required exceeds|VM Exception|execution (timeout|aborted)|OutOfGas|InvalidFEOpcode|OpcodeNotFound|StackUnderflow|InvalidJump/i
+  /revert|invalid opcode|out of gas|stack (limit|overflow|underflow)|invalid jump|gas required exceeds|VM Exception|OutOfGas|InvalidFEOpcode|OpcodeNotFound|StackUnderflow|InvalidJump/i
 const PRUNED =
   /missing trie node|pruned|historical state|no state available|state .*(not |un)available|data unavailable|proof window|archive|BlockOutOfRange/i
 const MISSING_BLOCK = /header not found|unknown block|block not found|resource not found|unknown header/i
