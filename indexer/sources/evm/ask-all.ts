@@ -27,25 +27,28 @@ export async function viewAll(
   calls: readonly ViewCall[],
 ): Promise<RpcAnswer[]> {
   const answers: (RpcAnswer | undefined)[] = calls.map(() => undefined)
-  const asked: RpcEndpoint[] = []
+  const answered: RpcEndpoint[] = []
   for (;;) {
     const open = calls.flatMap((call, index) => (isOpen(answers[index]) ? [{ call, index }] : []))
-    const others = client.available().filter((endpoint) => !asked.includes(endpoint))
-    const again = asked.length > 0
+    const others = unasked(client, answered)
+    const again = answered.length > 0
     if (open.length === 0 || (again && others.length === 0)) break
     const ask = client.read(
       what,
       async (endpoint) => {
-        asked.push(endpoint)
-        return viewOn(
+        const said = await viewOn(
           client,
           endpoint,
           open.map(({ call }) => call),
         )
+        answered.push(endpoint)
+        return said
       },
-      again ? { excluding: [...asked], attempts: others.length } : {},
+      again ? { excluding: [...answered], attempts: others.length } : {},
     )
-    const found = again ? await ask.catch((error: unknown) => keepWhatWeHave(client, asked, error)) : await ask
+    const found = again
+      ? await ask.catch((error: unknown) => keepWhatWeHave(client, answered, error))
+      : await ask
     if (found === null) break
     for (const [at, { index }] of open.entries()) answers[index] = found[at]
   }
@@ -53,10 +56,30 @@ export async function viewAll(
 }
 
 /** "Pruned" stands when nobody is there who may have the state: not while one who is there gave no answer. */
-function keepWhatWeHave(client: EvmClient, asked: readonly RpcEndpoint[], error: unknown): null {
-  const gone = client.available().every((endpoint) => asked.includes(endpoint))
-  if (error instanceof RetryableError && !(error instanceof CallFailed) && gone) return null
+function keepWhatWeHave(client: EvmClient, answered: readonly RpcEndpoint[], error: unknown): null {
+  if (error instanceof RetryableError && unasked(client, answered).length === 0) return null
   throw error
+}
+
+function unasked(client: EvmClient, answered: readonly RpcEndpoint[]): RpcEndpoint[] {
+  return client.available().filter((endpoint) => !answered.includes(endpoint))
+}
+
+/** A view function's answer in the newest state. Throws as {@link viewAll} does. */
+export function viewLatest(
+  client: EvmClient,
+  what: string,
+  calls: readonly Omit<ViewCall, 'block'>[],
+): Promise<RpcAnswer[]> {
+  return client.read(what, async (endpoint) => {
+    const answers = await endpoint.send(calls.map(({ to, data }) => ethCall(to, data, 'latest')))
+    return settle(
+      client,
+      endpoint,
+      calls.map(({ to, data }) => `${to}/${data}/latest`),
+      answers,
+    )
+  })
 }
 
 function isOpen(answer: RpcAnswer | undefined): boolean {
@@ -64,9 +87,9 @@ function isOpen(answer: RpcAnswer | undefined): boolean {
 }
 
 async function viewOn(
+  client: EvmClient,
   endpoint: RpcEndpoint,
   calls: readonly ViewCall[],
-  attempt: number,
 ): Promise<RpcAnswer[]> {
   const byHash = calls.map(({ to, data, block }) =>
     ethCall(to, data, { blockHash: block.hash, requireCanonical: false }),
@@ -74,16 +97,36 @@ async function viewOn(
   const answers = await endpoint.send(byHash)
   const refused = calls.filter((_, index) => isRefusedForm(answers[index]))
   const byNumber = refused.length === 0 ? [] : await viewByNumber(endpoint, refused)
-  return answers.map((answer) =>
-    settled(isRefusedForm(answer) ? (byNumber.shift() ?? answer) : answer, attempt),
+  return settle(
+    client,
+    endpoint,
+    calls.map(({ to, data, block }) => `${to}/${data}/${block.hash}`),
+    answers.map((answer) => (isRefusedForm(answer) ? (byNumber.shift() ?? answer) : answer)),
   )
 }
 
-function settled(answer: RpcAnswer, attempt: number): RpcAnswer {
-  if (answer.ok) return answer
-  const passing = answer.kind === 'missing-block' || (answer.kind === 'other' && attempt < LAST_ATTEMPT)
-  if (passing) throw new CallFailed(`eth_call: ${answer.message} (${answer.code})`, answer.kind)
-  return answer
+/**
+ * The answers, when each of them may go into the log for good: a result, a revert, state that is gone, or an error
+ * that has stood for long at every endpoint that is there. Else a CallFailed.
+ */
+function settle(
+  client: EvmClient,
+  endpoint: RpcEndpoint,
+  calls: readonly string[],
+  answers: readonly RpcAnswer[],
+): RpcAnswer[] {
+  const { refusals } = client
+  for (const [index, call] of calls.entries()) {
+    const answer = answers[index]
+    if (answer === undefined) continue
+    if (answer.ok || answer.kind === 'revert') refusals.forget(call)
+    else refusals.note(call, endpoint, `${answer.code} ${answer.message}`)
+  }
+  return answers.map((answer, index) => {
+    if (answer.ok || answer.kind === 'revert' || answer.kind === 'pruned') return answer
+    if (refusals.stands(calls[index] ?? '', client.available())) return answer
+    throw new CallFailed(`eth_call: ${answer.message} (${answer.code})`, answer.kind)
+  })
 }
 
 function isRefusedForm(answer: RpcAnswer | undefined): boolean {

@@ -51,28 +51,34 @@ export interface TransactionPlace {
   txIndex: number
 }
 
-/** The attempt from which "no such transaction" and JSON-RPC errors are taken for answers. */
-const LAST_ATTEMPT = 3
-
-/** Each transaction's input, or the reason why it is not known. Asked by position: nodes prune the index by hash. */
+/**
+ * Each transaction's input, or the reason why it is not known. Asked by position: nodes prune the index by hash.
+ * "No such transaction" can be a replica that is behind: as any error, it is an answer only when it stands.
+ */
 export function readTransactions(
   client: EvmClient,
   places: readonly TransactionPlace[],
 ): Promise<(TransactionInput | string)[]> {
-  return client.read('transactions', async (endpoint, attempt) => {
+  return client.read('transactions', async (endpoint) => {
     const answers = await endpoint.send(
       places.map(({ blockHash, txIndex }) => ({
         method: 'eth_getTransactionByBlockHashAndIndex',
         params: [blockHash, quantity(txIndex)],
       })),
     )
-    return places.map((place, index) => {
+    const found = places.map((place, index) => {
       try {
         return transactionIn(place, endpoint.resultOf('transaction', answers[index]))
       } catch (error) {
-        if (!(error instanceof CallFailed) || attempt < LAST_ATTEMPT) throw error
-        return messageOf(error)
+        if (!(error instanceof CallFailed)) throw error
+        client.refusals.note(place.txHash, endpoint, messageOf(error))
+        return error
       }
+    })
+    return found.map((item, index) => {
+      if (!(item instanceof CallFailed)) return item
+      if (!client.refusals.stands(places[index]?.txHash ?? '', client.available())) throw item
+      return messageOf(item)
     })
   })
 }

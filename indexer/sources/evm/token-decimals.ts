@@ -1,5 +1,5 @@
 import type { BlockRef } from '../../../shared/events/chain-step.ts'
-import { viewAll } from './ask-all.ts'
+import { viewAll, viewLatest } from './ask-all.ts'
 import { parseHex } from './hex.ts'
 import type { EvmClient } from './evm-client.ts'
 import type { RpcAnswer } from './rpc-endpoint.ts'
@@ -57,11 +57,8 @@ export class TokenDecimals {
 
   /** Decimals do not change, so the newest state is as good where the block's own is gone. */
   #askLatest(tokens: readonly string[]): Promise<RpcAnswer[]> {
-    const calls = tokens.map((to) => ({
-      method: 'eth_call',
-      params: [{ to, data: DECIMALS_SELECTOR }, 'latest'],
-    }))
-    return this.#client.read('token decimals', (endpoint) => endpoint.send(calls))
+    const calls = tokens.map((to) => ({ to, data: DECIMALS_SELECTOR }))
+    return viewLatest(this.#client, 'token decimals', calls)
   }
 
   #remember(token: string, decimals: number | null): void {

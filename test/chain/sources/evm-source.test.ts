@@ -3,7 +3,8 @@ import t from 'tap'
 import type { Test } from 'tap'
 import type { ChainEvent, EvmEventKind, EvmLoanEvent } from '../../../shared/events/chain-event.ts'
 import { createEvmSource, type EvmSource } from '../../../indexer/sources/evm/evm-source.ts'
-import { startProxy } from './faulty-proxy.ts'
+import { RetryableError } from '../../../shared/errors.ts'
+import { startProxy, type Proxy } from './faulty-proxy.ts'
 import { ABI, hashOf, hex, startLittleChain, type LittleChain } from './little-chain.ts'
 
 type EventOf<K extends EvmEventKind> = Extract<EvmLoanEvent, { kind: K }>
@@ -200,6 +201,60 @@ void t.test('state that is gone: terms from the input, decimals from the newest 
   const both = await opened(t, chain, { rpcUrls: [pruned.url, chain.url] })
   const answer = await both.fetchLoanState('erc20Loans', '1', await both.head())
   t.match(answer, { loan: { interest: '7' } }, 'another endpoint has it')
+})
+
+void t.test('a time-out is never an answer: the same question is asked until there is one', async (t) => {
+  const chain = await startLittleChain(t)
+  await chain.send(chain.accounts[0] ?? '', chain.loans, offer(chain.tokens[0] ?? ''))
+  await chain.mine()
+  const [offered] = await (
+    await opened(t, chain)
+  )
+    .readRange(0, Number(await chain.rpc('eth_blockNumber')))
+    .then(({ events }) => events)
+  const failing = (method: string, code: number, message: string): Promise<Proxy> =>
+    startProxy(t, chain.url, async (requests, truth) =>
+      requests.some((request) => request.method === method)
+        ? (await truth()).map(({ id }) => ({ id, error: { code, message } }))
+        : null,
+    )
+  for (const [code, message] of [
+    [-32000, 'execution aborted (timeout = 5s)'],
+    [-32603, 'internal error'],
+  ] as const) {
+    const busy = await failing('eth_call', code, message)
+    const source = await opened(t, chain, { rpcUrls: [busy.url] })
+    const head = await source.head()
+    await t.rejects(source.readRange(0, head.number), RetryableError, message)
+    await t.rejects(source.fetchLoanState('erc20Loans', '1', head), RetryableError, message)
+    busy.fault = () => null
+    t.same(
+      (await source.readRange(0, head.number)).events,
+      [offered],
+      'terms and decimals are known after all',
+    )
+  }
+
+  const pruned = await failing('eth_call', -32000, 'missing trie node 0123 (path )')
+  const archive = await failing('eth_call', -32603, 'internal error')
+  const both = await opened(t, chain, { rpcUrls: [pruned.url, archive.url] })
+  const head = await both.head()
+  await t.rejects(both.fetchLoanState('erc20Loans', '1', head), RetryableError, 'the archive may have it')
+  archive.fault = () => null
+  t.match(await both.fetchLoanState('erc20Loans', '1', head), { loan: { interest: '7' } })
+  const late = await failing('eth_call', -32000, 'missing trie node 0123 (path )')
+  const source = await opened(t, chain, { rpcUrls: [late.url] })
+  const { fault } = late
+  late.fault = async (requests, truth, isBatch) =>
+    requests.some(({ params }) => params[1] === 'latest' && requests[0]?.method === 'eth_call')
+      ? (await truth()).map(({ id }) => ({ id, error: { code: -32000, message: 'request timed out' } }))
+      : fault(requests, truth, isBatch)
+  await t.rejects(source.readRange(0, head.number), RetryableError, 'decimals timed out')
+  late.fault = async (requests, truth) =>
+    requests.some(({ method }) => method === 'eth_getTransactionByBlockHashAndIndex')
+      ? (await truth()).map(({ id }) => ({ id, result: null }))
+      : fault(requests, truth, false)
+  await t.rejects(source.readRange(0, head.number), RetryableError, 'the transaction is not there yet')
 })
 
 void t.test('nodes that do not know EIP-1898 are asked by height', async (t) => {

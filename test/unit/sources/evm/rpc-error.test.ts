@@ -24,6 +24,9 @@ const SAID: [number, string, RpcErrorKind][] = [
   [-32602, 'eth_getLogs is limited to a 10,000 range', 'other'],
   [-32000, 'block range is too wide', 'other'],
   [-32603, 'internal error', 'other'],
+  [-32000, 'execution aborted (timeout = 5s)', 'other'],
+  [-32000, 'execution timeout', 'other'],
+  [-32000, 'request timed out', 'other'],
 ]
 
 void t.test('errors are classified by what can safely be done about them', (t) => {
