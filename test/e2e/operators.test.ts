@@ -1,8 +1,3 @@
-import { execFile } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { sql } from 'kysely'
 import t from 'tap'
 import { startAnvil } from '../../devnet/evm/anvil.ts'
@@ -13,15 +8,9 @@ import type { Db } from '../../shared/db/connect.ts'
 import { compareWithChain } from '../helpers/compare-with-chain.ts'
 import { testDatabase } from '../helpers/database.ts'
 import { indexerProcess, untilSynced } from '../helpers/indexer-process.ts'
+import { runOps, type Ran } from '../helpers/run-ops.ts'
 
 t.setTimeout(300_000)
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-
-interface Ran {
-  code: number
-  out: string
-  err: string
-}
 
 type Ids = Map<string, number>
 
@@ -93,22 +82,7 @@ void t.test('operators’ commands against a real chain', async (t) => {
       },
     ],
   }
-  const folder = await mkdtemp(join(tmpdir(), 'loan-activity-ops-'))
-  t.teardown(() => rm(folder, { recursive: true, force: true }))
-  const networksFile = join(folder, 'networks.json')
-  await writeFile(networksFile, JSON.stringify(networks))
-  const ops = (...args: string[]): Promise<Ran> =>
-    new Promise((resolve) => {
-      execFile(
-        process.execPath,
-        ['--import=tsx', '--no-warnings', join(ROOT, 'indexer/cli/main.ts'), ...args],
-        {
-          cwd: ROOT,
-          env: { PATH: process.env['PATH'], DATABASE_URL: databaseUrl, NETWORKS_FILE: networksFile },
-        },
-        (error, out, err) => resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err }),
-      )
-    })
+  const ops = (...args: string[]): Promise<Ran> => runOps(t, { databaseUrl, networks }, ...args)
   const indexer = await indexerProcess(t, { databaseUrl, networks })
   await player.playLoans(30)
   indexer.start()

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 import { startAnvil } from '../../devnet/evm/anvil.ts'
 import { deployContracts } from '../../devnet/evm/deploy.ts'
@@ -39,7 +38,7 @@ void t.test('a second indexer stands by, and takes over when the first is killed
   await player.playLoans(5)
   await untilSynced(db, anvil.url, first)
   second.start()
-  await untilSays(second.said, 'standing by')
+  await second.untilSays('standing by')
   const led = await epoch()
   await player.playLoans(5)
   await untilSynced(db, anvil.url, first)
@@ -50,18 +49,10 @@ void t.test('a second indexer stands by, and takes over when the first is killed
   await untilSynced(db, anvil.url, second)
   t.ok((await epoch()) > led, 'the second one leads')
   first.start()
-  await untilSays(first.said, 'standing by')
+  await first.untilSays('standing by')
   t.equal(await second.stop(), 0)
   await player.playLoans(5)
   await untilSynced(db, anvil.url, first)
   t.same((await compareWithChain(db, anvil.url, deployment)).differences, [])
   t.equal(await first.stop(), 0)
 })
-
-async function untilSays(said: () => string, what: string): Promise<void> {
-  for (let waited = 0; waited < 30_000; waited += 100) {
-    if (said().includes(what)) return
-    await delay(100)
-  }
-  throw new Error(`never said "${what}": ${said()}`)
-}

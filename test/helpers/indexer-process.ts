@@ -39,7 +39,14 @@ export class IndexerProcess {
     return this.#output
   }
 
-  readonly said = (): string => this.#output
+  /** Waits until it has said something with `what` in it. */
+  async untilSays(what: string): Promise<void> {
+    for (let waited = 0; waited < 30_000; waited += 100) {
+      if (this.#output.includes(what)) return
+      await delay(100)
+    }
+    throw new Error(`never said "${what}": ${this.#output}`)
+  }
 
   start(): void {
     this.#output = ''
