@@ -16,6 +16,7 @@ import { readLoans } from './loan-reader.ts'
 import { RangeEvidence } from './range-evidence.ts'
 import { readRangeLogs } from './range-reader.ts'
 import type { RpcEndpoint } from './rpc-endpoint.ts'
+import { BadAnswer } from './rpc-error.ts'
 import { TokenDecimals } from './token-decimals.ts'
 import { watchedContracts } from './watched-contracts.ts'
 
@@ -129,15 +130,35 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
   async function check(): Promise<void> {
     const head = await heads.head()
     for (const contract of contracts.values()) {
-      const code = await client.read('contract code', (endpoint) =>
-        endpoint.call('eth_getCode', [contract.address, 'latest']),
-      )
-      if (parseHex(code) === null) throw new RetryableError(`${key}: eth_getCode: malformed answer`)
-      if (code !== '0x') continue
+      if (await hasCode(contract.address)) continue
       throw new PermanentError(
         `${key}: no code at ${contract.address} (${contract.role}) on chain ${network.networkId} at block ${head.number}`,
       )
     }
+  }
+
+  /** False only when every endpoint that is there says so: one that says it alone is behind, and is put aside. */
+  async function hasCode(address: string): Promise<boolean> {
+    const without: RpcEndpoint[] = []
+    const others = (): RpcEndpoint[] => client.available().filter((endpoint) => !without.includes(endpoint))
+    while (without.length === 0 || others().length > 0) {
+      try {
+        const { endpoint, code } = await client.read('contract code', (e) => codeAt(e, address), {
+          excluding: [...without],
+        })
+        if (code === '0x') {
+          without.push(endpoint)
+          continue
+        }
+        for (const behind of without) client.distrust(behind, `no code at ${address}`)
+        return true
+      } catch (error) {
+        // Those who might know better are no more there: of another chain, or put aside.
+        const alone = without.length > 0 && others().length === 0
+        if (!(error instanceof RetryableError) || !alone) throw error
+      }
+    }
+    return false
   }
 
   async function fetchLoanStates(queries: readonly LoanQuery[], block: BlockRef): Promise<LoanAnswer[]> {
@@ -178,6 +199,15 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
       return answer ?? { loan: null, reason: 'fetchLoan was not asked' }
     },
   }
+}
+
+async function codeAt(
+  endpoint: RpcEndpoint,
+  address: string,
+): Promise<{ endpoint: RpcEndpoint; code: string }> {
+  const code = parseHex(await endpoint.call('eth_getCode', [address, 'latest']))
+  if (code === null) throw new BadAnswer('eth_getCode: malformed answer')
+  return { endpoint, code }
 }
 
 function timesOf(headers: readonly BlockHeader[]): ReadonlyMap<string, number> {

@@ -5,7 +5,7 @@ import { PermanentError, RetryableError } from '../../../shared/errors.ts'
 import { seededRandom } from '../../helpers/random-chain.ts'
 import { catchUp } from './catch-up.ts'
 import { chanceOf, everyFault, FAULTS, logsChanged, SLOW_FAULTS, type MakeFault } from './faults.ts'
-import { startProxy } from './faulty-proxy.ts'
+import { startProxy, type Fault } from './faulty-proxy.ts'
 import { Player, startLittleChain, type LittleChain } from './little-chain.ts'
 import { sameAsNode, StepIndex } from './step-index.ts'
 
@@ -92,6 +92,30 @@ void t.test('an endpoint of another chain is never used', async (t) => {
   await sameAsNode(t, index, chain, 'an endpoint of another chain')
   t.match(said, [/never asked again: chain id 1, expected 31337/])
   t.equal(foreign.requests, 1, 'nothing but its chain id was asked')
+})
+
+void t.test('an endpoint without the contracts is put aside while another has them', async (t) => {
+  const chain = await startLittleChain(t)
+  const codeless: Fault = async (requests, truth) =>
+    requests[0]?.method === 'eth_getCode'
+      ? (await truth()).map((answer) => ({ ...answer, result: '0x' }))
+      : null
+  const behind = await startProxy(t, chain.url, codeless)
+  const said: string[] = []
+  const check = async (...rpcUrls: string[]): Promise<void> => {
+    const source = createEvmSource(chain.network({ rpcUrls }), { report: (_, message) => said.push(message) })
+    await source.check().finally(() => source.close())
+  }
+  await check(behind.url, chain.url)
+  t.match(said.join(), new RegExp(`${behind.url} is put aside for .*: no code at ${chain.loans}`, 'i'))
+  const alsoBehind = await startProxy(t, chain.url, codeless)
+  await t.rejects(check(behind.url, alsoBehind.url), PermanentError, 'all of them say so')
+  const broken = await startProxy(t, chain.url, (requests) =>
+    requests[0]?.method === 'eth_getCode'
+      ? { body: JSON.stringify({ id: requests[0].id, error: { code: -32603, message: 'internal error' } }) }
+      : null,
+  )
+  await t.rejects(check(behind.url, broken.url), RetryableError, 'the other may know better')
 })
 
 void t.test('what is wrong is said in one line, without the token', async (t) => {
