@@ -39,8 +39,7 @@ export function ingestReading(
 ): Promise<Corrections | undefined> {
   return inTransaction(db, async (trx) => {
     const position = await lockPosition(trx, identity.network)
-    if (!(await isWritten(trx, identity.network, position?.block?.number ?? -1, reading)))
-      return undefined
+    if (!(await isWritten(trx, identity.network, position?.block?.number ?? -1, reading))) return undefined
     const blocks = { from: reading.from, to: reading.last.number }
     const corrections = await replaceEvents(trx, identity, blocks, reading.events, 'reindex')
     await putEvidence(trx, identity.network, reading.evidence)
