@@ -108,6 +108,7 @@ async function run(
     if (!signal.aborted) throw error
   } finally {
     ended.abort()
+    screen.endLive()
     if (signal.aborted) screen.line(`stopping (${messageOf(signal.reason)})`)
     await family.stop()
     await working.catch(() => undefined)

@@ -21,7 +21,7 @@ export class Screen {
   live(text: string): void {
     if (!this.#terminal) return
     const erase = this.#erase()
-    this.#live = text.slice(0, Math.max(process.stdout.columns - 1, 20))
+    this.#live = text.slice(0, (process.stdout.columns || 80) - 1)
     this.#write(erase + this.#live)
   }
 
