@@ -16,7 +16,8 @@ import { testRedis } from '../helpers/redis.ts'
 t.setTimeout(600_000)
 
 const KINDS = 13
-const SEED = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
+/** Its hostile player once gave a secret of zero bytes, which was taken for none. */
+const SEED = Number(process.env['SEED'] ?? 939_604)
 const KILLS = 20
 
 type Test = Parameters<typeof testDatabase>[0]

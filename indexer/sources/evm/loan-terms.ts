@@ -172,7 +172,7 @@ function from<S extends LoanState>(loan: S | string, name: keyof S & string): Fo
 }
 
 function nonEmpty(found: Found): Found {
-  if (!('value' in found) || !/^0x(00)*$/.test(found.value)) return found
+  if (!('value' in found) || found.value !== '0x') return found
   return { why: 'fetchLoan shows no secret' }
 }
 
