@@ -109,7 +109,11 @@ void t.test('an empty secret is no secret', (t) => {
     values: { secretB1: null },
     unknown: { secretB1: /fetchLoan shows no secret/ },
   })
-  t.same(terms(unlock, { ...locked, secretB1: '0x00' }, null), { values: { secretB1: '0x00' } }, 'zero bytes are one')
+  t.same(
+    terms(unlock, { ...locked, secretB1: '0x00' }, null),
+    { values: { secretB1: '0x00' } },
+    'zero bytes are one',
+  )
   t.same(terms(unlock, { ...locked, secretB1: '0x0102' }, null), { values: { secretB1: '0x0102' } })
   t.end()
 })
