@@ -209,7 +209,9 @@ function countStep(health: NetworkHealth, step: ChainStep): void {
   if (step.type === 'finalized') return
   health.indexed = step.to
   health.counts.events += step.events.length
-  health.counts.undecodable += step.events.filter((event) => event.kind === 'Undecodable').length
+  health.counts.undecodable += step.events.filter(
+    ({ kind }) => kind === 'Undecodable' || kind === 'UndecodableMessage',
+  ).length
   if (step.type === 'reorg') health.counts.reorgs += 1
 }
 

@@ -43,7 +43,7 @@ export function planEntries(
     if (before === undefined)
       return [{ ...entry, op: 'append', revision: 0, previousSubject: null, cause: null }]
     if (sameJson(before.event, event)) return []
-    const previous = subjectOf(before.event)
+    const previous = subjectOf(before.event, network.network)
     const previousSubject = previous === entry.subject ? null : previous
     return [{ ...entry, op: 'replace', revision: before.revision + 1, previousSubject, cause }]
   })
@@ -57,7 +57,8 @@ export function compareByChain(a: ChainEvent, b: ChainEvent): number {
 
 function describe(network: { network: string; blockchain: string }, key: string, event: ChainEvent) {
   const { blockNumber, blockHash, logIndex, kind } = event
-  return { ...network, naturalKey: key, subject: subjectOf(event), kind, blockNumber, blockHash, logIndex }
+  const subject = subjectOf(event, network.network)
+  return { ...network, naturalKey: key, subject, kind, blockNumber, blockHash, logIndex }
 }
 
 function sameJson(a: unknown, b: unknown): boolean {

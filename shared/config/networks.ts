@@ -42,23 +42,52 @@ const evmNetworkSchema = z
     'names neither erc20Loans nor erc20CollateralLock',
   )
 
+const filecoinNetworkSchema = z.strictObject({
+  /** As records show it: `mainnet`, `testnet`. */
+  networkId: z.string().regex(/^[a-z][a-z0-9-]{0,31}$/, 'must be a name such as testnet or mainnet'),
+  rpcUrls: z.array(httpUrl).min(1, 'must name at least one URL'),
+  /** A JWT; `read` is enough, for the node's voucher store it takes `write`. */
+  token: z.string().min(1).nullable().default(null),
+  startEpoch: z.int().min(0).default(0),
+  /** Epochs behind the newest executed tipset. */
+  confidence: z.int().min(0).max(900).default(0),
+  pollIntervalMs: z.int().min(10).max(600_000).default(5000),
+  readVoucherStore: z.boolean().default(true),
+})
+
 export const networksSchema = z
   .strictObject({
     evm: z.array(evmNetworkSchema).default([]),
-    filecoin: z.array(z.never('Filecoin networks are not supported by this version')).default([]),
+    filecoin: z.array(filecoinNetworkSchema).default([]),
   })
   .superRefine((networks, context) => {
     for (const message of collisions(networks.evm))
       context.addIssue({ code: 'custom', message, path: ['evm'] })
+    const ids = networks.filecoin.map(({ networkId }) => networkId)
+    for (const id of new Set(ids.filter((id, index) => ids.indexOf(id) !== index)))
+      context.addIssue({
+        code: 'custom',
+        message: `two networks have the networkId ${id}`,
+        path: ['filecoin'],
+      })
   })
 
 export type EvmNetwork = z.infer<typeof evmNetworkSchema>
+export type FilecoinNetwork = z.infer<typeof filecoinNetworkSchema>
 export type Networks = z.infer<typeof networksSchema>
 
-/** The name by which tables, queues, locks and commands know a network. */
+/** The name by which tables, queues, locks and commands know an EVM network. */
 export function networkKey(network: Pick<EvmNetwork, 'networkId'>): string {
   return `evm:${network.networkId}`
 }
+
+/** As above, of a Filecoin network. */
+export function filecoinNetworkKey(network: Pick<FilecoinNetwork, 'networkId'>): string {
+  return `filecoin:${network.networkId}`
+}
+
+/** What records name as the blockchain of everything on Filecoin. */
+export const FILECOIN_BLOCKCHAIN = 'FIL'
 
 /** Loan ids must not depend on the order in which chains are read, so two deployments may never share them. */
 function collisions(networks: EvmNetwork[]): string[] {

@@ -4,6 +4,8 @@
  * EIP-55. Parameters of the contracts' events: the service's protocol description, section 2.
  */
 
+import type { FilecoinEvent } from './filecoin-event.ts'
+
 export type LoanType = 'ERC20FIL' | 'FILERC20'
 
 /** Which of a network's contracts wrote a log. */
@@ -90,12 +92,15 @@ export type Terms<K extends EvmEventKind> = {
 
 /** Where on its ledger an event stands. */
 export interface EventPlace {
+  /** A block's number; on Filecoin a tipset's height. */
   blockNumber: number
-  blockHash: HexText
+  /** A block's hash; on Filecoin a tipset's key. */
+  blockHash: string
   /** Unix seconds, the block's own. */
   blockTimeS: number
-  txHash: HexText
-  /** Position of the log in its block: the order of events within a block. */
+  /** A transaction's hash; on Filecoin a message's CID. */
+  txHash: string
+  /** Position of the log (or message) in its block: the order of events within a block. */
   logIndex: number
   /**
    * Position of the log among the logs that this contract wrote in this transaction. Unlike `logIndex` it is the
@@ -133,7 +138,18 @@ export interface UndecodableEvmEvent extends EvmEventBase {
   dataBytes: number
 }
 
-export type ChainEvent = EvmLoanEvent | UndecodableEvmEvent
+export type EvmEvent = EvmLoanEvent | UndecodableEvmEvent
+export type ChainEvent = EvmEvent | FilecoinEvent
+
+/** An event of one of the contracts, and not of a payment channel. */
+export function isEvmEvent(event: ChainEvent): event is EvmEvent {
+  return 'role' in event
+}
+
+/** As above, one that tells about a loan. */
+export function isEvmLoanEvent(event: ChainEvent): event is EvmLoanEvent {
+  return isEvmEvent(event) && event.kind !== 'Undecodable'
+}
 
 export const LOAN_TYPE_OF_ROLE: Record<ContractRole, LoanType> = {
   erc20Loans: 'ERC20FIL',

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { EvmLoanEvent, ChainEvent } from '../../shared/events/chain-event.ts'
+import { isEvmLoanEvent, type ChainEvent, type EvmLoanEvent } from '../../shared/events/chain-event.ts'
 import type { BlockHeader, BlockRef, BlocksStep, ReorgStep } from '../../shared/events/chain-step.ts'
 
 /** A seeded source of numbers: the same seed tells the same story. */
@@ -137,7 +137,7 @@ export class RandomChain {
 }
 
 function toTx(event: ChainEvent): Tx {
-  if (event.kind === 'Undecodable') return { txHash: event.txHash, loanId: '', kind: 'Undecodable' }
+  if (!isEvmLoanEvent(event)) return { txHash: event.txHash, loanId: '', kind: 'Undecodable' }
   return { txHash: event.txHash, loanId: event.loanId, kind: event.kind as Tx['kind'] }
 }
 

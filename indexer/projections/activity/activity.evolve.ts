@@ -1,4 +1,4 @@
-import { LOAN_TYPE_OF_ROLE, type LoanType } from '../../../shared/events/chain-event.ts'
+import { isEvmLoanEvent, LOAN_TYPE_OF_ROLE, type LoanType } from '../../../shared/events/chain-event.ts'
 import type { LogEntry } from '../../../shared/events/log-entry.ts'
 
 /** What a record says, without its id and times. */
@@ -15,7 +15,7 @@ export interface ActivityRecord {
 /** The record that an entry of the log makes; undefined for what shows in no history. */
 export function recordOf(entry: LogEntry): ActivityRecord | undefined {
   const { event } = entry
-  if (event === null || event.kind === 'Undecodable') return undefined
+  if (event === null || !isEvmLoanEvent(event)) return undefined
   return {
     txHash: event.txHash,
     event: event.kind,

@@ -1,4 +1,4 @@
-import type { ChainEvent, LoanType } from '../../../shared/events/chain-event.ts'
+import { isEvmLoanEvent, type ChainEvent, type LoanType } from '../../../shared/events/chain-event.ts'
 import type { LogEntry } from '../../../shared/events/log-entry.ts'
 import { networkIdOf } from '../activity/activity.evolve.ts'
 import {
@@ -28,7 +28,7 @@ export interface Loan {
 /** Folds one more entry of this loan into it, in chain order. An entry without a loan changes nothing. */
 export function evolveLoan(loan: Loan | undefined, entry: LogEntry): Loan | undefined {
   const { event } = entry
-  if (event === null || event.kind === 'Undecodable') return loan
+  if (event === null || !isEvmLoanEvent(event)) return loan
   const chain = { blockchain: entry.blockchain, networkId: networkIdOf(entry.network) }
   const place = {
     loanId: event.loanId,
@@ -55,9 +55,9 @@ export function continues(loan: Loan | undefined, entry: LogEntry): boolean {
 }
 
 function isErc20LoanEvent(event: ChainEvent): event is Erc20LoanEvent {
-  return event.kind !== 'Undecodable' && event.role === 'erc20Loans'
+  return isEvmLoanEvent(event) && event.role === 'erc20Loans'
 }
 
 function isCollateralLockEvent(event: ChainEvent): event is CollateralLockEvent {
-  return event.kind !== 'Undecodable' && event.role === 'erc20CollateralLock'
+  return isEvmLoanEvent(event) && event.role === 'erc20CollateralLock'
 }

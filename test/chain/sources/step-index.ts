@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { ChainEvent } from '../../../shared/events/chain-event.ts'
+import { isEvmLoanEvent, type ChainEvent } from '../../../shared/events/chain-event.ts'
 import type { BlockHeader, BlockRef, ChainStep, RangeEvidence } from '../../../shared/events/chain-step.ts'
 import type { ResumePoint } from '../../../indexer/sources/chain-source.ts'
 import { ABI, rpc, type LittleChain } from './little-chain.ts'
@@ -123,6 +123,7 @@ export async function nodeEvents(chain: LittleChain, upTo: number): Promise<stri
 export function indexedEvents(events: readonly ChainEvent[]): string[] {
   return events.map((event) => {
     if (event.kind === 'Undecodable') return `Undecodable ${event.reason}`
+    if (!isEvmLoanEvent(event)) return `not of this chain: ${event.kind}`
     const place = [event.blockHash, event.txHash, event.logIndex, event.txLogIndex, event.kind]
     return [...place, event.contractLoanId, ...Object.values<string>(event.args)].join(' ')
   })

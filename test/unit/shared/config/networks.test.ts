@@ -30,6 +30,8 @@ function mistake(work: () => unknown): string {
 const parse = (json: unknown, environment: Record<string, string> = {}) =>
   parseNetworks(json, 'n.json', environment)
 
+const FIL = { networkId: 'testnet', rpcUrls: ['http://127.0.0.1:1234/rpc/v1'] }
+
 void t.test('a network of one contract, and the defaults', (t) => {
   const [network] = parse({ evm: [evm()] }).evm
   t.strictSame(network, {
@@ -67,7 +69,9 @@ void t.test('each mistake names its place', (t) => {
     ['evm', { evm: [evm(), evm()] }, /two networks have the networkId 1/],
     ['evm', { evm: [evm(), evm({ networkId: '5' })] }, /two deployments of erc20Loans have no idPrefix/],
     ['evm', { evm: 'all' }],
-    ['filecoin.0', { filecoin: [{}] }, /not supported by this version/],
+    ['filecoin.0.networkId', { filecoin: [{ rpcUrls: ['http://a'] }] }],
+    ['filecoin', { filecoin: [FIL, FIL] }, /two networks have the networkId testnet/],
+    ['filecoin.0.rpcUrls', { filecoin: [{ networkId: 'testnet', rpcUrls: [] }] }, /at least one URL/],
   ]
   for (const [place, json, says] of cases) {
     const message = mistake(() => parse(json))

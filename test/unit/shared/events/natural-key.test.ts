@@ -64,8 +64,8 @@ void t.test('events that differ in transaction, contract, position or kind have 
 })
 
 void t.test('a subject is the loan as the lookups name it', (t) => {
-  t.equal(subjectOf(payback), 'ERC20FIL/goerli-12')
-  t.equal(subjectOf({ ...payback, role: 'erc20CollateralLock', loanId: '3' }), 'FILERC20/3')
+  t.equal(subjectOf(payback, 'evm:1'), 'ERC20FIL/goerli-12')
+  t.equal(subjectOf({ ...payback, role: 'erc20CollateralLock', loanId: '3' }, 'evm:1'), 'FILERC20/3')
   const { contract, role } = payback
   const undecodable: ChainEvent = {
     ...PLACE,
@@ -77,6 +77,6 @@ void t.test('a subject is the loan as the lookups name it', (t) => {
     dataHead: '0x',
     dataBytes: 0,
   }
-  t.equal(subjectOf(undecodable), null)
+  t.equal(subjectOf(undecodable, 'evm:1'), null)
   t.end()
 })
