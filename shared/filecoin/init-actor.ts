@@ -1,0 +1,60 @@
+import { CID } from 'multiformats/cid'
+import { encodeAddress, type FilecoinAddress } from './address.ts'
+import { readAddress, readBytes, readTuple } from './cbor-fields.ts'
+import { decodeCbor, encodeCbor } from './cbor.ts'
+import { DecodeError } from './decode-error.ts'
+
+/** The Init actor, `f01`: its Exec makes an actor of the code that is asked for. */
+export interface ExecParams {
+  /** Text, as nodes print it. */
+  codeCid: string
+  /** The constructor's parameters, CBOR. */
+  params: Uint8Array
+}
+
+export function encodeExecParams(codeCid: string, constructorParams: Uint8Array): Uint8Array {
+  return encodeCbor([CID.parse(codeCid), constructorParams])
+}
+
+/** Throws a {@link DecodeError}. */
+export function decodeExecParams(bytes: Uint8Array): ExecParams {
+  const [code, params] = readTuple(decodeCbor(bytes), [2], 'Exec params')
+  const cid = CID.asCID(code)
+  if (cid === null) throw new DecodeError('Exec code: no CID')
+  return { codeCid: cid.toString(), params: readBytes(params, 'Exec constructor params') }
+}
+
+/** Whose funds are in the channel, and for whom. */
+export interface ChannelParties {
+  from: FilecoinAddress
+  to: FilecoinAddress
+}
+
+export function encodeConstructorParams(from: FilecoinAddress, to: FilecoinAddress): Uint8Array {
+  return encodeCbor([encodeAddress(from), encodeAddress(to)])
+}
+
+/** Throws a {@link DecodeError}. */
+export function decodeConstructorParams(bytes: Uint8Array): ChannelParties {
+  const [from, to] = readTuple(decodeCbor(bytes), [2], 'channel constructor params')
+  return { from: readAddress(from, 'channel from'), to: readAddress(to, 'channel to') }
+}
+
+/** What Exec made: its number in this branch of the chain, and its lasting address. */
+export interface ExecReturn {
+  idAddress: FilecoinAddress
+  robust: FilecoinAddress
+}
+
+export function encodeExecReturn(id: FilecoinAddress, robust: FilecoinAddress): Uint8Array {
+  return encodeCbor([encodeAddress(id), encodeAddress(robust)])
+}
+
+/** Throws a {@link DecodeError}. */
+export function decodeExecReturn(bytes: Uint8Array): ExecReturn {
+  const [id, robust] = readTuple(decodeCbor(bytes), [2], 'Exec return')
+  return {
+    idAddress: readAddress(id, 'Exec return ID address'),
+    robust: readAddress(robust, 'Exec return robust address'),
+  }
+}
