@@ -63,6 +63,19 @@ const ledger = [
    )`,
   `create index live_entries_block on ledger.live_entries (network, block_number)`,
 
+  // The payment channels whose creation holds now. A message names a channel by either address; the ID address can be
+  // another channel's after a reorg.
+  `create table ledger.channel_addresses (
+     network text not null,
+     natural_key text not null,
+     robust text not null,
+     channel_id text not null,
+     block_number bigint not null,
+     primary key (network, natural_key)
+   )`,
+  `create index channel_addresses_robust on ledger.channel_addresses (network, robust)`,
+  `create index channel_addresses_id on ledger.channel_addresses (network, channel_id)`,
+
   `create table ledger.chain_position (
      network text primary key,
      -- The first block that is read.

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { LogEntry, NewEntry } from '../../shared/events/log-entry.ts'
 import type { Trx } from '../../shared/db/transaction.ts'
+import { updateChannelAddresses } from './channel-addresses.ts'
 
 /**
  * Appends entries and returns them with their positions. Positions follow the order of commits and times never go
@@ -28,6 +29,7 @@ export async function appendEntries(trx: Trx, entries: NewEntry[]): Promise<LogE
   }))
   await insertLog(trx, appended)
   await updateLive(trx, appended)
+  await updateChannelAddresses(trx, appended)
   await trx
     .updateTable('ledger.log_head')
     .set({ last_position: step + entries.length - 1, last_recorded_at: head.recorded_at })

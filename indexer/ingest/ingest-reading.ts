@@ -8,7 +8,7 @@ import { getHeaders, lockPosition, putEvidence } from '../event-log/chain-positi
 import { putProgress } from '../event-log/operations.ts'
 import { planEntries } from '../event-log/plan-entries.evolve.ts'
 import { getLiveEntries } from '../event-log/read-log.ts'
-import { replaceEvents, type NetworkIdentity } from './ingest-step.ts'
+import { concerning, replaceEvents, type NetworkIdentity } from './ingest-step.ts'
 
 /** Blocks that were written before and read again, from `from` up to and including `last`. */
 export interface SecondReading {
@@ -54,8 +54,9 @@ export async function compareReading(
   identity: NetworkIdentity,
   reading: SecondReading,
 ): Promise<NewEntry[]> {
-  const scope = { from: reading.from, to: reading.last.number, keys: reading.events.map(naturalKey) }
-  return planEntries(identity, await getLiveEntries(db, identity.network, scope), reading.events, 'reindex')
+  const events = await concerning(db, identity.network, reading.from, reading.events)
+  const scope = { from: reading.from, to: reading.last.number, keys: events.map(naturalKey) }
+  return planEntries(identity, await getLiveEntries(db, identity.network, scope), events, 'reindex')
 }
 
 async function isWritten(

@@ -1,8 +1,12 @@
+import type { ChainEvent } from '../../shared/events/chain-event.ts'
 import type { BlocksStep, ChainStep, FinalizedStep, ReorgStep } from '../../shared/events/chain-step.ts'
+import type { HandedInEvent } from '../../shared/events/filecoin-event.ts'
+import type { LogEntry } from '../../shared/events/log-entry.ts'
 import { naturalKey } from '../../shared/events/natural-key.ts'
 import type { Db } from '../../shared/db/connect.ts'
 import { inTransaction, type Trx } from '../../shared/db/transaction.ts'
 import { appendEntries } from '../event-log/append.ts'
+import { getChannelsAt } from '../event-log/channel-addresses.ts'
 import {
   findHeaderHash,
   forgetHeadersBelow,
@@ -14,8 +18,9 @@ import {
   type ChainPosition,
 } from '../event-log/chain-position.ts'
 import { planEntries, type Cause } from '../event-log/plan-entries.evolve.ts'
-import { getLiveEntries } from '../event-log/read-log.ts'
+import { getLiveEntries, lockLog } from '../event-log/read-log.ts'
 import { LIVE_SCHEMA } from '../projections/projection.ts'
+import { concerningChannels, receiversOf } from './channel-messages.evolve.ts'
 import { continuityOfBlocks, continuityOfReorg, type Continuity } from './continuity.evolve.ts'
 import { project } from './project.ts'
 
@@ -99,20 +104,54 @@ async function ingestFinalized(
   return 'applied'
 }
 
-/** Makes `events` the ones that hold in the blocks `from` … `to`: log and read model. */
+/**
+ * Makes `events` the ones that hold in the blocks `from` … `to`: log and read model. Of messages that a source took
+ * for a channel's, only those to channels made before are events at all.
+ */
 export async function replaceEvents(
   trx: Trx,
   identity: NetworkIdentity,
   blocks: { from: number; to: number },
-  events: BlocksStep['events'],
+  read: BlocksStep['events'],
   cause: Cause | null,
 ): Promise<{ appended: number; replaced: number; retracted: number }> {
+  const events = await concerning(trx, identity.network, blocks.from, read)
   const live = await getLiveEntries(trx, identity.network, { ...blocks, keys: events.map(naturalKey) })
   const entries = await appendEntries(trx, planEntries(identity, live, events, cause))
   const [first] = entries
   if (first !== undefined) await project(trx, LIVE_SCHEMA, first.step - 1, entries)
   const count = (op: string): number => entries.filter((entry) => entry.op === op).length
   return { appended: count('append'), replaced: count('replace'), retracted: count('retract') }
+}
+
+/** Without the messages to receivers that are no channels. */
+export async function concerning(
+  db: Db | Trx,
+  network: string,
+  from: number,
+  events: ChainEvent[],
+): Promise<ChainEvent[]> {
+  return concerningChannels(events, await getChannelsAt(db, network, receiversOf(events), from))
+}
+
+/**
+ * Appends what was signed off-chain and is not known yet: log and read model. `identity.network` is the off-chain
+ * ledger of a Filecoin network. Returns the new entries; the same thing handed in again is none.
+ */
+export async function appendOffchain(
+  trx: Trx,
+  identity: NetworkIdentity,
+  events: HandedInEvent[],
+): Promise<LogEntry[]> {
+  // Locked before what is there is looked at: the same voucher may come by two ways at once.
+  await lockLog(trx)
+  const scope = { from: 1, to: 0, keys: events.map(naturalKey) }
+  const known = new Set((await getLiveEntries(trx, identity.network, scope)).map((entry) => entry.naturalKey))
+  const fresh = events.filter((event) => !known.has(naturalKey(event)))
+  const entries = await appendEntries(trx, planEntries(identity, [], fresh, null))
+  const [first] = entries
+  if (first !== undefined) await project(trx, LIVE_SCHEMA, first.step - 1, entries)
+  return entries
 }
 
 async function arrive(trx: Trx, network: string, step: BlocksStep | ReorgStep): Promise<void> {

@@ -40,6 +40,14 @@ interface LiveEntriesTable {
   block_number: number
 }
 
+interface ChannelAddressesTable {
+  network: string
+  natural_key: string
+  robust: string
+  channel_id: string
+  block_number: number
+}
+
 export interface ChainPositionTable {
   network: string
   start_number: number
@@ -132,6 +140,7 @@ export interface Tables {
   'ledger.log_head': LogHeadTable
   'ledger.event_log': EventLogTable
   'ledger.live_entries': LiveEntriesTable
+  'ledger.channel_addresses': ChannelAddressesTable
   'ledger.chain_position': ChainPositionTable
   'ledger.block_headers': BlockHeadersTable
   'ledger.ranges_read': RangesReadTable

@@ -1,0 +1,51 @@
+import { sql } from 'kysely'
+import type { LogEntry } from '../../shared/events/log-entry.ts'
+import type { Db } from '../../shared/db/connect.ts'
+import type { Trx } from '../../shared/db/transaction.ts'
+
+/** A channel whose creation the log holds now: robust address and the ID address it has in this branch. */
+export interface ChannelAddress {
+  robust: string
+  channelId: string
+}
+
+/** Of these addresses (ID or robust), those that are channels made before the tipset `beforeBlock`. */
+export async function getChannelsAt(
+  db: Db | Trx,
+  network: string,
+  addresses: string[],
+  beforeBlock: number,
+): Promise<ChannelAddress[]> {
+  if (addresses.length === 0) return []
+  const { rows } = await sql<ChannelAddress>`
+    select robust, channel_id as "channelId" from ledger.channel_addresses
+    where network = ${network} and block_number < ${beforeBlock}::bigint
+      and (robust = any(${addresses}) or channel_id = any(${addresses}))
+    order by block_number`.execute(db)
+  return rows
+}
+
+/** Keeps the table in step with the creations that the log holds. */
+export async function updateChannelAddresses(trx: Trx, entries: LogEntry[]): Promise<void> {
+  const concerned = entries.filter(({ kind }) => kind === 'CreateChannel')
+  const [first] = concerned
+  if (first === undefined) return
+  await sql`delete from ledger.channel_addresses
+    where network = ${first.network} and natural_key = any(${concerned.map((entry) => entry.naturalKey)})`.execute(
+    trx,
+  )
+  const rows = concerned.flatMap(({ network, naturalKey, blockNumber, event }) =>
+    event?.kind === 'CreateChannel'
+      ? [
+          {
+            network,
+            natural_key: naturalKey,
+            robust: event.channel,
+            channel_id: event.channelId,
+            block_number: blockNumber,
+          },
+        ]
+      : [],
+  )
+  if (rows.length > 0) await trx.insertInto('ledger.channel_addresses').values(rows).execute()
+}
