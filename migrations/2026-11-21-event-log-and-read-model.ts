@@ -126,6 +126,42 @@ const ledger = [
      worker_healthy boolean not null default true,
      observed_at timestamptz(3) not null
    )`,
+  // What was signed for a channel that the log does not hold yet, or not yet as it must be for this.
+  `create table ledger.waiting_vouchers (
+     id bigint generated always as identity primary key,
+     network text not null,
+     -- Hash of the payload: the same thing handed in twice waits once.
+     digest text not null,
+     -- The channel as the voucher or statement names it, by either address.
+     channel_addr text not null,
+     payload jsonb not null,
+     way text not null,
+     reason text not null,
+     -- The log's position when it was last looked at.
+     looked_position bigint not null,
+     received_at timestamptz(3) not null default clock_timestamp(),
+     unique (network, digest)
+   )`,
+  `create index waiting_vouchers_channel on ledger.waiting_vouchers (network, channel_addr, id)`,
+  // What was refused, newest 10,000: kept here, for a queue's memory ends with its Redis.
+  `create table ledger.dead_letters (
+     id bigint generated always as identity primary key,
+     -- The queue it came through, or the other way in: 'import', 'node-store'.
+     queue text not null,
+     job_id text,
+     digest text not null,
+     network text,
+     -- As it came; where it was larger than is kept, its beginning as text.
+     payload jsonb not null,
+     payload_bytes integer not null,
+     is_cut boolean not null,
+     reason text not null,
+     refused_at timestamptz(3) not null default clock_timestamp(),
+     -- How often the same thing was refused.
+     attempts integer not null default 1,
+     unique (queue, digest)
+   )`,
+  `create index dead_letters_digest on ledger.dead_letters (digest)`,
   // Operators' long runs, so that an interrupted one goes on where it was.
   `create table ledger.operations (
      name text primary key,

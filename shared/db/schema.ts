@@ -93,6 +93,32 @@ export interface NetworkStatusTable {
   observed_at: Date
 }
 
+export interface WaitingVouchersTable {
+  id: Generated<number>
+  network: string
+  digest: string
+  channel_addr: string
+  payload: unknown
+  way: string
+  reason: string
+  looked_position: number
+  received_at: Generated<Date>
+}
+
+export interface DeadLettersTable {
+  id: Generated<number>
+  queue: string
+  job_id: string | null
+  digest: string
+  network: string | null
+  payload: unknown
+  payload_bytes: number
+  is_cut: boolean
+  reason: string
+  refused_at: Generated<Date>
+  attempts: Generated<number>
+}
+
 interface OperationsTable {
   name: string
   progress: unknown
@@ -145,6 +171,8 @@ export interface Tables {
   'ledger.block_headers': BlockHeadersTable
   'ledger.ranges_read': RangesReadTable
   'ledger.network_status': NetworkStatusTable
+  'ledger.waiting_vouchers': WaitingVouchersTable
+  'ledger.dead_letters': DeadLettersTable
   'ledger.operations': OperationsTable
   'projection.fold_state': FoldStateTable
   'projection.activity': ActivityTable
