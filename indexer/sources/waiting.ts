@@ -1,3 +1,5 @@
+import { RetryableError } from '../../shared/errors.ts'
+
 /** Waiting that a signal ends at once. Nothing here keeps a listener or a timer after it returned. */
 
 /** Resolves after `ms`, or as soon as the signal is aborted. */
@@ -85,5 +87,28 @@ export class Wakeup {
     const raised = this.#raised
     this.#raised = false
     return raised
+  }
+}
+
+/** What the promise gives, or a RetryableError with this message after so many milliseconds or at the signal. */
+export async function within<T>(
+  ms: number,
+  promise: Promise<T>,
+  message: string,
+  signal: AbortSignal,
+): Promise<T> {
+  const timer = new AbortController()
+  const end = (): void => timer.abort()
+  signal.addEventListener('abort', end, { once: true })
+  const late = pause(ms, timer.signal).then((): never => {
+    throw new RetryableError(`${message} within ${ms} ms`)
+  })
+  promise.catch(() => undefined)
+  late.catch(() => undefined)
+  try {
+    return await Promise.race([promise, late])
+  } finally {
+    signal.removeEventListener('abort', end)
+    end()
   }
 }

@@ -1,8 +1,8 @@
 import { bloomOf, EMPTY_BLOOM, mayContain } from './bloom.ts'
 import { decodeHeader, decodeLogs, type EvmHeader, type EvmLog } from './decode-answer.ts'
 import { quantity } from './hex.ts'
-import type { RpcEndpoint } from './rpc-endpoint.ts'
-import { BadAnswer, CallFailed } from './rpc-error.ts'
+import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
+import { BadAnswer, CallFailed } from '../rpc/rpc-error.ts'
 import type { WatchedContracts } from './watched-contracts.ts'
 
 /** Headers and whole blocks' logs, from one endpoint. */

@@ -3,7 +3,7 @@ import type { BlockRef } from '../../../shared/events/chain-step.ts'
 import type { EvmLog } from './decode-answer.ts'
 import { decodeLog, type DecodedEvent, type DecodedLog } from './decode-log.ts'
 import type { LoanState, TransactionInput } from './decode-loan.ts'
-import type { EvmClient } from './evm-client.ts'
+import type { RpcClient } from '../rpc/rpc-client.ts'
 import { readLoans, readTransactions } from './loan-reader.ts'
 import { completeEvent, lacksTerms, needsTransaction } from './loan-terms.ts'
 import type { TokenDecimals, TokenSeen } from './token-decimals.ts'
@@ -22,7 +22,7 @@ interface FoundEvent extends Found {
 }
 
 export interface EventReader {
-  client: EvmClient
+  client: RpcClient
   contracts: WatchedContracts
   decimals: TokenDecimals
 }
@@ -97,7 +97,7 @@ function loanKey({ contract, decoded, place }: FoundEvent): string {
 
 /** One call per loan and block that needs it. */
 async function loansOf(
-  client: EvmClient,
+  client: RpcClient,
   events: readonly FoundEvent[],
 ): Promise<ReadonlyMap<string, LoanState | string>> {
   const wanted = new Map(
@@ -118,7 +118,7 @@ async function loansOf(
 }
 
 async function transactionsOf(
-  client: EvmClient,
+  client: RpcClient,
   events: readonly FoundEvent[],
   loans: ReadonlyMap<string, LoanState | string>,
 ): Promise<ReadonlyMap<string, TransactionInput | string>> {

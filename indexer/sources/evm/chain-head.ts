@@ -1,10 +1,10 @@
 import type { BlockRef } from '../../../shared/events/chain-step.ts'
 import { headersAt } from './block-reader.ts'
 import { decodeHeader, type EvmHeader } from './decode-answer.ts'
-import type { EvmClient, Report } from './evm-client.ts'
+import type { RpcClient, Report } from '../rpc/rpc-client.ts'
 import { quantity } from './hex.ts'
-import type { RpcAnswer, RpcCall, RpcEndpoint } from './rpc-endpoint.ts'
-import { BadAnswer, CallFailed } from './rpc-error.ts'
+import type { RpcAnswer, RpcCall, RpcEndpoint } from '../rpc/rpc-endpoint.ts'
+import { BadAnswer, CallFailed } from '../rpc/rpc-error.ts'
 
 /** Where the chain ends is final this far behind the head, for nodes without a `finalized` tag. */
 const FALLBACK_DEPTH = 256
@@ -13,13 +13,13 @@ const LAST_ATTEMPT = 3
 
 /** Head and finality of one chain; an endpoint that contradicts what is final is not believed. */
 export class ChainHead {
-  readonly #client: EvmClient
+  readonly #client: RpcClient
   readonly #confirmations: number
   readonly #report: Report
   #final: BlockRef | null = null
   #saidNoTag = false
 
-  constructor(client: EvmClient, confirmations: number, report: Report) {
+  constructor(client: RpcClient, confirmations: number, report: Report) {
     this.#client = client
     this.#confirmations = confirmations
     this.#report = report

@@ -1,6 +1,6 @@
 import type { BlockHeader } from '../../../shared/events/chain-step.ts'
 import { parseHex, parseQuantity } from './hex.ts'
-import { BadAnswer } from './rpc-error.ts'
+import { BadAnswer } from '../rpc/rpc-error.ts'
 
 /** (pure) What a node answers, checked field by field: anything that is not as it should be is a BadAnswer. */
 

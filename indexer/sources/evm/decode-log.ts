@@ -7,7 +7,7 @@ import type {
 } from '../../../shared/events/chain-event.ts'
 import { EVENT_LAYOUTS } from './contracts.ts'
 import { decodeFields, type Fields } from './decode-abi.ts'
-import { storableText } from './foreign-text.ts'
+import { storableText } from '../rpc/foreign-text.ts'
 
 /** A log as one of its contract's events, or why it is none. */
 export type DecodedLog =

@@ -3,20 +3,21 @@ import { PermanentError, RetryableError } from '../../../shared/errors.ts'
 import type { ContractRole, UintText } from '../../../shared/events/chain-event.ts'
 import type { BlockHeader, BlockRef } from '../../../shared/events/chain-step.ts'
 import type { BlocksRead, ChainSource, RangeRead } from '../chain-source.ts'
-import { pause } from '../waiting.ts'
+import { within } from '../waiting.ts'
 import { headersByHash, mayConcernUs, readHeaders, readWholeBlocks } from './block-reader.ts'
 import { chainEvents, type EventReader } from './chain-events.ts'
 import { ChainHead } from './chain-head.ts'
 import { plainHeader, type EvmHeader, type EvmLog } from './decode-answer.ts'
 import type { LoanState } from './decode-loan.ts'
-import { EvmClient, type Report } from './evm-client.ts'
-import { headTicks } from './head-ticks.ts'
+import type { Report } from '../rpc/rpc-client.ts'
+import { createEvmClient } from './evm-client.ts'
+import { headTicks, type TickOptions } from '../rpc/head-ticks.ts'
 import { parseHex } from './hex.ts'
 import { readLoans } from './loan-reader.ts'
 import { RangeEvidence } from './range-evidence.ts'
 import { readRangeLogs } from './range-reader.ts'
-import type { RpcEndpoint } from './rpc-endpoint.ts'
-import { BadAnswer } from './rpc-error.ts'
+import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
+import { BadAnswer } from '../rpc/rpc-error.ts'
 import { TokenDecimals } from './token-decimals.ts'
 import { watchedContracts } from './watched-contracts.ts'
 
@@ -53,7 +54,7 @@ const MAX_REMEMBERED = 2048
 export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions = {}): EvmSource {
   const key = networkKey(network)
   const report = options.report ?? (() => undefined)
-  const client = new EvmClient(network.rpcUrls, {
+  const client = createEvmClient(network.rpcUrls, {
     network: key,
     chainId: network.networkId,
     report,
@@ -187,7 +188,7 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
     headers,
     readRange,
     readBlocks,
-    headTicks: (signal) => headTicks({ ...network, report }, signal),
+    headTicks: (signal) => headTicks(tickOptions(network, report), signal),
     close: () => {
       closing.abort()
       client.close()
@@ -199,6 +200,11 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
       return answer ?? { loan: null, reason: 'fetchLoan was not asked' }
     },
   }
+}
+
+function tickOptions({ wsUrl, pollIntervalMs }: EvmNetwork, report: Report): TickOptions {
+  const request = { method: 'eth_subscribe', params: ['newHeads'] }
+  return { subscriptions: wsUrl === null ? [] : [{ url: wsUrl, request }], pollIntervalMs, report }
 }
 
 async function codeAt(
@@ -231,22 +237,5 @@ class HeaderMemory {
 
   get(hash: string): EvmHeader | undefined {
     return this.#headers.get(hash)
-  }
-}
-
-async function within<T>(ms: number, promise: Promise<T>, message: string, signal: AbortSignal): Promise<T> {
-  const timer = new AbortController()
-  const end = (): void => timer.abort()
-  signal.addEventListener('abort', end, { once: true })
-  const late = pause(ms, timer.signal).then((): never => {
-    throw new RetryableError(`${message} within ${ms} ms`)
-  })
-  promise.catch(() => undefined)
-  late.catch(() => undefined)
-  try {
-    return await Promise.race([promise, late])
-  } finally {
-    signal.removeEventListener('abort', end)
-    end()
   }
 }

@@ -3,10 +3,10 @@ import type { AddressText, ContractRole, HexText, UintText } from '../../../shar
 import type { BlockRef } from '../../../shared/events/chain-step.ts'
 import { viewAll } from './ask-all.ts'
 import { decodeLoan, encodeFetchLoan, type LoanState, type TransactionInput } from './decode-loan.ts'
-import type { EvmClient } from './evm-client.ts'
+import type { RpcClient } from '../rpc/rpc-client.ts'
 import { parseHex, quantity } from './hex.ts'
-import type { RpcAnswer } from './rpc-endpoint.ts'
-import { BadAnswer, CallFailed } from './rpc-error.ts'
+import type { RpcAnswer } from '../rpc/rpc-endpoint.ts'
+import { BadAnswer, CallFailed } from '../rpc/rpc-error.ts'
 
 export interface LoanQuery {
   role: ContractRole
@@ -17,7 +17,7 @@ export interface LoanQuery {
 
 /** Each loan as its contract shows it at the end of its block, or the reason why that is not known. */
 export async function readLoans(
-  client: EvmClient,
+  client: RpcClient,
   queries: readonly LoanQuery[],
 ): Promise<(LoanState | string)[]> {
   const calls = queries.map(({ role, contract, contractLoanId, block }) => ({
@@ -56,7 +56,7 @@ export interface TransactionPlace {
  * "No such transaction" can be a replica that is behind: as any error, it is an answer only when it stands.
  */
 export function readTransactions(
-  client: EvmClient,
+  client: RpcClient,
   places: readonly TransactionPlace[],
 ): Promise<(TransactionInput | string)[]> {
   return client.read('transactions', async (endpoint) => {

@@ -2,7 +2,7 @@ import type { EvmEventKind, EvmEventTerms, Terms } from '../../../shared/events/
 import type { DecodedEvent } from './decode-log.ts'
 import { decodeDirectCall, type LoanState, type TransactionInput } from './decode-loan.ts'
 import type { Fields } from './decode-abi.ts'
-import { storableText } from './foreign-text.ts'
+import { storableText } from '../rpc/foreign-text.ts'
 
 /**
  * The terms that events do not carry. `fetchLoan` shows the loan at the END of the event's block: an amount that a

@@ -1,9 +1,9 @@
 import { RetryableError } from '../../../shared/errors.ts'
 import type { RangeCheck } from '../../../shared/events/chain-step.ts'
-import type { EvmClient } from './evm-client.ts'
+import type { RpcClient } from '../rpc/rpc-client.ts'
 import { checkBlooms, readRangeLogs, sameLogs, type RangeLogs } from './range-reader.ts'
-import type { RpcEndpoint } from './rpc-endpoint.ts'
-import { BadAnswer } from './rpc-error.ts'
+import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
+import { BadAnswer } from '../rpc/rpc-error.ts'
 import type { WatchedContracts } from './watched-contracts.ts'
 
 /** Headers are cheap where they come in batches of at least this many … */
@@ -21,13 +21,13 @@ export interface CheckedRange {
 
 /** Checks answers for final blocks: against a second endpoint if there is one, else against blooms where cheap. */
 export class RangeEvidence {
-  readonly #client: EvmClient
+  readonly #client: RpcClient
   readonly #contracts: WatchedContracts
   /** By endpoint: ms per header, a moving average. */
   readonly #headerMs = new Map<RpcEndpoint, number>()
   #unchecked = 0
 
-  constructor(client: EvmClient, contracts: WatchedContracts) {
+  constructor(client: RpcClient, contracts: WatchedContracts) {
     this.#client = client
     this.#contracts = contracts
   }

@@ -2,8 +2,8 @@ import { EMPTY_BLOOM, mayContain } from './bloom.ts'
 import { headersAt, mayConcernUs, readHeaders, readWholeBlocks } from './block-reader.ts'
 import { decodeLogs, type EvmHeader, type EvmLog } from './decode-answer.ts'
 import { quantity } from './hex.ts'
-import type { RpcEndpoint } from './rpc-endpoint.ts'
-import { BadAnswer, CallFailed } from './rpc-error.ts'
+import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
+import { BadAnswer, CallFailed } from '../rpc/rpc-error.ts'
 import type { WatchedContract, WatchedContracts } from './watched-contracts.ts'
 
 /** Our contracts' logs of final blocks, read by height from one endpoint. */

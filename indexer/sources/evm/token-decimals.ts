@@ -1,8 +1,8 @@
 import type { BlockRef } from '../../../shared/events/chain-step.ts'
 import { viewAll, viewLatest } from './ask-all.ts'
 import { parseHex } from './hex.ts'
-import type { EvmClient } from './evm-client.ts'
-import type { RpcAnswer } from './rpc-endpoint.ts'
+import type { RpcClient } from '../rpc/rpc-client.ts'
+import type { RpcAnswer } from '../rpc/rpc-endpoint.ts'
 
 const DECIMALS_SELECTOR = '0x313ce567'
 const MAX_TOKENS = 10_000
@@ -18,10 +18,10 @@ export interface TokenSeen {
 
 /** Each token's `decimals()`, read once per process; null for a token that tells none, or absurd ones. */
 export class TokenDecimals {
-  readonly #client: EvmClient
+  readonly #client: RpcClient
   readonly #known = new Map<string, number | null>()
 
-  constructor(client: EvmClient) {
+  constructor(client: RpcClient) {
     this.#client = client
   }
 

@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import type { Test } from 'tap'
-import { RpcEndpoint, type RpcAnswer } from '../../../../indexer/sources/evm/rpc-endpoint.ts'
+import { RpcEndpoint, type RpcAnswer } from '../../../../indexer/sources/rpc/rpc-endpoint.ts'
 
 /** What an endpoint at this path and query makes of an error with this message. */
 async function told(t: Test, path: string, message: string, user = ''): Promise<RpcAnswer | undefined> {
@@ -14,7 +14,12 @@ async function told(t: Test, path: string, message: string, user = ''): Promise<
   t.teardown(() => server.close())
   const { port } = server.address() as AddressInfo
   const url = `http://${user}127.0.0.1:${port}${path}`
-  const endpoint = new RpcEndpoint(url, { timeoutMs: 5_000, maxBatch: 1, maxConcurrent: 1 })
+  const endpoint = new RpcEndpoint(url, {
+    timeoutMs: 5_000,
+    maxBatch: 1,
+    maxConcurrent: 1,
+    classify: () => 'other',
+  })
   t.teardown(() => endpoint.close())
   const [answer] = await endpoint.send([{ method: 'eth_chainId', params: [] }])
   return answer

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { classifyRpcError, type RpcErrorKind } from '../../../../indexer/sources/evm/rpc-error.ts'
+import { classifyRpcError } from '../../../../indexer/sources/evm/classify-error.ts'
+import type { RpcErrorKind } from '../../../../indexer/sources/rpc/rpc-error.ts'
 
 /** What nodes and providers say, and what it is taken for. */
 const SAID: [number, string, RpcErrorKind][] = [

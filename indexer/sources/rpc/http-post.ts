@@ -7,14 +7,17 @@ export interface HttpAnswer {
   text: string
 }
 
+/** Posts JSON. Throws an EndpointFault that names no URL; the abort of `controller` ends it at once. */
+export type HttpPost = (body: string, timeoutMs: number, controller: AbortController) => Promise<HttpAnswer>
+
 /** Fetch refuses URLs with a user part, so it travels as a header. */
-export interface HttpTarget {
+interface HttpTarget {
   url: string
   headers: Record<string, string>
 }
 
 /** A larger body is a fault: nothing that we ask for needs it, and it must fit in memory. */
-const MAX_BODY_BYTES = 128 * 1024 * 1024
+export const MAX_BODY_BYTES = 128 * 1024 * 1024
 
 export function httpTarget(rpcUrl: string): HttpTarget {
   const url = new URL(rpcUrl)
@@ -28,26 +31,29 @@ export function httpTarget(rpcUrl: string): HttpTarget {
   return { url: url.href, headers }
 }
 
-/** Posts JSON. Throws an EndpointFault that names no URL; the abort of `controller` ends it at once. */
-export async function postJson(
-  target: HttpTarget,
-  body: string,
+export function fetchPost(rpcUrl: string): HttpPost {
+  const target = httpTarget(rpcUrl)
+  return (body, timeoutMs, controller) =>
+    underTimeLimit(timeoutMs, controller, async () => {
+      const { url, headers } = target
+      const response = await fetch(url, { method: 'POST', headers, body, signal: controller.signal })
+      const text = await readBody(response)
+      return { status: response.status, retryAfterMs: retryAfter(response.headers.get('retry-after')), text }
+    })
+}
+
+/** One exchange: aborts `controller` when it takes too long, and throws nothing but an EndpointFault. */
+export async function underTimeLimit<T>(
   timeoutMs: number,
   controller: AbortController,
-): Promise<HttpAnswer> {
+  exchange: () => Promise<T>,
+): Promise<T> {
   const timer = setTimeout(
     () => controller.abort(new EndpointFault(`no answer within ${timeoutMs} ms`)),
     timeoutMs,
   )
   try {
-    const response = await fetch(target.url, {
-      method: 'POST',
-      headers: target.headers,
-      body,
-      signal: controller.signal,
-    })
-    const text = await readBody(response)
-    return { status: response.status, retryAfterMs: retryAfter(response.headers.get('retry-after')), text }
+    return await exchange()
   } catch (error) {
     const reason: unknown = controller.signal.reason
     if (reason instanceof EndpointFault) throw reason
@@ -87,7 +93,7 @@ function transportReason(error: unknown): string {
 }
 
 /** Seconds or an HTTP date. */
-function retryAfter(header: string | null): number | null {
+export function retryAfter(header: string | null): number | null {
   if (header === null) return null
   if (/^\d+(\.\d+)?$/.test(header)) return Number(header) * 1000
   const at = Date.parse(header)

@@ -1,9 +1,9 @@
 import { messageOf } from '../../../shared/errors.ts'
 import { endpointLabel } from '../../../shared/log.ts'
 import { storableText, unescaped } from './foreign-text.ts'
-import { httpTarget, postJson, type HttpAnswer, type HttpTarget } from './http-post.ts'
+import { fetchPost, type HttpAnswer, type HttpPost } from './http-post.ts'
 import { RateGovernor, type GovernorLimits } from './rate-governor.ts'
-import { CallFailed, classifyRpcError, EndpointFault, RateLimited, type RpcErrorKind } from './rpc-error.ts'
+import { AccessRefused, CallFailed, EndpointFault, RateLimited, type RpcErrorKind } from './rpc-error.ts'
 
 export interface RpcCall {
   method: string
@@ -16,6 +16,14 @@ export type RpcAnswer =
 export interface EndpointOptions extends GovernorLimits {
   /** Per HTTP request. */
   timeoutMs: number
+  /** What a JSON-RPC error of this chain's nodes means. */
+  classify: (code: number, message: string) => RpcErrorKind
+  /** How a body is read; JSON.parse where nothing else is said. */
+  parse?: (text: string) => unknown
+  /** How bodies travel; by fetch where nothing else is said. */
+  connect?: (url: string) => HttpPost
+  /** Beside the parts of the URL: never shown, also not where an endpoint quotes it. */
+  secret?: string | null
 }
 
 /** How often one batch is tried again, after a "slow down" and after a fault, before the caller is told. */
@@ -30,9 +38,9 @@ const LONGEST_RATE_WAIT_MS = 5_000
 export class RpcEndpoint {
   readonly label: string
   readonly governor: RateGovernor
-  readonly #target: HttpTarget
+  readonly #post: HttpPost
   readonly #secrets: string[]
-  readonly #timeoutMs: number
+  readonly #options: EndpointOptions
   readonly #closing = new AbortController()
   readonly #underWay = new Set<AbortController>()
   #nextId = 1
@@ -40,9 +48,9 @@ export class RpcEndpoint {
   constructor(url: string, options: EndpointOptions) {
     this.label = endpointLabel(url)
     this.governor = new RateGovernor(options)
-    this.#target = httpTarget(url)
-    this.#secrets = secretsOf(url)
-    this.#timeoutMs = options.timeoutMs
+    this.#post = (options.connect ?? fetchPost)(url)
+    this.#secrets = secretsOf(url, options.secret ?? null)
+    this.#options = options
   }
 
   /** The result, or a CallFailed. Throws EndpointFault and RateLimited as well. */
@@ -115,11 +123,11 @@ export class RpcEndpoint {
     this.#nextId += batch.length
     const requests = batch.map((call, index) => ({ jsonrpc: '2.0', id: firstId + index, ...call }))
     const body = JSON.stringify(requests.length === 1 ? requests[0] : requests)
-    const http = await postJson(this.#target, body, this.#timeoutMs, controller)
+    const http = await this.#post(body, this.#options.timeoutMs, controller)
     if (http.status === 429 || (http.status === 503 && http.retryAfterMs !== null)) {
       throw new RateLimited(`HTTP ${http.status}`, http.retryAfterMs)
     }
-    const json = parseBody(http)
+    const json = parseBody(http, this.#options.parse ?? JSON.parse)
     if (batch.length === 1) {
       return [this.#accept(Array.isArray(json) && json.length === 1 ? json[0] : json, firstId, http)]
     }
@@ -149,12 +157,12 @@ export class RpcEndpoint {
     ) {
       return 'batch-refused'
     }
-    throw new EndpointFault(http.status === 200 ? 'no batch in answer to a batch' : `HTTP ${http.status}`)
+    throw faultOf(http, 'no batch in answer to a batch')
   }
 
   #accept(item: unknown, id: number, http: HttpAnswer): RpcAnswer {
     if (!isRecord(item)) {
-      throw new EndpointFault(http.status === 200 ? 'not a JSON-RPC answer' : `HTTP ${http.status}`)
+      throw faultOf(http, 'not a JSON-RPC answer')
     }
     const error = this.#errorOf(item['error'])
     if (error !== null) {
@@ -170,7 +178,7 @@ export class RpcEndpoint {
     if (error === undefined || error === null) return null
     const code = isRecord(error) && typeof error['code'] === 'number' ? error['code'] : 0
     const text = isRecord(error) && typeof error['message'] === 'string' ? error['message'] : 'unnamed error'
-    return { ok: false, kind: classifyRpcError(code, text), code, message: this.#redact(text) }
+    return { ok: false, kind: this.#options.classify(code, text), code, message: this.#redact(text) }
   }
 
   /** A provider's message can quote the key, also where it would be cut. It is as long as the provider likes. */
@@ -181,9 +189,14 @@ export class RpcEndpoint {
   }
 }
 
-function parseBody(http: HttpAnswer): unknown {
+function faultOf({ status }: HttpAnswer, otherwise: string): EndpointFault {
+  if (status === 401 || status === 403) return new AccessRefused(`HTTP ${status}`)
+  return new EndpointFault(status === 200 ? otherwise : `HTTP ${status}`)
+}
+
+function parseBody(http: HttpAnswer, parse: (text: string) => unknown): unknown {
   try {
-    return JSON.parse(http.text) as unknown
+    return parse(http.text)
   } catch (error) {
     if (http.status !== 200) return null
     throw new EndpointFault(
@@ -199,10 +212,10 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 /** The parts of a URL in which tokens travel, as written and as meant; the longest first, for one can hold another. */
-function secretsOf(rpcUrl: string): string[] {
+function secretsOf(rpcUrl: string, token: string | null): string[] {
   const url = new URL(rpcUrl)
   const query = [...url.search.slice(1).split(/[&=]/), ...url.searchParams.values()]
-  const parts = [url.username, url.password, ...url.pathname.split('/'), ...query]
+  const parts = [token ?? '', url.username, url.password, ...url.pathname.split('/'), ...query]
   return [...new Set([...parts, ...parts.map(unescaped)])]
     .filter((part) => part.length >= 6)
     .sort((left, right) => right.length - left.length)

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Refusals } from '../../../../indexer/sources/evm/refusals.ts'
+import { Refusals } from '../../../../indexer/sources/rpc/refusals.ts'
 
 const [one, two] = [{}, {}]
 

@@ -10,6 +10,11 @@ export class EndpointFault extends RetryableError {
   override name = 'EndpointFault'
 }
 
+/** The endpoint does not know us: no token, or one that it does not take. */
+export class AccessRefused extends EndpointFault {
+  override name = 'AccessRefused'
+}
+
 /** The endpoint asked us to slow down. `retryAfterMs` is what it said, if it said anything. */
 export class RateLimited extends RetryableError {
   override name = 'RateLimited'
@@ -46,7 +51,7 @@ export class CallFailed extends RetryableError {
 }
 
 /**
- * - revert: the call ran and failed, everywhere alike: an answer
+ * - revert: the call ran and failed, everywhere alike: an answer (on Filecoin: there is no such actor)
  * - pruned: the endpoint no longer has that block's state
  * - missing-block: the endpoint does not know the block (lagging, or the block left its branch)
  * - invalid: the request's form is refused (older nodes do not know EIP-1898)
@@ -56,29 +61,3 @@ export class CallFailed extends RetryableError {
  */
 export type RpcErrorKind =
   'revert' | 'pruned' | 'missing-block' | 'invalid' | 'unsupported' | 'rate' | 'other'
-
-const RANGE = /results|block range|range (is )?too|too wide|response size|limited to|max(imum)? .*blocks/i
-const RATE =
-  /rate.?limit|too many requests|throughput|compute units|request limit|quota|capacity|requests per second/i
-const REVERT =
-  /revert|invalid opcode|out of gas|stack (limit|overflow|underflow)|invalid jump|gas required exceeds|VM Exception|OutOfGas|InvalidFEOpcode|OpcodeNotFound|StackUnderflow|InvalidJump/i
-const PRUNED =
-  /missing trie node|pruned|historical state|no state available|state .*(not |un)available|data unavailable|proof window|archive|BlockOutOfRange/i
-const MISSING_BLOCK = /header not found|unknown block|block not found|resource not found|unknown header/i
-
-export function classifyRpcError(code: number, message: string): RpcErrorKind {
-  if (code === 3 || REVERT.test(message)) return 'revert'
-  if (PRUNED.test(message)) return isAboveHead(message) ? 'missing-block' : 'pruned'
-  if (MISSING_BLOCK.test(message)) return 'missing-block'
-  if (code === -32601) return 'unsupported'
-  if (RANGE.test(message)) return 'other'
-  if (code === -32005 || code === -32029 || code === 429 || RATE.test(message)) return 'rate'
-  if (code === -32602) return 'invalid'
-  return 'other'
-}
-
-/** Anvil has one message for a state that is gone and for a block that is not there yet. */
-function isAboveHead(message: string): boolean {
-  const [, height, requested] = /height is (\d+) but requested was (\d+)/.exec(message) ?? []
-  return height !== undefined && requested !== undefined && Number(requested) > Number(height)
-}

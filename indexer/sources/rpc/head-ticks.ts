@@ -1,11 +1,20 @@
 import WebSocket from 'ws'
 import { endpointLabel } from '../../../shared/log.ts'
 import { Backoff, Wakeup } from '../waiting.ts'
-import type { Report } from './evm-client.ts'
+import type { Report } from './rpc-client.ts'
+
+/** A WebSocket on which a node tells new heads once it was asked to. */
+export interface HeadSubscription {
+  url: string
+  headers?: Record<string, string>
+  request: { method: string; params: unknown[] }
+  /** The method by which the node says that it tells no more, where there is one. */
+  endsWith?: string
+}
 
 export interface TickOptions {
-  /** Null: polling only. */
-  wsUrl: string | null
+  /** None: polling only. */
+  subscriptions: HeadSubscription[]
   pollIntervalMs: number
   report: Report
 }
@@ -20,22 +29,22 @@ const PING_EVERY_MS = 20_000
  */
 export async function* headTicks(options: TickOptions, signal: AbortSignal): AsyncGenerator<void> {
   const heads = new Wakeup()
-  const subscription = options.wsUrl === null ? null : new Subscription(options.wsUrl, heads, options.report)
+  const sockets = options.subscriptions.map((asked) => new Subscription(asked, heads, options.report))
   try {
     for (;;) {
-      const told = subscription?.connected ?? false
+      const told = sockets.some(({ connected }) => connected)
       await heads.wait(told ? options.pollIntervalMs * SAFETY_NET_FACTOR : options.pollIntervalMs, signal)
       if (signal.aborted) return
       yield
     }
   } finally {
-    subscription?.close()
+    for (const socket of sockets) socket.close()
   }
 }
 
-/** `eth_subscribe newHeads`, connected again whenever it breaks. */
+/** One subscription, connected again whenever it breaks. */
 class Subscription {
-  readonly #url: string
+  readonly #asked: HeadSubscription
   readonly #heads: Wakeup
   readonly #report: Report
   readonly #backoff = new Backoff(500, 30_000)
@@ -46,8 +55,8 @@ class Subscription {
   #closed = false
   connected = false
 
-  constructor(url: string, heads: Wakeup, report: Report) {
-    this.#url = url
+  constructor(asked: HeadSubscription, heads: Wakeup, report: Report) {
+    this.#asked = asked
     this.#heads = heads
     this.#report = report
     this.#connect()
@@ -60,10 +69,11 @@ class Subscription {
   }
 
   #connect(): void {
-    const socket = new WebSocket(this.#url, { handshakeTimeout: 10_000, maxPayload: 16 * 1024 * 1024 })
+    const { url, headers = {}, request } = this.#asked
+    const socket = new WebSocket(url, { handshakeTimeout: 10_000, maxPayload: 16 * 1024 * 1024, headers })
     this.#socket = socket
     socket.on('open', () => {
-      socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_subscribe', params: ['newHeads'] }))
+      socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, ...request }))
       this.#alive = true
       this.#ping = setInterval(() => this.#checkAlive(socket), PING_EVERY_MS)
     })
@@ -76,13 +86,15 @@ class Subscription {
   /** Whatever comes may mean a new head; the subscription's own answer says that from now on heads are told. */
   #onMessage(data: WebSocket.RawData): void {
     this.#alive = true
-    const answer = Buffer.isBuffer(data) ? subscriptionAnswer(data.toString('utf8')) : null
-    if (answer === 'refused') {
-      this.#report('warn', `${endpointLabel(this.#url)} refuses eth_subscribe: polling instead`)
+    const said = Buffer.isBuffer(data) ? whatWasSaid(data.toString('utf8'), this.#asked.endsWith) : null
+    if (said === 'refused') {
+      const { url, request } = this.#asked
+      this.#report('warn', `${endpointLabel(url)} refuses ${request.method}: polling instead`)
       this.#closed = true
       this.#drop()
     }
-    if (answer === 'subscribed') {
+    if (said === 'ended') this.#socket?.terminate()
+    if (said === 'subscribed') {
       this.connected = true
       this.#backoff.reset()
     }
@@ -104,7 +116,10 @@ class Subscription {
     this.#drop()
     if (this.#closed) return
     if (wasConnected)
-      this.#report('warn', `${endpointLabel(this.#url)} closed the subscription: polling until it is back`)
+      this.#report(
+        'warn',
+        `${endpointLabel(this.#asked.url)} closed the subscription: polling until it is back`,
+      )
     this.#retry = setTimeout(() => this.#connect(), this.#backoff.nextMs())
     this.#heads.raise()
   }
@@ -118,10 +133,12 @@ class Subscription {
   }
 }
 
-function subscriptionAnswer(text: string): 'subscribed' | 'refused' | null {
+function whatWasSaid(text: string, ending?: string): 'subscribed' | 'refused' | 'ended' | null {
   try {
     const message: unknown = JSON.parse(text)
-    if (typeof message !== 'object' || message === null || !('id' in message) || message.id !== 1) return null
+    if (typeof message !== 'object' || message === null) return null
+    if (ending !== undefined && 'method' in message && message.method === ending) return 'ended'
+    if (!('id' in message) || message.id !== 1) return null
     return 'error' in message ? 'refused' : 'subscribed'
   } catch {
     return null

@@ -1,0 +1,29 @@
+import type { RpcErrorKind } from '../rpc/rpc-error.ts'
+
+/** (pure) What EVM nodes and providers say, told apart as far as that is safe. */
+
+const RANGE = /results|block range|range (is )?too|too wide|response size|limited to|max(imum)? .*blocks/i
+const RATE =
+  /rate.?limit|too many requests|throughput|compute units|request limit|quota|capacity|requests per second/i
+const REVERT =
+  /revert|invalid opcode|out of gas|stack (limit|overflow|underflow)|invalid jump|gas required exceeds|VM Exception|OutOfGas|InvalidFEOpcode|OpcodeNotFound|StackUnderflow|InvalidJump/i
+const PRUNED =
+  /missing trie node|pruned|historical state|no state available|state .*(not |un)available|data unavailable|proof window|archive|BlockOutOfRange/i
+const MISSING_BLOCK = /header not found|unknown block|block not found|resource not found|unknown header/i
+
+export function classifyRpcError(code: number, message: string): RpcErrorKind {
+  if (code === 3 || REVERT.test(message)) return 'revert'
+  if (PRUNED.test(message)) return isAboveHead(message) ? 'missing-block' : 'pruned'
+  if (MISSING_BLOCK.test(message)) return 'missing-block'
+  if (code === -32601) return 'unsupported'
+  if (RANGE.test(message)) return 'other'
+  if (code === -32005 || code === -32029 || code === 429 || RATE.test(message)) return 'rate'
+  if (code === -32602) return 'invalid'
+  return 'other'
+}
+
+/** Anvil has one message for a state that is gone and for a block that is not there yet. */
+function isAboveHead(message: string): boolean {
+  const [, height, requested] = /height is (\d+) but requested was (\d+)/.exec(message) ?? []
+  return height !== undefined && requested !== undefined && Number(requested) > Number(height)
+}

@@ -1,0 +1,201 @@
+import { messageOf, PermanentError, RetryableError } from '../../../shared/errors.ts'
+import { pause } from '../waiting.ts'
+import { Refusals } from './refusals.ts'
+import { BadAnswer, CallFailed, EndpointFault, RateLimited, WrongChain } from './rpc-error.ts'
+import { RpcEndpoint, type EndpointOptions } from './rpc-endpoint.ts'
+
+/** What an operator should know: said when it happens, never with a URL. */
+export type Report = (level: 'warn' | 'info', message: string) => void
+
+export interface ClientOptions extends EndpointOptions {
+  /** The network's key, for messages. */
+  network: string
+  /** What tells this chain from others: its name (`chain id`) and the value that must be found. */
+  identity: { what: string; expected: string }
+  /** Throws a WrongChain when the endpoint is of another chain, and any RetryableError when it cannot tell. */
+  verify: (endpoint: RpcEndpoint) => Promise<void>
+  report: Report
+}
+
+export interface ReadOptions {
+  /** How many endpoints are tried, one after another, before the failure is told. */
+  attempts?: number
+  /** Endpoints that must not answer this. */
+  excluding?: readonly RpcEndpoint[]
+}
+
+interface Member {
+  endpoint: RpcEndpoint
+  strikes: number
+  /** Ms since the epoch; infinite for an endpoint of another chain. */
+  asideUntil: number
+  /** What was found, when it is another chain's. */
+  wrongChain: string | null
+  verified: Promise<void> | null
+}
+
+const FIRST_ASIDE_MS = 250
+/** How long a first question waits for an endpoint to come back, and how long one that was refused already. */
+const LONGEST_WAIT_MS = 6_000
+const LONGEST_FURTHER_WAIT_MS = 600
+
+/**
+ * Several endpoints of one chain as one. An endpoint that fails or answers untruly is put aside, for longer each
+ * time, and comes back; before its first use, and before its use after that, its chain is verified.
+ */
+export class RpcClient {
+  /** Calls that endpoints refused without an answer. */
+  readonly refusals = new Refusals()
+  readonly #members: Member[]
+  readonly #options: ClientOptions
+  readonly #closing = new AbortController()
+
+  constructor(urls: readonly string[], options: ClientOptions) {
+    this.#options = options
+    this.#members = urls.map((url) => ({
+      endpoint: new RpcEndpoint(url, options),
+      strikes: 0,
+      asideUntil: 0,
+      wrongChain: null,
+      verified: null,
+    }))
+  }
+
+  /** Endpoints of the right chain that are not put aside now. */
+  available(): RpcEndpoint[] {
+    const now = Date.now()
+    return this.#members.filter((member) => readyAt(member) <= now).map((member) => member.endpoint)
+  }
+
+  /**
+   * Runs `task` on an endpoint, and on another one when that fails. Throws a RetryableError that says what every
+   * endpoint said, and a PermanentError when all endpoints are of another chain.
+   */
+  async read<T>(
+    what: string,
+    task: (endpoint: RpcEndpoint, attempt: number) => Promise<T>,
+    options: ReadOptions = {},
+  ): Promise<T> {
+    const attempts = options.attempts ?? Math.max(3, this.#members.length * 2)
+    const tried = new Set<Member>()
+    const failures = new Map<string, string>()
+    for (let attempt = 1; attempt <= attempts; attempt += 1) {
+      const member = await this.#choose(tried, options.excluding ?? [])
+      if (member === null) break
+      try {
+        await this.#verify(member)
+        const result = await task(member.endpoint, attempt)
+        member.strikes = Math.floor(member.strikes / 2)
+        return result
+      } catch (error) {
+        if (!(error instanceof RetryableError)) throw error
+        this.#judge(member, error)
+        tried.add(member)
+        failures.set(member.endpoint.label, messageOf(error))
+        if (error instanceof CallFailed && tried.size >= this.#members.length && attempt < attempts) {
+          await pause(100 * attempt, this.#closing.signal)
+        }
+      }
+    }
+    throw new RetryableError(`${this.#options.network}: ${what}: ${this.#told(failures)}`)
+  }
+
+  /** The endpoint said what cannot be true: put aside. */
+  distrust(endpoint: RpcEndpoint, reason: string): void {
+    const member = this.#members.find((candidate) => candidate.endpoint === endpoint)
+    if (member !== undefined) this.#judge(member, new BadAnswer(reason))
+  }
+
+  close(): void {
+    this.#closing.abort()
+    for (const { endpoint } of this.#members) endpoint.close()
+  }
+
+  /** The least busy endpoint that was not tried yet, else one that was; waits for one to come back, but not long. */
+  async #choose(tried: ReadonlySet<Member>, excluding: readonly RpcEndpoint[]): Promise<Member | null> {
+    const allowed = this.#members.filter((member) => !excluding.includes(member.endpoint))
+    if (this.#members.every((member) => member.wrongChain !== null)) throw this.#allWrong()
+    const now = Date.now()
+    const ready = allowed.filter((member) => readyAt(member) <= now)
+    const fresh = ready.filter((member) => !tried.has(member))
+    const best = leastBusy(fresh.length > 0 ? fresh : ready)
+    if (best !== null) return best
+    const soonest = allowed.reduce<Member | null>(
+      (left, right) => (left === null || readyAt(right) < readyAt(left) ? right : left),
+      null,
+    )
+    const patienceMs = tried.size === 0 ? LONGEST_WAIT_MS : LONGEST_FURTHER_WAIT_MS
+    if (soonest === null || readyAt(soonest) - now > patienceMs) return null
+    await pause(readyAt(soonest) - now, this.#closing.signal)
+    return this.#closing.signal.aborted ? null : soonest
+  }
+
+  async #verify(member: Member): Promise<void> {
+    member.verified ??= this.#options.verify(member.endpoint).catch((error: unknown) => {
+      member.verified = null
+      throw error
+    })
+    await member.verified
+  }
+
+  #judge(member: Member, error: RetryableError): void {
+    if (error instanceof WrongChain) {
+      if (member.wrongChain !== null) return
+      member.wrongChain = error.found
+      this.#say(`${member.endpoint.label} is never asked again: ${messageOf(error)}`)
+      return
+    }
+    if (error instanceof RateLimited || error instanceof CallFailed || this.#closing.signal.aborted) return
+    const now = Date.now()
+    if (member.asideUntil > now) return
+    const base = error instanceof EndpointFault ? FIRST_ASIDE_MS : FIRST_ASIDE_MS * 2
+    const asideMs = Math.min(this.#longestAsideMs(), base * 2 ** Math.min(member.strikes, 20))
+    member.strikes += 1
+    member.asideUntil = now + asideMs
+    member.verified = null
+    this.#say(`${member.endpoint.label} is put aside for ${asideMs} ms: ${messageOf(error)}`)
+  }
+
+  /** With nobody else to ask, an endpoint is not left alone for long. */
+  #longestAsideMs(): number {
+    const usable = this.#members.filter((member) => member.wrongChain === null).length
+    return usable > 1 ? 60_000 : 5_000
+  }
+
+  #say(message: string): void {
+    this.#options.report('warn', `${this.#options.network}: ${message}`)
+  }
+
+  #allWrong(): PermanentError {
+    const found = this.#members
+      .map((member) => `${member.wrongChain ?? 'none'} at ${member.endpoint.label}`)
+      .join(', ')
+    const { what, expected } = this.#options.identity
+    return new PermanentError(`${this.#options.network}: wrong ${what}: expected ${expected}, found ${found}`)
+  }
+
+  #told(failures: ReadonlyMap<string, string>): string {
+    const said = [...failures].map(([label, message]) => `${label}: ${message}`)
+    const silent = this.#members
+      .filter((member) => !failures.has(member.endpoint.label) && readyAt(member) > Date.now())
+      .map(({ endpoint, wrongChain }) =>
+        wrongChain === null
+          ? `${endpoint.label}: put aside`
+          : `${endpoint.label}: ${this.#options.identity.what} ${wrongChain}`,
+      )
+    return [...said, ...silent].join('; ')
+  }
+}
+
+function readyAt(member: Member): number {
+  if (member.wrongChain !== null) return Number.POSITIVE_INFINITY
+  return Math.max(member.asideUntil, member.endpoint.governor.pausedUntil)
+}
+
+function leastBusy(members: readonly Member[]): Member | null {
+  return members.reduce<Member | null>(
+    (best, member) =>
+      best === null || member.endpoint.governor.active < best.endpoint.governor.active ? member : best,
+    null,
+  )
+}
