@@ -14,6 +14,7 @@ const DECODE_OPTIONS: DecodeOptions = {
   strict: true,
   allowIndefinite: false,
   allowUndefined: false,
+  allowBigInt: true,
   allowInfinity: false,
   allowNaN: false,
   retainStringBytes: true,
