@@ -1,8 +1,10 @@
 import {
   createPostgresBackend,
+  DelayedError,
   Queue,
   withBackend,
   Worker,
+  type Job,
   type JobsOptions,
   type WorkerOptions,
 } from 'bullmq'
@@ -26,6 +28,8 @@ export interface JobWorker {
 export interface ReceivedJob {
   id?: string | undefined
   data: unknown
+  /** Ends the handling: the job is taken again, here or elsewhere. Never resolves. */
+  putBack(): Promise<never>
 }
 
 export type JobHandler = (job: ReceivedJob) => Promise<unknown>
@@ -43,7 +47,7 @@ export interface QueueBackend {
 
 type WorkerSettings = Pick<
   WorkerOptions,
-  'concurrency' | 'lockDuration' | 'stalledInterval' | 'maxStalledCount'
+  'concurrency' | 'lockDuration' | 'stalledInterval' | 'maxStalledCount' | 'removeOnComplete' | 'removeOnFail'
 >
 
 /** BullMQ's tables live in a schema of their own. */
@@ -68,10 +72,25 @@ function onPostgres(connectionString: string, onError: (error: Error) => void): 
     kind: 'postgres',
     openQueue: (name) => new bull.Queue(name, { connection }).on('error', onError),
     openWorker: (name, handler, settings) =>
-      new bull.Worker(name, handler, { connection, ...settings }).on('error', onError),
+      new bull.Worker(name, received(handler), { connection, ...settings }).on('error', onError),
     check: () => Promise.resolve([]),
     close: () => undefined,
   }
+}
+
+/** As long as others need to take over. */
+const PUT_BACK_MS = 1_000
+
+function received(handler: JobHandler): (job: Job<unknown>, token?: string) => Promise<unknown> {
+  return (job, token) =>
+    handler({
+      id: job.id,
+      data: job.data,
+      putBack: async () => {
+        await job.moveToDelayed(Date.now() + PUT_BACK_MS, token)
+        throw new DelayedError()
+      },
+    })
 }
 
 function onRedis(url: string, onError: (error: Error) => void): QueueBackend {
@@ -82,7 +101,7 @@ function onRedis(url: string, onError: (error: Error) => void): QueueBackend {
     kind: 'redis',
     openQueue: (name) => new Queue(name, { connection, prefix: PREFIX }).on('error', onError),
     openWorker: (name, handler, settings) =>
-      new Worker(name, handler, { connection, prefix: PREFIX, ...settings }).on('error', onError),
+      new Worker(name, received(handler), { connection, prefix: PREFIX, ...settings }).on('error', onError),
     check: () => evictionWarnings(url),
     close: () => connection.disconnect(),
   }

@@ -4,14 +4,14 @@ import { bytesToHex } from './bytes.ts'
 import { voucherKey, voucherText, type SignedVoucher } from './voucher.ts'
 
 /** A longer text is not kept: records are found by it, and an index's row has a limit. */
-export const MAX_VOUCHER_TEXT = 2_048
+export const MAX_KEPT_TEXT = 2_048
 
 /** What an event says of a voucher, on the network whose addresses have this letter. */
 export function voucherFacts(voucher: SignedVoucher, letter: NetworkLetter): VoucherFacts {
   const text = voucherText(voucher)
   return {
     key: voucherKey(voucher),
-    text: text.length > MAX_VOUCHER_TEXT ? null : text,
+    text: text.length > MAX_KEPT_TEXT ? null : text,
     channelAddr: formatAddress(voucher.channelAddr, letter),
     timeLockMin: voucher.timeLockMin.toString(),
     timeLockMax: voucher.timeLockMax.toString(),

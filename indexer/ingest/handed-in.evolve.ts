@@ -1,0 +1,107 @@
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
+import type { HandedInEvent, HandInWay } from '../../shared/events/filecoin-event.ts'
+import type { HandedIn } from '../../shared/events/handed-in.ts'
+import {
+  formatAddress,
+  parseAddress,
+  type FilecoinAddress,
+  type NetworkLetter,
+} from '../../shared/filecoin/address.ts'
+import { blake2b256 } from '../../shared/filecoin/blake2b.ts'
+import { DecodeError } from '../../shared/filecoin/decode-error.ts'
+import { voucherFromText, voucherText } from '../../shared/filecoin/voucher.ts'
+import { readStatement, verifyStatement } from './verify-statement.ts'
+import { verifyVoucher, type ChannelFacts } from './verify-voucher.ts'
+
+/** What was handed in, read as far as it goes without its channel. */
+export interface ReadHandedIn {
+  /** The channel as it is named, with the letter of the network. */
+  channelAddr: string
+  /** The same thing in its one spelling: by it two of them are told to be one. */
+  item: HandedIn
+  /** The event it is, or why it is none. */
+  judge: (channel: ChannelFacts, way: HandInWay) => Judgement
+}
+
+export type Judgement = { ok: true; event: HandedInEvent } | { ok: false; reason: string; mayChange: boolean }
+
+type Reading = { ok: true; read: ReadHandedIn } | { ok: false; reason: string }
+
+/** What is signed off-chain stands in no block. */
+const NOWHERE = { blockNumber: 0, blockHash: '', blockTimeS: 0, logIndex: 0, txLogIndex: 0 }
+
+/** Never throws. */
+export function readHandedIn(item: HandedIn, letter: NetworkLetter): Reading {
+  return 'voucher' in item ? readVoucher(item.voucher, letter) : readSigned(item.statement, letter)
+}
+
+function readVoucher(text: string, letter: NetworkLetter): Reading {
+  try {
+    const voucher = voucherFromText(text)
+    const { channelAddr } = voucher
+    if (!canBeChannel(channelAddr)) return { ok: false, reason: 'what it names is no address of an actor' }
+    const judge = (channel: ChannelFacts, way: HandInWay): Judgement => {
+      const verdict = verifyVoucher(voucher, channel, letter)
+      if (!verdict.ok) return verdict
+      const { signer, facts } = verdict
+      const txHash = facts.text ?? facts.key
+      return {
+        ok: true,
+        event: {
+          ...NOWHERE,
+          kind: 'SignedVoucher',
+          txHash,
+          channel: channel.robust,
+          signer,
+          way,
+          voucher: facts,
+        },
+      }
+    }
+    const item = { voucher: voucherText(voucher) }
+    return { ok: true, read: { channelAddr: formatAddress(channelAddr, letter), item, judge } }
+  } catch (error) {
+    if (error instanceof DecodeError) return { ok: false, reason: error.message }
+    throw error
+  }
+}
+
+function readSigned(
+  statement: Extract<HandedIn, { statement: unknown }>['statement'],
+  letter: NetworkLetter,
+): Reading {
+  const parsed = readStatement(statement)
+  if (!parsed.ok) return parsed
+  const named = parsed.facts.channelAddress ?? parsed.facts.channelId ?? ''
+  const address = parseAddress(named)
+  if (address === null || !canBeChannel(address))
+    return { ok: false, reason: `the statement's channel ${JSON.stringify(named)} is no address of an actor` }
+  const judge = (channel: ChannelFacts, way: HandInWay): Judgement => {
+    const verdict = verifyStatement(statement, channel, letter)
+    if (!verdict.ok) return { ...verdict, mayChange: false }
+    const { contractLoanId, contract, networkId, secretHash } = verdict.facts
+    return {
+      ok: true,
+      event: {
+        ...NOWHERE,
+        kind: 'SignedStatement',
+        // Its text is too long to find it by.
+        txHash: bytesToHex(blake2b256(utf8ToBytes(statement.message))),
+        channel: channel.robust,
+        signer: verdict.signer,
+        way,
+        contractLoanId,
+        contract,
+        networkId,
+        secretHash,
+        message: statement.message,
+      },
+    }
+  }
+  return { ok: true, read: { channelAddr: formatAddress(address, letter), item: { statement }, judge } }
+}
+
+/** A channel is named by its ID or by the robust address that the Init actor gave it. */
+function canBeChannel({ protocol }: FilecoinAddress): boolean {
+  return protocol === 0 || protocol === 2
+}

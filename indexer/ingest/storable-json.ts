@@ -1,0 +1,54 @@
+import { createHash } from 'node:crypto'
+import { canonicalJson } from '../event-log/plan-entries.evolve.ts'
+
+/** Whatever somebody put into a queue, as Postgres can keep it. */
+export interface StorablePayload {
+  payload: unknown
+  /** Characters of its JSON; 0 where it has none. */
+  bytes: number
+  /** The payload is only its beginning, as text under `beginning`. */
+  isCut: boolean
+  /** Of the whole: two payloads of one digest are the same. */
+  digest: string
+}
+
+const KEPT_BYTES = 64 * 1024
+
+/** Never throws: what has no JSON (a depth that overflows the stack) is told in its place. */
+export function storablePayload(data: unknown): StorablePayload {
+  const json = storableJson(data)
+  if (json === undefined) {
+    return { payload: { beginning: '' }, bytes: 0, isCut: true, digest: digestOf(typeof data) }
+  }
+  const digest = digestOf(json)
+  const bytes = Buffer.byteLength(json)
+  if (bytes <= KEPT_BYTES) return { payload: JSON.parse(json) as unknown, bytes, isCut: false, digest }
+  // Cut anywhere, the text can end in half a character: as storable JSON it does not.
+  const beginning = storableText(json.slice(0, KEPT_BYTES / 4))
+  return { payload: { beginning }, bytes, isCut: true, digest }
+}
+
+/** Hash of a payload, whatever the order of its keys. */
+export function payloadDigest(data: unknown): string {
+  return storablePayload(data).digest
+}
+
+function storableJson(data: unknown): string | undefined {
+  try {
+    const text = JSON.stringify(data, (_, value: unknown) =>
+      typeof value === 'string' ? storableText(value) : value,
+    ) as string | undefined
+    return text === undefined ? undefined : canonicalJson(JSON.parse(text))
+  } catch {
+    return undefined
+  }
+}
+
+/** Postgres keeps no NUL in JSON, and no half of a surrogate pair. */
+function storableText(text: string): string {
+  return text.replaceAll(/[\0\p{Cs}]/gu, '\u{FFFD}')
+}
+
+function digestOf(json: string): string {
+  return createHash('sha256').update(json).digest('hex')
+}

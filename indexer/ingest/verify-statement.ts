@@ -1,0 +1,148 @@
+import { hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+import { z } from 'zod'
+import { eip55 } from '../../shared/eip55.ts'
+import type { FilecoinIdentity } from '../../shared/events/filecoin-event.ts'
+import type { SignedStatement } from '../../shared/events/handed-in.ts'
+import {
+  canonicalAddress,
+  formatAddress,
+  parseAddress,
+  type NetworkLetter,
+} from '../../shared/filecoin/address.ts'
+import { recoverSecp256k1Address } from '../../shared/filecoin/verify-signature.ts'
+
+/**
+ * A statement as the dapp signs it when it has made a channel: JSON text and 65 bytes (r, s, recovery id) over its
+ * blake2b-256. What it says besides (names, amounts, the message's CID) is told by the chains and not read here.
+ */
+export interface StatementFacts {
+  /** Decimal, without leading zeros. */
+  contractLoanId: string
+  /** EIP-55. */
+  contract: string
+  /** The EVM chain's id as decimal text; null where the statement has none. */
+  networkId: string | null
+  /** 0x hex of 32 bytes; null where the statement has none. */
+  secretHash: string | null
+  /** The channel's two addresses as the statement names them: at least one. */
+  channelAddress: string | null
+  channelId: string | null
+}
+
+/** UTF-8 bytes; the dapp's statements have about 900. */
+export const MAX_STATEMENT_BYTES = 16 * 1024
+
+/** A uint256 as text, or as a number that JSON did not round. */
+const uintText = z
+  .union([z.string().regex(/^\d{1,78}$/), z.int().min(0).transform(String)])
+  .transform((text) => BigInt(text).toString())
+const hash = z
+  .string()
+  .regex(/^(0x)?[0-9a-fA-F]{64}$/)
+  .transform((text) => `0x${text.replace(/^0x/, '').toLowerCase()}`)
+const contract = z.string().regex(/^0x[0-9a-fA-F]{40}$/)
+const channel = z.string().max(115)
+
+/** The names that the dapp used: of the collateral channel's statement, and of the two others. */
+const statementSchema = z.looseObject({
+  contractLoanId: uintText,
+  erc20LoansContract: contract.nullish(),
+  erc20CollateralLock: contract.nullish(),
+  erc20LoansNetworkId: uintText.nullish(),
+  collateralNetwork: uintText.nullish(),
+  networkId: uintText.nullish(),
+  paymentChannelAddress: channel.nullish(),
+  paymentChannelId: channel.nullish(),
+  secretHashA1: hash.nullish(),
+  secretHashB1: hash.nullish(),
+})
+
+type Read = { ok: true; facts: StatementFacts } | { ok: false; reason: string }
+
+/** What a statement says, whoever signed it. Never throws. */
+export function readStatement({ message }: SignedStatement): Read {
+  if (utf8ToBytes(message).length > MAX_STATEMENT_BYTES)
+    return { ok: false, reason: `the statement has more than ${MAX_STATEMENT_BYTES} bytes` }
+  // Postgres keeps no NUL, and half a surrogate pair is no text that could have been signed.
+  if (/[\0\p{Cs}]/u.test(message))
+    return { ok: false, reason: 'the statement has characters that are no text' }
+  const parsed = statementSchema.safeParse(parseJson(message))
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues
+    return { ok: false, reason: `the statement's ${issue?.path.join('.') || 'text'} is not as it should be` }
+  }
+  return toFacts(parsed.data)
+}
+
+function toFacts(data: z.infer<typeof statementSchema>): Read {
+  const contracts = [data.erc20LoansContract, data.erc20CollateralLock].filter((text) => text != null)
+  const [text] = contracts
+  const contractAddress = text === undefined ? null : eip55(text)
+  if (contractAddress === null) return { ok: false, reason: 'the statement names no contract' }
+  if (contracts.length > 1) return { ok: false, reason: 'the statement names two contracts' }
+  const channelAddress = data.paymentChannelAddress ?? null
+  const channelId = data.paymentChannelId ?? null
+  if (channelAddress === null && channelId === null)
+    return { ok: false, reason: 'the statement names no payment channel' }
+  return {
+    ok: true,
+    facts: {
+      contractLoanId: data.contractLoanId,
+      contract: contractAddress,
+      networkId: data.erc20LoansNetworkId ?? data.collateralNetwork ?? data.networkId ?? null,
+      secretHash: data.secretHashA1 ?? data.secretHashB1 ?? null,
+      channelAddress,
+      channelId,
+    },
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return undefined
+  }
+}
+
+/** Of the channel that a statement is about. */
+interface StatedChannel {
+  robust: string
+  id: string
+  from: FilecoinIdentity
+}
+
+/**
+ * Whether the channel's maker says so: the statement names this channel (by its robust address, which no reorg
+ * changes; by its ID address only where it has no other) and the key that signed it is the channel's `from`.
+ */
+export function verifyStatement(
+  statement: SignedStatement,
+  channel: StatedChannel,
+  letter: NetworkLetter,
+): { ok: true; signer: string; facts: StatementFacts } | { ok: false; reason: string } {
+  const read = readStatement(statement)
+  if (!read.ok) return read
+  const { channelAddress, channelId } = read.facts
+  const [named, ours] =
+    channelAddress === null ? [channelId ?? '', channel.id] : [channelAddress, channel.robust]
+  if (canonicalAddress(named) === null || canonicalAddress(named) !== canonicalAddress(ours))
+    return { ok: false, reason: `the statement names the channel ${named}` }
+  const signature = signatureBytes(statement.signature)
+  if (signature === null) return { ok: false, reason: 'the signature is not 65 bytes of hex' }
+  const signer = recoverSecp256k1Address(utf8ToBytes(statement.message), signature)
+  if (signer === null) return { ok: false, reason: 'no key gives this signature' }
+  const { asWritten, robust } = channel.from
+  const from = [asWritten, ...robust].flatMap((text) => parseAddress(text) ?? [])
+  if (!from.some((address) => formatAddress(address, 'f') === formatAddress(signer, 'f')))
+    return {
+      ok: false,
+      reason: `it is signed by ${formatAddress(signer, letter)}, who did not pay into the channel`,
+    }
+  return { ok: true, signer: formatAddress(signer, letter), facts: read.facts }
+}
+
+function signatureBytes(text: string): Uint8Array | null {
+  const digits = /^(?:0x)?([0-9a-fA-F]{130})$/.exec(text)?.[1]
+  return digits === undefined ? null : hexToBytes(digits)
+}

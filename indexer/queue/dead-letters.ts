@@ -1,0 +1,32 @@
+import type { JobQueue } from './backend.ts'
+import { addVoucher } from './voucher-queue.ts'
+
+/** A job that can never be done, as its worker tells it; it is kept in Postgres and not in the queue. */
+export interface DeadJob {
+  queue: string
+  jobId: string | null
+  networkId: string | null
+  data: unknown
+  reason: string
+}
+
+/** As it was kept. */
+export interface KeptDeadJob {
+  id: number
+  queue: string
+  payload: unknown
+  isCut: boolean
+  attempts: number
+}
+
+/** Whether handing it in once more can be tried; otherwise the reason why not. */
+export function whyNotRetried({ queue, isCut }: KeptDeadJob): string | null {
+  if (queue.startsWith('batches-'))
+    return 'a step of blocks is not queued again: the indexer reads those blocks again by itself'
+  return isCut ? 'only its beginning was kept: it was larger than any voucher' : null
+}
+
+/** Hands a dead letter in again; it is gone once it is accepted. Ways in other than the queue are retried through it as well. */
+export async function retryDeadJob(queue: JobQueue, { id, payload, attempts }: KeptDeadJob): Promise<void> {
+  await addVoucher(queue, payload, `retry-${id}-${attempts}`)
+}

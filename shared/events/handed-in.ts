@@ -1,0 +1,68 @@
+import { z } from 'zod'
+
+/**
+ * What is signed off-chain as it is handed in: through the voucher queue (a job's data), the operator's import or the
+ * node's own store.
+ */
+
+/** Standard base64 or base64url of the CBOR. */
+export interface SignedVoucherText {
+  voucher: string
+}
+
+export interface SignedStatement {
+  /** The JSON text that was signed, character by character. */
+  message: string
+  /** Hex of 65 bytes: r, s, recovery id. */
+  signature: string
+}
+
+/** The queue of jobs that hand something in. */
+export const VOUCHER_QUEUE = 'vouchers'
+
+export type HandedIn = SignedVoucherText | { statement: SignedStatement }
+
+/** Characters of a voucher's text: 4 KiB of CBOR. */
+export const MAX_HANDED_IN_VOUCHER = 5_464
+/** Characters of a statement: more is refused before it is parsed. */
+export const MAX_HANDED_IN_STATEMENT = 16 * 1024
+
+const voucherText = z
+  .string()
+  .min(1)
+  .max(MAX_HANDED_IN_VOUCHER, `is longer than ${MAX_HANDED_IN_VOUCHER} characters`)
+const statement = z.strictObject({
+  message: z
+    .string()
+    .min(2)
+    .max(MAX_HANDED_IN_STATEMENT, `is longer than ${MAX_HANDED_IN_STATEMENT} characters`),
+  signature: z.string().min(130).max(132),
+})
+/** The networkId of a Filecoin network; may be left out where only one is configured. */
+const network = z.string().min(1).max(32).optional()
+
+/** The data of a job: a voucher or a statement, and nothing else. */
+const voucherJob = z.strictObject({ network, voucher: voucherText })
+const statementJob = z.strictObject({ network, statement })
+
+/** Either what was handed in for which network (null: not named), or the reason why it is nothing of the kind. Never throws. */
+export function parseHandedIn(
+  data: unknown,
+): { ok: true; networkId: string | null; item: HandedIn } | { ok: false; reason: string } {
+  if (typeof data !== 'object' || data === null || Array.isArray(data))
+    return { ok: false, reason: 'it is no JSON object' }
+  const isVoucher = Object.hasOwn(data, 'voucher')
+  if (isVoucher === Object.hasOwn(data, 'statement'))
+    return { ok: false, reason: 'it must have one of `voucher` and `statement`' }
+  const parsed = (isVoucher ? voucherJob : statementJob).safeParse(data)
+  if (!parsed.success) return { ok: false, reason: reasonOf(parsed.error) }
+  const { network: networkId, ...item } = parsed.data
+  return { ok: true, networkId: networkId ?? null, item }
+}
+
+/** A reason quotes nothing that could be long. */
+function reasonOf(error: z.ZodError): string {
+  const [issue] = error.issues
+  const path = (issue?.path ?? []).map(String).join('.').slice(0, 100)
+  return `${path === '' ? 'it' : path}: ${(issue?.message ?? 'malformed').slice(0, 200)}`
+}
