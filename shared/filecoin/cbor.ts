@@ -80,7 +80,7 @@ function encodeObject(value: unknown): Token[] {
  */
 export function decodeCbor(bytes: Uint8Array): unknown {
   // A Buffer would hand out slices that share its memory.
-  const plain = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const plain = plainBytes(bytes)
   try {
     const value: unknown = decode(plain, {
       ...DECODE_OPTIONS,
@@ -100,5 +100,10 @@ function reasonOf(error: unknown): string {
 
 /** CBOR of a value as {@link decodeCbor} gives it. */
 export function encodeCbor(value: unknown): Uint8Array {
-  return encode(value, ENCODE_OPTIONS)
+  return plainBytes(encode(value, ENCODE_OPTIONS))
+}
+
+/** The same memory, as nothing but a Uint8Array: where there is a Buffer, libraries hand it out. */
+function plainBytes(bytes: Uint8Array): Uint8Array {
+  return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }

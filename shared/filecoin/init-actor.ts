@@ -43,7 +43,7 @@ export function decodeConstructorParams(bytes: Uint8Array): ChannelParties {
 /** What Exec made: its number in this branch of the chain, and its lasting address. */
 export interface ExecReturn {
   idAddress: FilecoinAddress
-  robust: FilecoinAddress
+  robustAddress: FilecoinAddress
 }
 
 export function encodeExecReturn(id: FilecoinAddress, robust: FilecoinAddress): Uint8Array {
@@ -55,6 +55,6 @@ export function decodeExecReturn(bytes: Uint8Array): ExecReturn {
   const [id, robust] = readTuple(decodeCbor(bytes), [2], 'Exec return')
   return {
     idAddress: readAddress(id, 'Exec return ID address'),
-    robust: readAddress(robust, 'Exec return robust address'),
+    robustAddress: readAddress(robust, 'Exec return robust address'),
   }
 }

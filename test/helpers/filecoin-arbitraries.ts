@@ -1,0 +1,62 @@
+import fc from 'fast-check'
+import {
+  actorAddress,
+  blsAddress,
+  delegatedAddress,
+  idAddress,
+  secp256k1Address,
+  type FilecoinAddress,
+} from '../../shared/filecoin/address.ts'
+import type { Message, Signature } from '../../shared/filecoin/message.ts'
+import type { SignedVoucher } from '../../shared/filecoin/voucher.ts'
+
+/** Everything that the chain's types can hold, its edges included. */
+
+export const UINT64 = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n })
+export const INT64 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })
+const INT63 = fc.bigInt({ min: 0n, max: 2n ** 63n - 1n })
+export const BIG_INTEGER = fc.bigInt({ min: -(2n ** 1016n) + 1n, max: 2n ** 1016n - 1n })
+
+export function bytes(maxLength: number, minLength = 0): fc.Arbitrary<Uint8Array> {
+  return fc.uint8Array({ minLength, maxLength })
+}
+
+export const ADDRESS: fc.Arbitrary<FilecoinAddress> = fc.oneof(
+  INT63.map(idAddress),
+  bytes(65, 65).map(secp256k1Address),
+  bytes(40).map(actorAddress),
+  bytes(48, 48).map(blsAddress),
+  fc.tuple(INT63, bytes(54)).map(([namespace, sub]) => delegatedAddress(namespace, sub)),
+)
+
+export const SIGNATURE: fc.Arbitrary<Signature> = fc.record({
+  type: fc.constantFrom(1, 2, 3),
+  data: bytes(199),
+})
+
+export const MESSAGE: fc.Arbitrary<Message> = fc.record({
+  version: fc.constant(0),
+  to: ADDRESS,
+  from: ADDRESS,
+  nonce: UINT64,
+  value: BIG_INTEGER,
+  gasLimit: INT64,
+  gasFeeCap: BIG_INTEGER,
+  gasPremium: BIG_INTEGER,
+  method: UINT64,
+  params: bytes(300),
+})
+
+export const VOUCHER: fc.Arbitrary<SignedVoucher> = fc.record({
+  channelAddr: ADDRESS,
+  timeLockMin: INT64,
+  timeLockMax: INT64,
+  secretHash: bytes(40),
+  extra: fc.option(fc.record({ actor: ADDRESS, method: UINT64, data: bytes(40) })),
+  lane: UINT64,
+  nonce: UINT64,
+  amount: BIG_INTEGER,
+  minSettleHeight: INT64,
+  merges: fc.array(fc.record({ lane: UINT64, nonce: UINT64 }), { maxLength: 40 }),
+  signature: fc.option(SIGNATURE),
+})

@@ -1,0 +1,52 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { parseLotusJson } from '../../../../shared/filecoin/lotus-json.ts'
+
+void t.test('bare integers keep every digit, in every place where one can stand', (t) => {
+  t.strictSame(
+    parseLotusJson(
+      '{"Nonce":18446744073709551615, "Lane": -9007199254740993,"a":[9007199254740993,\n 9223372036854775807],"s":"9007199254740993"}',
+    ),
+    {
+      Nonce: 18446744073709551615n,
+      Lane: -9007199254740993n,
+      a: [9007199254740993n, 9223372036854775807n],
+      s: '9007199254740993',
+    },
+  )
+  t.equal(parseLotusJson('18446744073709551615'), 18446744073709551615n)
+  t.equal(parseLotusJson(' -9007199254740993'), -9007199254740993n)
+  t.end()
+})
+
+void t.test('all else is as JSON.parse has it', (t) => {
+  const text =
+    '{"Height":9007199254740991,"x":1.5e30,"y":0.12345678901234567890,"Value":"5000000000000000000","n":null,"t":[true,false,{}]}'
+  t.strictSame(parseLotusJson(text), JSON.parse(text))
+  fc.assert(
+    fc.property(fc.jsonValue(), (value) => {
+      const text = JSON.stringify([value, '{"x":12345678901234567}'])
+      t.strictSame(parseLotusJson(text), JSON.parse(text))
+    }),
+  )
+  t.end()
+})
+
+void t.test('any 64-bit integer among others survives', (t) => {
+  fc.assert(
+    fc.property(fc.array(fc.bigInt({ min: -(2n ** 64n), max: 2n ** 64n })), (values) => {
+      const parsed = parseLotusJson(`{"v":[${values.join(',')}]}`)
+      const safe = (value: bigint): boolean => value >= -(2n ** 53n) + 1n && value <= 2n ** 53n - 1n
+      t.strictSame(parsed, { v: values.map((value) => (safe(value) ? Number(value) : value)) })
+    }),
+  )
+  t.end()
+})
+
+void t.test('a text that is no JSON is a SyntaxError, in both ways of reading', (t) => {
+  for (const text of ['', '{', '[1234567890123456789', '[1234567890123456789,]', '<html>']) {
+    t.throws(() => parseLotusJson(text), SyntaxError, text)
+  }
+  t.throws(() => parseLotusJson(`[1234567890123456789,${'['.repeat(1_000_000)}`), SyntaxError, 'a bomb')
+  t.end()
+})
