@@ -175,11 +175,14 @@ const projection = [
   `create table projection.fold_state (
      only_row boolean primary key default true check (only_row),
      folded_position bigint not null default 0,
-     records bigint not null default 0
+     records bigint not null default 0,
+     -- The id of the newest record that there ever was: none is given twice.
+     last_id bigint not null default 0,
+     channels bigint not null default 0
    )`,
   `insert into projection.fold_state default values`,
   `create table projection.activity (
-     -- The position in the log of the entry that made the record visible: it outlives every replay.
+     -- 1, 2, 3 … in the order in which records became visible; the same in every replay, and never given again.
      id bigint primary key,
      -- 1 … number of records, without gaps, in the order of ids: a page is a range of it.
      position bigint not null,
@@ -192,12 +195,15 @@ const projection = [
      network_id text not null,
      contract_address text,
      loan_type text not null,
+     -- Robust address of the payment channel that it is about.
+     channel text,
      created_at timestamptz(3) not null,
      updated_at timestamptz(3) not null,
      unique (network, natural_key),
      constraint activity_position unique (position) deferrable initially immediate
    )`,
   `create index activity_loan on projection.activity (loan_type, loan_id, id)`,
+  `create index activity_channel on projection.activity (channel, network) where channel is not null`,
   // Each filter of the keyset search walks its own index, however rare its value is.
   `create index activity_tx_hash on projection.activity (tx_hash, id)`,
   `create index activity_loan_type on projection.activity (loan_type, id)`,
@@ -215,10 +221,62 @@ const projection = [
      lender text,
      -- The contract's half as the lookups answer it, fields in their order (json, not jsonb, keeps it).
      evm_part json not null,
+     -- '0.5' where the Filecoin side is ahead of the contract's state; null where the contract's own is shown.
+     derived_state text,
+     -- What ties a payment channel to it: addresses in the form in which they are compared, Unix seconds.
+     fil_borrower text,
+     fil_lender text,
+     named_channel text,
+     opened_s bigint,
+     agreed_s bigint,
+     ended_s bigint,
      last_block bigint not null,
      last_log_index integer not null,
      created_at timestamptz(3) not null,
      updated_at timestamptz(3) not null,
      primary key (loan_type, loan_id)
    )`,
+  // A channel is tied to a loan by one of these. The times bound how many loans of one party are looked at.
+  `create index loans_fil_borrower on projection.loans (fil_borrower, coalesce(ended_s, 9007199254740991))
+     where fil_borrower is not null`,
+  `create index loans_fil_lender on projection.loans (fil_lender, coalesce(ended_s, 9007199254740991))
+     where fil_lender is not null`,
+  `create index loans_named_channel on projection.loans (named_channel) where named_channel is not null`,
+  `create index loans_secret_hash_a1 on projection.loans ((evm_part->>'secretHashA1'))`,
+  `create index loans_secret_hash_b1 on projection.loans ((evm_part->>'secretHashB1'))`,
+  `create index loans_contract_loan_id on projection.loans ((evm_part->>'contractLoanId'))`,
+  `create table projection.channels (
+     network text not null,
+     robust text not null,
+     -- The position in the log of the entry that made the channel known.
+     id bigint not null unique,
+     -- The channel as folded from the log.
+     state json not null,
+     -- What ties it to a loan: its own names, its parties' names, its vouchers' hashes, loans named in statements.
+     addresses text[] not null,
+     parties text[] not null,
+     secret_hashes text[] not null,
+     stated_loans text[] not null,
+     created_s bigint not null,
+     -- The loan that it belongs to, as what, and how we know (4 the contract says so … 1 the parties fit).
+     loan_type text,
+     loan_id text,
+     role text check (role in ('collateral', 'principal', 'payback')),
+     strength smallint,
+     -- Every loan that has some claim to it.
+     claimants text[] not null,
+     -- Of several channels in one role, the one that the lookup shows; and what it shows.
+     shown boolean not null,
+     part json,
+     created_at timestamptz(3) not null,
+     updated_at timestamptz(3) not null,
+     primary key (network, robust)
+   )`,
+  `create unique index channels_shown on projection.channels (loan_type, loan_id, role) where shown`,
+  `create index channels_loan on projection.channels (loan_type, loan_id) where loan_id is not null`,
+  `create index channels_addresses on projection.channels using gin (addresses)`,
+  `create index channels_parties on projection.channels using gin (parties)`,
+  `create index channels_secret_hashes on projection.channels using gin (secret_hashes)`,
+  `create index channels_stated_loans on projection.channels using gin (stated_loans)`,
+  `create index channels_claimants on projection.channels using gin (claimants)`,
 ]

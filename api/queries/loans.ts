@@ -3,9 +3,15 @@ import type { ReadDatabase, Statement } from './read-database.ts'
 import { isoTime, RECORD_FIELDS, recordsJson } from './record-json.ts'
 
 /** How a market's lookup names its parts: the contract's half, then the Filecoin halves. */
-const PARTS: Record<LoanType, { contract: string; filecoin: string[] }> = {
-  ERC20FIL: { contract: 'erc20Loan', filecoin: ['filCollateral'] },
-  FILERC20: { contract: 'collateralLock', filecoin: ['filLoan', 'filPayback'] },
+const PARTS: Record<LoanType, { contract: string; filecoin: { name: string; role: string }[] }> = {
+  ERC20FIL: { contract: 'erc20Loan', filecoin: [{ name: 'filCollateral', role: 'collateral' }] },
+  FILERC20: {
+    contract: 'collateralLock',
+    filecoin: [
+      { name: 'filLoan', role: 'principal' },
+      { name: 'filPayback', role: 'payback' },
+    ],
+  },
 }
 
 export const LOOKUPS: Record<LoanType, Statement> = {
@@ -24,20 +30,28 @@ export async function findLoan(
 }
 
 /**
- * evm_part is `json` and keeps its fields' order; `id` goes before them and the two times after. A Filecoin part
- * that does not exist is {}.
+ * Parts are `json` and keep their fields' order; `id` goes before them and the two times after. A Filecoin part that
+ * does not exist is {}.
  */
 function lookup(loanType: LoanType): Statement {
   const { contract, filecoin } = PARTS[loanType]
-  const empty = filecoin.map((part) => `"${part}":{},`).join('')
+  const contractHalf = part(
+    'loan',
+    `case field.key when 'state' then coalesce(to_json(loan.derived_state), field.value) else field.value end`,
+    'evm_part',
+  )
+  const filecoinHalves = filecoin.map(
+    ({ name, role }) => `'"${name}":' || coalesce((
+          select ${part('channel', 'field.value', 'part')} from projection.channels as channel
+          where channel.loan_type = '${loanType}' and channel.loan_id = $1::text and channel.role = '${role}'
+            and channel.shown
+        ), '{}') || ',' ||`,
+  )
   return {
     name: `loan-${loanType}`,
     text: `
-      select '{"status":"OK","payload":{"${contract}":{"id":"' || loan.id || '"' || (
-          select coalesce(string_agg(',' || to_json(key)::text || ':' || value::text, '' order by place), '')
-          from json_each(loan.evm_part) with ordinality as field(key, value, place)
-        ) || ',"createdAt":"' || ${isoTime('loan.created_at')}
-          || '","updatedAt":"' || ${isoTime('loan.updated_at')} || '"},${empty}"loanEvents":[' || (
+      select '{"status":"OK","payload":{"${contract}":' || ${contractHalf} || ',' || ${filecoinHalves.join(' ')}
+        '"loanEvents":[' || (
           select ${recordsJson('asc')} from (
             select ${RECORD_FIELDS} from projection.activity
             where loan_type = '${loanType}' and loan_id = $1::text
@@ -46,4 +60,12 @@ function lookup(loanType: LoanType): Statement {
       from projection.loans as loan
       where loan.loan_type = '${loanType}' and loan.loan_id = $1::text`,
   }
+}
+
+/** A part as JSON text: its row's id, the fields of the JSON column (each shown as `shown`), its row's times. */
+function part(row: string, shown: string, column: string): string {
+  return `'{"id":"' || ${row}.id || '"' || (
+          select coalesce(string_agg(',' || to_json(field.key)::text || ':' || (${shown})::text, '' order by place), '')
+          from json_each(${row}.${column}) with ordinality as field(key, value, place)
+        ) || ',"createdAt":"' || ${isoTime(`${row}.created_at`)} || '","updatedAt":"' || ${isoTime(`${row}.updated_at`)} || '"}'`
 }

@@ -60,20 +60,108 @@ const collateralLock = z.strictObject({
   updatedAt: isoTime,
 })
 
+const settling = {
+  /** The epoch from which the channel can be collected; null until it is settled. */
+  settlingAtHeight: known,
+  /** That epoch's time, Unix seconds. */
+  settlingAtEstTimestamp: known,
+}
+
+/** The channel that holds the FIL collateral of a token loan. */
+const filCollateral = z.strictObject({
+  id: z.string(),
+  paymentChannelId: known,
+  paymentChannelAddress: known,
+  ethBorrower: known,
+  ethLender: known,
+  filBorrower: known,
+  filLender: known,
+  amount: known,
+  txHash: known,
+  secretHashA1: known,
+  secretA1: known,
+  secretB1: known,
+  signedVoucher: known,
+  unlockSignedVoucher: known,
+  network: known,
+  ...settling,
+  erc20LoanId: known,
+  erc20LoanContractId: known,
+  erc20LoansContract: known,
+  erc20LoansNetworkId: known,
+  state: known,
+  createdAt: isoTime,
+  updatedAt: isoTime,
+})
+
+const lock = {
+  collateralLockId: known,
+  collateralLockContractId: known,
+  collateralLockContractAddress: known,
+  collateralLockNetworkId: known,
+}
+
+/** The channel by which FIL is lent. */
+const filLoan = z.strictObject({
+  id: z.string(),
+  paymentChannelId: known,
+  paymentChannelAddress: known,
+  filLender: known,
+  filBorrower: known,
+  ethLender: known,
+  ethBorrower: known,
+  lockedAmount: known,
+  network: known,
+  secretHashB1: known,
+  principalAmount: known,
+  txHash: known,
+  ...lock,
+  signedVoucher: known,
+  secretA1: known,
+  ...settling,
+  state: known,
+  createdAt: isoTime,
+  updatedAt: isoTime,
+})
+
+/** The channel by which lent FIL is paid back. */
+const filPayback = z.strictObject({
+  id: z.string(),
+  paymentChannelId: known,
+  paymentChannelAddress: known,
+  filLender: known,
+  filBorrower: known,
+  amount: known,
+  txHash: known,
+  secretHashB1: known,
+  secretB1: known,
+  signedVoucher: known,
+  network: known,
+  ...settling,
+  ...lock,
+  state: known,
+  createdAt: isoTime,
+  updatedAt: isoTime,
+})
+
 /** A part that does not exist (yet). */
 const nothing = z.strictObject({})
 
 export const erc20LoanAnswer = z.strictObject({
   status: z.literal('OK'),
-  payload: z.strictObject({ erc20Loan, filCollateral: nothing, loanEvents: z.array(activityRecord) }),
+  payload: z.strictObject({
+    erc20Loan,
+    filCollateral: z.union([filCollateral, nothing]),
+    loanEvents: z.array(activityRecord),
+  }),
 })
 
 export const filLoanAnswer = z.strictObject({
   status: z.literal('OK'),
   payload: z.strictObject({
     collateralLock,
-    filLoan: nothing,
-    filPayback: nothing,
+    filLoan: z.union([filLoan, nothing]),
+    filPayback: z.union([filPayback, nothing]),
     loanEvents: z.array(activityRecord),
   }),
 })

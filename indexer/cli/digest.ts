@@ -8,7 +8,7 @@ export async function runDigest(options: OutputOptions): Promise<void> {
     if (options.json === true) console.log(JSON.stringify(digest))
     else
       console.log(
-        `${digest.digest}  ${digest.records} records, ${digest.loans} loans, log position ${digest.foldedPosition}`,
+        `${digest.digest}  ${digest.records} records, ${digest.loans} loans, ${digest.channels} channels, log position ${digest.foldedPosition}`,
       )
   })
 }

@@ -54,7 +54,7 @@ export async function getHeldEntriesOf(trx: Trx, subjects: string[], position: n
       order by revision desc limit 1
     ) last
     where last.op <> 'retract' and last.subject = any(${subjects})
-    order by last.network, last.block_number, last.log_index`.execute(trx)
+    order by last.network, last.block_number, last.log_index, last.position`.execute(trx)
   return rows.map(toEntry)
 }
 

@@ -9,6 +9,7 @@ export interface Digest {
   digest: string
   records: number
   loans: number
+  channels: number
   /** The position of the log that the read model stands at. */
   foldedPosition: number
 }
@@ -24,18 +25,20 @@ export function digestReadModel(db: Db): Promise<Digest> {
       const hash = createHash('sha256')
       const records = await hashTable(trx, 'activity', hash)
       const loans = await hashTable(trx, 'loans', hash)
+      const channels = await hashTable(trx, 'channels', hash)
       const { rows } = await sql<{ text: string; folded_position: number }>`
         select state::text as text, folded_position from ${sql.table(`${LIVE_SCHEMA}.fold_state`)} state`.execute(
         trx,
       )
       hash.update(rows[0]?.text ?? '')
-      return { digest: hash.digest('hex'), records, loans, foldedPosition: rows[0]?.folded_position ?? 0 }
+      const foldedPosition = rows[0]?.folded_position ?? 0
+      return { digest: hash.digest('hex'), records, loans, channels, foldedPosition }
     })
 }
 
 async function hashTable(
   trx: Trx,
-  table: 'activity' | 'loans',
+  table: 'activity' | 'loans' | 'channels',
   hash: ReturnType<typeof createHash>,
 ): Promise<number> {
   let count = 0

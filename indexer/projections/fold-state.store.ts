@@ -11,6 +11,8 @@ export interface FoldState extends FoldCounters {
 interface FoldStateRow {
   folded_position: number
   records: number
+  last_id: number
+  channels: number
 }
 
 export async function getFoldState(db: Db | Trx, schema: ProjectionSchema): Promise<FoldState> {
@@ -20,12 +22,13 @@ export async function getFoldState(db: Db | Trx, schema: ProjectionSchema): Prom
   return {
     foldedPosition: row.folded_position,
     records: row.records,
+    lastId: row.last_id,
+    channels: row.channels,
   }
 }
 
 export async function putFoldState(trx: Trx, schema: ProjectionSchema, state: FoldState): Promise<void> {
   await sql`
-    update ${sql.table(`${schema}.fold_state`)} set folded_position = ${state.foldedPosition}, records = ${state.records}`.execute(
-    trx,
-  )
+    update ${sql.table(`${schema}.fold_state`)} set folded_position = ${state.foldedPosition},
+      records = ${state.records}, last_id = ${state.lastId}, channels = ${state.channels}`.execute(trx)
 }

@@ -9,6 +9,10 @@ export type ProjectionSchema = typeof LIVE_SCHEMA | typeof NEXT_SCHEMA
 export interface FoldCounters {
   /** The number of records, which is also the last one's dense position. */
   records: number
+  /** The id of the newest record that there ever was. */
+  lastId: number
+  /** The number of payment channels: while there is none, nothing on an EVM chain has to be tied to one. */
+  channels: number
 }
 
 export interface FoldContext {
@@ -20,8 +24,9 @@ export interface FoldContext {
 }
 
 /**
- * One read model. Ids are positions of the log, so that a replay gives the same again. `apply` folds a segment of the log: either appends alone, or one whole step. It must come to the
- * same rows however the log is cut into segments, for a replay cuts it elsewhere.
+ * One read model. Ids follow from the log alone, so that a replay gives the same again. `apply` folds a segment of the
+ * log: either appends alone, or one whole step. It must come to the same rows however the log is cut into segments,
+ * for a replay cuts it elsewhere.
  */
 export interface Projection {
   name: string

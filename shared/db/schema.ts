@@ -129,6 +129,8 @@ export interface FoldStateTable {
   only_row: Generated<boolean>
   folded_position: number
   records: number
+  last_id: number
+  channels: number
 }
 
 export interface ActivityTable {
@@ -143,6 +145,7 @@ export interface ActivityTable {
   network_id: string
   contract_address: string | null
   loan_type: string
+  channel: string | null
   created_at: Date
   updated_at: Date
 }
@@ -156,8 +159,36 @@ export interface LoansTable {
   borrower: string | null
   lender: string | null
   evm_part: unknown
+  derived_state: string | null
+  fil_borrower: string | null
+  fil_lender: string | null
+  named_channel: string | null
+  opened_s: number | null
+  agreed_s: number | null
+  ended_s: number | null
   last_block: number
   last_log_index: number
+  created_at: Date
+  updated_at: Date
+}
+
+export interface ChannelsTable {
+  network: string
+  robust: string
+  id: number
+  state: unknown
+  addresses: string[]
+  parties: string[]
+  secret_hashes: string[]
+  stated_loans: string[]
+  created_s: number
+  loan_type: string | null
+  loan_id: string | null
+  role: string | null
+  strength: number | null
+  claimants: string[]
+  shown: boolean
+  part: unknown
   created_at: Date
   updated_at: Date
 }
@@ -177,4 +208,5 @@ export interface Tables {
   'projection.fold_state': FoldStateTable
   'projection.activity': ActivityTable
   'projection.loans': LoansTable
+  'projection.channels': ChannelsTable
 }

@@ -2,24 +2,19 @@ import { sql } from 'kysely'
 import type { LogEntry } from '../../../shared/events/log-entry.ts'
 import type { FoldContext, Projection } from '../projection.ts'
 import { recordOf } from './activity.evolve.ts'
+import { isAboutChannel } from '../segments.evolve.ts'
 import { closeGaps } from './dense-position.store.ts'
 
 /** The history: one record per event, ids in the order in which they became visible, positions without gaps. */
 export const activityProjection: Projection = {
   name: 'activity',
   apply: async (context, segment) => {
-    await retractRecords(
-      context,
-      segment.filter((entry) => entry.op === 'retract'),
-    )
-    await correctRecords(
-      context,
-      segment.filter((entry) => entry.op === 'replace'),
-    )
-    await insertRecords(
-      context,
-      segment.filter((entry) => entry.op === 'append'),
-    )
+    // What payment channels show follows from the loans that they belong to, and comes after those.
+    const entries = segment.filter((entry) => !isAboutChannel(entry))
+    const having = (op: LogEntry['op']): LogEntry[] => entries.filter((entry) => entry.op === op)
+    await retractRecords(context, having('retract'))
+    await correctRecords(context, having('replace'))
+    await insertRecords(context, having('append'))
   },
 }
 
@@ -59,12 +54,13 @@ async function insertRecords({ trx, schema, counters }: FoldContext, entries: Lo
   await sql`
     insert into ${sql.table(`${schema}.activity`)} (id, position, network, natural_key, tx_hash, event, loan_id, blockchain,
       network_id, contract_address, loan_type, created_at, updated_at)
-    select id, ${counters.records}::bigint + ordinal, network, natural_key, tx_hash, event, loan_id, blockchain,
+    select ${counters.lastId}::bigint + ordinal, ${counters.records}::bigint + ordinal, network, natural_key, tx_hash, event, loan_id, blockchain,
       network_id, contract_address, loan_type, updated_at, updated_at
     from jsonb_to_recordset(${toRows(shown)}::jsonb) as said(
-      id bigint, ordinal bigint, network text, natural_key text, tx_hash text, event text, loan_id text, blockchain text,
+      ordinal bigint, network text, natural_key text, tx_hash text, event text, loan_id text, blockchain text,
       network_id text, contract_address text, loan_type text, updated_at timestamptz)`.execute(trx)
   counters.records += shown.length
+  counters.lastId += shown.length
 }
 
 function toRows(entries: LogEntry[]): string {
@@ -74,7 +70,6 @@ function toRows(entries: LogEntry[]): string {
   })
   return JSON.stringify(
     rows.map(({ entry, record }, index) => ({
-      id: entry.position,
       ordinal: index + 1,
       network: entry.network,
       natural_key: entry.naturalKey,

@@ -1,4 +1,9 @@
-import { isEvmLoanEvent, type ChainEvent, type LoanType } from '../../../shared/events/chain-event.ts'
+import {
+  isEvmLoanEvent,
+  type ChainEvent,
+  type EvmLoanEvent,
+  type LoanType,
+} from '../../../shared/events/chain-event.ts'
 import type { LogEntry } from '../../../shared/events/log-entry.ts'
 import { networkIdOf } from '../activity/activity.evolve.ts'
 import {
@@ -20,9 +25,17 @@ export interface Loan {
   loanId: string
   network: string
   part: Erc20LoanPart | CollateralLockPart
+  /** Unix seconds of the events that made the loan, agreed on it (approval, accepted offer) and ended it. */
+  times: LoanTimes
   /** Place of the last event that was folded in. */
   lastBlock: number
   lastLogIndex: number
+}
+
+export interface LoanTimes {
+  openedS: number | null
+  agreedS: number | null
+  endedS: number | null
 }
 
 /** Folds one more entry of this loan into it, in chain order. An entry without a loan changes nothing. */
@@ -35,6 +48,7 @@ export function evolveLoan(loan: Loan | undefined, entry: LogEntry): Loan | unde
     network: entry.network,
     lastBlock: event.blockNumber,
     lastLogIndex: event.logIndex,
+    times: evolveTimes(loan?.times ?? { openedS: null, agreedS: null, endedS: null }, event),
   }
   if (isErc20LoanEvent(event)) {
     const part = loan && 'erc20LoansContract' in loan.part ? loan.part : initialErc20Loan(event, chain)
@@ -46,6 +60,30 @@ export function evolveLoan(loan: Loan | undefined, entry: LogEntry): Loan | unde
     return { ...place, loanType: 'FILERC20', part: evolveCollateralLock(part, event) }
   }
   return loan
+}
+
+function evolveTimes(times: LoanTimes, { kind, blockTimeS }: EvmLoanEvent): LoanTimes {
+  switch (kind) {
+    case 'CreateLoanOffer':
+    case 'CreateBorrowRequest':
+      return { ...times, openedS: blockTimeS }
+    case 'ApproveRequest':
+    case 'AcceptOffer':
+      return { ...times, agreedS: blockTimeS }
+    case 'CancelLoan':
+    case 'AcceptRepayment':
+    case 'RefundPayback':
+    case 'UnlockCollateral':
+    case 'SeizeCollateral':
+    case 'CancelBorrowRequest':
+      return { ...times, endedS: blockTimeS }
+    case 'Withdraw':
+    case 'Payback':
+    case 'UnlockRefundableCollateral':
+      return times
+    default:
+      return kind satisfies never
+  }
 }
 
 /** Whether an entry continues the loan: only then may it be folded in without the loan's other events. */

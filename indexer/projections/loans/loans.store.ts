@@ -2,6 +2,8 @@ import { sql } from 'kysely'
 import type { LoanType } from '../../../shared/events/chain-event.ts'
 import type { LogEntry } from '../../../shared/events/log-entry.ts'
 import type { FoldContext, Projection } from '../projection.ts'
+import { addressIn } from '../links/loan-facts.evolve.ts'
+import { isAboutChannel } from '../segments.evolve.ts'
 import { continues, evolveLoan, type Loan } from './loans.evolve.ts'
 
 /** The contract's half of every loan. */
@@ -42,7 +44,7 @@ interface Change {
 function groupBySubject(segment: LogEntry[]): Map<string, LogEntry[]> {
   const groups = new Map<string, LogEntry[]>()
   const add = (subject: string | null, entry: LogEntry): void => {
-    if (subject === null) return
+    if (subject === null || isAboutChannel(entry)) return
     const group = groups.get(subject)
     if (group === undefined) groups.set(subject, [entry])
     else group.push(entry)
@@ -124,6 +126,9 @@ interface LoanRow {
   loan_id: string
   network: string
   evm_part: Loan['part']
+  opened_s: number | null
+  agreed_s: number | null
+  ended_s: number | null
   last_block: number
   last_log_index: number
   created_at: Date
@@ -133,7 +138,8 @@ interface LoanRow {
 async function getLoans({ trx, schema }: FoldContext, subjects: string[]): Promise<Map<string, StoredLoan>> {
   if (subjects.length === 0) return new Map()
   const { rows } = await sql<LoanRow>`
-    select loan.loan_type, loan.loan_id, network, evm_part, last_block, last_log_index, created_at, updated_at
+    select loan.loan_type, loan.loan_id, network, evm_part, opened_s, agreed_s, ended_s, last_block,
+      last_log_index, created_at, updated_at
     from ${sql.table(`${schema}.loans`)} loan
     join unnest(${subjects.map(typeOf)}::text[], ${subjects.map(idOf)}::text[]) wanted(loan_type, loan_id)
       using (loan_type, loan_id)`.execute(trx)
@@ -146,6 +152,7 @@ async function getLoans({ trx, schema }: FoldContext, subjects: string[]): Promi
           loanId: row.loan_id,
           network: row.network,
           part: row.evm_part,
+          times: { openedS: row.opened_s, agreedS: row.agreed_s, endedS: row.ended_s },
           lastBlock: row.last_block,
           lastLogIndex: row.last_log_index,
         },
@@ -182,6 +189,12 @@ async function upsertLoans({ trx, schema }: FoldContext, changes: Change[]): Pro
         borrower: loan.part.borrower,
         lender: loan.part.lender,
         evm_part: loan.part,
+        fil_borrower: addressIn(loan.part.filBorrower),
+        fil_lender: addressIn(loan.part.filLender),
+        named_channel: addressIn(loan.part.paymentChannelId),
+        opened_s: loan.times.openedS,
+        agreed_s: loan.times.agreedS,
+        ended_s: loan.times.endedS,
         last_block: loan.lastBlock,
         last_log_index: loan.lastLogIndex,
         created_at: createdAt,
@@ -193,15 +206,20 @@ async function upsertLoans({ trx, schema }: FoldContext, changes: Change[]): Pro
   // json_…, not jsonb_…: the order of evm_part's fields must survive.
   await sql`
     insert into ${sql.table(`${schema}.loans`)} (loan_type, loan_id, id, network, state, borrower, lender, evm_part,
+      fil_borrower, fil_lender, named_channel, opened_s, agreed_s, ended_s,
       last_block, last_log_index, created_at, updated_at)
     select loan_type, loan_id, id, network, state, borrower, lender, evm_part,
+      fil_borrower, fil_lender, named_channel, opened_s, agreed_s, ended_s,
       last_block, last_log_index, created_at, updated_at
     from json_to_recordset(${JSON.stringify(rows)}::json) as row(loan_type text, loan_id text, id bigint, network text,
-      state text, borrower text, lender text, evm_part json, last_block bigint, last_log_index integer,
+      state text, borrower text, lender text, evm_part json,
+      fil_borrower text, fil_lender text, named_channel text, opened_s bigint, agreed_s bigint, ended_s bigint, last_block bigint, last_log_index integer,
       created_at timestamptz, updated_at timestamptz)
     on conflict (loan_type, loan_id) do update set
       network = excluded.network, state = excluded.state, borrower = excluded.borrower, lender = excluded.lender,
-      evm_part = excluded.evm_part, last_block = excluded.last_block, last_log_index = excluded.last_log_index,
+      evm_part = excluded.evm_part, fil_borrower = excluded.fil_borrower, fil_lender = excluded.fil_lender,
+      named_channel = excluded.named_channel, opened_s = excluded.opened_s, agreed_s = excluded.agreed_s,
+      ended_s = excluded.ended_s, last_block = excluded.last_block, last_log_index = excluded.last_log_index,
       updated_at = excluded.updated_at`.execute(trx)
 }
 

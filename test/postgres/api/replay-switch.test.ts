@@ -34,7 +34,7 @@ void t.test(
 /** What `replay` does: builds beside, renames in one transaction, drops. A round's history is longer by GROWTH. */
 async function switchTo(db: Db, records: number): Promise<void> {
   await sql`create schema projection_next`.execute(db)
-  for (const table of ['fold_state', 'activity', 'loans']) {
+  for (const table of ['fold_state', 'activity', 'loans', 'channels']) {
     await sql`create table projection_next.${sql.id(table)} (like projection.${sql.id(table)} including all)`.execute(
       db,
     )

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { concerningChannels, receiversOf } from '../../../indexer/ingest/channel-messages.evolve.ts'
-import { fundChannel, makeChannel, settleChannel } from '../../helpers/channel-events.ts'
+import { concerningChannels, receiversOf } from '../../../../indexer/ingest/channel-messages.evolve.ts'
+import { fundChannel, makeChannel, settleChannel } from '../../../helpers/channel-events.ts'
 
 void t.test('a message concerns a channel by its ID or its robust address, from its creation on', (t) => {
   const early = settleChannel({ to: 't01000', height: 1 })

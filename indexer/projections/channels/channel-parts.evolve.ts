@@ -1,0 +1,177 @@
+import { formatUnits } from '../../../shared/amounts.ts'
+import type { FilecoinIdentity } from '../../../shared/events/filecoin-event.ts'
+import type { LoanFacts } from '../links/loan-facts.evolve.ts'
+import type { ChannelRole } from '../links/link.evolve.ts'
+import { FIL_DECIMALS } from '../loans/erc20-loan.evolve.ts'
+import { lastUse, vouchersFor } from './channel-records.evolve.ts'
+import type { Channel } from './channel.evolve.ts'
+
+/** What the parts of a lookup take from the contract's half of the loan. */
+export interface LoanSide {
+  /** The id of the contract's half. */
+  id: number
+  facts: LoanFacts
+  borrower: string | null
+  lender: string | null
+  /** 0x hex, as the contract shows them. */
+  secretA1: string | null
+  secretB1: string | null
+  /** Whole FIL that a request asks for; null for a loan of tokens. */
+  principalAmount: string | null
+}
+
+/** A Filecoin part of a lookup without its id and times, fields in their order. Values are text or null. */
+export type ChannelPart = Record<string, string | null>
+
+export interface PartAndState {
+  part: ChannelPart
+  /** As the part shows it. */
+  state: string
+}
+
+export function partOf(role: ChannelRole, channel: Channel, loan: LoanSide, networkId: string): PartAndState {
+  const state =
+    role === 'collateral' ? collateralState(channel, loan.facts) : payState(role, channel, loan.facts)
+  switch (role) {
+    case 'collateral':
+      return { state, part: { ...collateralPart(channel, loan, networkId), state } }
+    case 'principal':
+      return { state, part: { ...principalPart(channel, loan, networkId), state } }
+    case 'payback':
+      return { state, part: { ...paybackPart(channel, loan, networkId), state } }
+    default:
+      return role satisfies never
+  }
+}
+
+/**
+ * 0 channel made, 1 seize voucher signed, 2 unlock voucher signed, 3 unlock redeemed, 4 settling to unlock,
+ * 5 collected, 6 seize redeemed, 7 settling to seize, 8 collected by seizure.
+ */
+function collateralState(channel: Channel, loan: LoanFacts): string {
+  const { redemptions, settlement, collection } = channel
+  const isSeized = lastUse('collateral', redemptions, redemptions.length) === 'seize'
+  if (collection !== null) return isSeized ? '8' : '5'
+  if (settlement !== null) return isSeized ? '7' : '4'
+  if (lastUse('collateral', redemptions, redemptions.length) !== null) return isSeized ? '6' : '3'
+  if (vouchersFor('unlock', 'collateral', channel, loan).length > 0) return '2'
+  return vouchersFor('seize', 'collateral', channel, loan).length > 0 ? '1' : '0'
+}
+
+/** 0 channel made, 1 voucher signed, 2 redeemed, 3 settling, 4 collected. */
+function payState(role: ChannelRole, channel: Channel, loan: LoanFacts): string {
+  const { redemptions, settlement, collection } = channel
+  if (collection !== null) return '4'
+  if (settlement !== null) return '3'
+  if (lastUse(role, redemptions, redemptions.length) !== null) return '2'
+  return vouchersFor('pay', role, channel, loan).length > 0 ? '1' : '0'
+}
+
+function collateralPart(channel: Channel, loan: LoanSide, networkId: string): ChannelPart {
+  const seize = vouchersFor('seize', 'collateral', channel, loan.facts).at(-1)
+  const unlock = vouchersFor('unlock', 'collateral', channel, loan.facts).at(-1)
+  return {
+    paymentChannelId: channel.channelId,
+    paymentChannelAddress: channel.robust,
+    ethBorrower: loan.borrower,
+    ethLender: loan.lender,
+    filBorrower: shownAddress(channel.from),
+    filLender: shownAddress(channel.recipient),
+    amount: wholeFil(channel.deposits),
+    txHash: channel.cid,
+    secretHashA1: loan.facts.secretHashA1 ?? seize?.facts.secretHash ?? null,
+    secretA1: secretText(loan.secretA1 ?? redeemedWith(channel, seize?.facts.key)),
+    secretB1: secretText(loan.secretB1 ?? redeemedWith(channel, unlock?.facts.key)),
+    signedVoucher: seize?.facts.text ?? null,
+    unlockSignedVoucher: unlock?.facts.text ?? null,
+    network: networkId,
+    ...settling(channel),
+    erc20LoanId: loan.id.toString(),
+    erc20LoanContractId: loan.facts.contractLoanId,
+    erc20LoansContract: loan.facts.contract,
+    erc20LoansNetworkId: loan.facts.networkId,
+  }
+}
+
+function principalPart(channel: Channel, loan: LoanSide, networkId: string): ChannelPart {
+  const voucher = vouchersFor('pay', 'principal', channel, loan.facts).at(-1)
+  return {
+    paymentChannelId: channel.channelId,
+    paymentChannelAddress: channel.robust,
+    filLender: shownAddress(channel.from),
+    filBorrower: shownAddress(channel.recipient),
+    ethLender: loan.lender,
+    ethBorrower: loan.borrower,
+    lockedAmount: wholeFil(channel.deposits),
+    network: networkId,
+    secretHashB1: loan.facts.secretHashB1,
+    principalAmount: voucher === undefined ? loan.principalAmount : wholeFil(voucher.facts.amount),
+    txHash: channel.cid,
+    ...lockOf(loan),
+    signedVoucher: voucher?.facts.text ?? null,
+    secretA1: secretText(loan.secretA1 ?? redeemedWith(channel, voucher?.facts.key)),
+    ...settling(channel),
+  }
+}
+
+function paybackPart(channel: Channel, loan: LoanSide, networkId: string): ChannelPart {
+  const voucher = vouchersFor('pay', 'payback', channel, loan.facts).at(-1)
+  return {
+    paymentChannelId: channel.channelId,
+    paymentChannelAddress: channel.robust,
+    filLender: shownAddress(channel.recipient),
+    filBorrower: shownAddress(channel.from),
+    amount: wholeFil(channel.deposits),
+    txHash: channel.cid,
+    secretHashB1: loan.facts.secretHashB1 ?? voucher?.facts.secretHash ?? null,
+    secretB1: secretText(loan.secretB1 ?? redeemedWith(channel, voucher?.facts.key)),
+    signedVoucher: voucher?.facts.text ?? null,
+    network: networkId,
+    ...settling(channel),
+    ...lockOf(loan),
+  }
+}
+
+function lockOf({ id, facts }: LoanSide): ChannelPart {
+  return {
+    collateralLockId: id.toString(),
+    collateralLockContractId: facts.contractLoanId,
+    collateralLockContractAddress: facts.contract,
+    collateralLockNetworkId: facts.networkId,
+  }
+}
+
+/** An epoch's time follows from its height alone, so it stays right whatever the head does. */
+function settling({ settlement }: Channel): ChannelPart {
+  if (settlement === null) return { settlingAtHeight: null, settlingAtEstTimestamp: null }
+  const { settlingAtEpoch, epoch, timeS, epochDurationS } = settlement
+  return {
+    settlingAtHeight: settlingAtEpoch.toString(),
+    settlingAtEstTimestamp: (timeS + (settlingAtEpoch - epoch) * epochDurationS).toString(),
+  }
+}
+
+function wholeFil(attoFil: string): string {
+  return formatUnits(BigInt(attoFil), FIL_DECIMALS)
+}
+
+/** The robust address where one is known. */
+function shownAddress({ robust: [first], id, asWritten }: FilecoinIdentity): string {
+  return first ?? id ?? asWritten
+}
+
+function redeemedWith({ redemptions }: Channel, key: string | undefined): string | null {
+  return redemptions.find(({ facts, secret }) => facts.key === key && secret !== null)?.secret ?? null
+}
+
+/** The text that the bytes are, where they are UTF-8 without a zero byte (no text column takes one); else the hex. */
+export function secretText(hex: string | null): string | null {
+  if (hex === null) return null
+  const bytes = Uint8Array.from(hex.slice(2).match(/../g) ?? [], (digits) => Number.parseInt(digits, 16))
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+    return text.includes('\u0000') ? hex : text
+  } catch {
+    return hex
+  }
+}

@@ -1,0 +1,125 @@
+import type { LoanType } from '../../../shared/events/chain-event.ts'
+import type { ChannelRole, Link } from '../links/link.evolve.ts'
+import type { LoanFacts } from '../links/loan-facts.evolve.ts'
+import type { Channel, KnownVoucher, Party, Redemption } from './channel.evolve.ts'
+
+/** A record of the history that a linked channel makes, without its id and times. */
+export interface ChannelRecord {
+  /** Identity within the network: the message's, or the voucher's however it came. */
+  naturalKey: string
+  txHash: string
+  event: string
+  loanType: LoanType
+  loanId: string
+}
+
+/** What a voucher is for: to void a lane is the only other use, and shows in no history. */
+export type VoucherUse = 'seize' | 'unlock' | 'pay'
+
+/** What a voucher of this signer is for; null for one that has no use in that role. */
+export function useOf(role: ChannelRole, signedBy: Party | null): VoucherUse | null {
+  if (role === 'collateral') {
+    if (signedBy === 'from') return 'seize'
+    return signedBy === 'recipient' ? 'unlock' : null
+  }
+  return signedBy === 'from' ? 'pay' : null
+}
+
+/** The vouchers that make a record: of a known use, with the loan's own secret hash as far as that is known. */
+export function vouchersFor(
+  use: VoucherUse,
+  role: ChannelRole,
+  channel: Channel,
+  loan: LoanFacts,
+): KnownVoucher[] {
+  const hash = (role === 'payback') !== (use === 'unlock') ? loan.secretHashB1 : loan.secretHashA1
+  return channel.vouchers.filter(({ facts, signedBy }) => {
+    if (useOf(role, signedBy) !== use || facts.secretHash === null) return false
+    if (use === 'unlock' && facts.amount !== '0') return false
+    return hash === null || facts.secretHash === hash
+  })
+}
+
+/** The use of the last voucher that was redeemed among the first `count`; null when nothing was. */
+export function lastUse(
+  role: ChannelRole,
+  redemptions: readonly Redemption[],
+  count: number,
+): VoucherUse | null {
+  const last = redemptions.slice(0, count).findLast(({ signedBy }) => useOf(role, signedBy) !== null)
+  return last === undefined ? null : useOf(role, last.signedBy)
+}
+
+/** Names of protocol.md section 4. A settle without a redeem before it is the borrower taking the collateral back. */
+const NAMES = {
+  collateral: {
+    create: 'LendERC20/LockCollateral',
+    sign: { seize: 'LendERC20/SignCollateralVoucher', unlock: 'LendERC20/SignUnlockCollateralVoucher' },
+    redeem: {
+      seize: 'LendERC20/RedeemSeizeCollateralVoucher',
+      unlock: 'LendERC20/RedeemUnlockCollateralVoucher',
+    },
+    settle: { seize: 'LendERC20/SettleSeizeCollateral', unlock: 'LendERC20/SettleUnlockCollateral' },
+    collect: { seize: 'LendERC20/CollectSeizeCollateral', unlock: 'LendERC20/CollectUnlockCollateral' },
+    withoutRedeem: 'unlock',
+  },
+  principal: {
+    create: 'LendFIL/CreatePaymentChannel',
+    sign: { pay: 'LendFIL/SignWithdrawVoucher' },
+    redeem: { pay: 'LendFIL/RedeemWithdrawVoucher' },
+    settle: { pay: 'LendFIL/SettleWithdraw' },
+    collect: { pay: 'LendFIL/CollectWithdraw' },
+    withoutRedeem: 'pay',
+  },
+  payback: {
+    create: 'LendFIL/PaybackPaymentChannel',
+    sign: { pay: 'LendFIL/SignPaybackVoucher' },
+    redeem: { pay: 'LendFIL/RedeemPaybackVoucher' },
+    settle: { pay: 'LendFIL/SettlePayback' },
+    collect: { pay: 'LendFIL/CollectPayback' },
+    withoutRedeem: 'pay',
+  },
+} as const satisfies Record<ChannelRole, RoleNames>
+
+interface RoleNames {
+  create: string
+  sign: Partial<Record<VoucherUse, string>>
+  redeem: Partial<Record<VoucherUse, string>>
+  settle: Partial<Record<VoucherUse, string>>
+  collect: Partial<Record<VoucherUse, string>>
+  withoutRedeem: VoucherUse
+}
+
+/** The records of a linked channel, in the order in which they are shown when all become visible at once. */
+export function recordsOf(channel: Channel, link: Link, loan: LoanFacts): ChannelRecord[] {
+  const names: RoleNames = NAMES[link.role]
+  const { loanType, loanId } = link
+  const record = (naturalKey: string, txHash: string, event: string | undefined): ChannelRecord[] =>
+    event === undefined ? [] : [{ naturalKey, txHash, event, loanType, loanId }]
+  const signed = (['seize', 'unlock', 'pay'] as const).flatMap((use) =>
+    vouchersFor(use, link.role, channel, loan).flatMap(({ facts, signedBy }) =>
+      record(
+        `sign/${channel.robust}/${facts.key}/${signedBy}`,
+        facts.text ?? `blake2b-256:${facts.key}`,
+        names.sign[use],
+      ),
+    ),
+  )
+  const redeemed = (from: number, to?: number): ChannelRecord[] =>
+    channel.redemptions.slice(from, to).flatMap(({ key, cid, signedBy }) => {
+      const use = useOf(link.role, signedBy)
+      return use === null ? [] : record(key, cid, names.redeem[use])
+    })
+  const useAfter = (count: number): VoucherUse =>
+    lastUse(link.role, channel.redemptions, count) ?? names.withoutRedeem
+  const { settlement, collection } = channel
+  const settledAfter = settlement?.after ?? channel.redemptions.length
+  return [
+    ...record(channel.key, channel.cid, names.create),
+    ...signed,
+    ...redeemed(0, settledAfter),
+    ...(settlement ? record(settlement.key, settlement.cid, names.settle[useAfter(settledAfter)]) : []),
+    ...redeemed(settledAfter),
+    ...(collection ? record(collection.key, collection.cid, names.collect[useAfter(collection.after)]) : []),
+  ]
+}

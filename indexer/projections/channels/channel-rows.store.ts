@@ -1,0 +1,192 @@
+import { sql } from 'kysely'
+import { canonicalAddress } from '../../../shared/filecoin/address.ts'
+import type { FoldContext } from '../projection.ts'
+import type { ChannelRole, Link, Strength } from '../links/link.evolve.ts'
+import type { LoanType } from '../../../shared/events/chain-event.ts'
+import type { ChannelPart } from './channel-parts.evolve.ts'
+import { namesOf, type Channel } from './channel.evolve.ts'
+
+/** A channel as the read model holds it. */
+export interface StoredChannel {
+  network: string
+  robust: string
+  id: number
+  channel: Channel
+  link: Link | null
+  claimants: string[]
+  shown: boolean
+  part: ChannelPart | null
+  createdAt: Date
+  updatedAt: Date
+}
+
+export interface ChannelKey {
+  network: string
+  robust: string
+}
+
+interface Row {
+  network: string
+  robust: string
+  id: number
+  state: Channel
+  loan_type: LoanType | null
+  loan_id: string | null
+  role: ChannelRole | null
+  strength: Strength | null
+  claimants: string[]
+  shown: boolean
+  part: ChannelPart | null
+  created_at: Date
+  updated_at: Date
+}
+
+export async function getChannels(
+  { trx, schema }: FoldContext,
+  keys: ChannelKey[],
+): Promise<StoredChannel[]> {
+  if (keys.length === 0) return []
+  const { rows } = await sql<Row>`
+    select channel.* from ${sql.table(`${schema}.channels`)} channel
+    join unnest(${keys.map(({ network }) => network)}::text[], ${keys.map(({ robust }) => robust)}::text[])
+      wanted(network, robust) using (network, robust)`.execute(trx)
+  return rows.map(toStored)
+}
+
+/**
+ * The channels whose link a change of these loans (by subject) can touch: those tied to them now, those with a claim
+ * that is noted, and those that their addresses, hashes or ids could tie to them.
+ */
+export async function getChannelsTouchedBy(
+  { trx, schema }: FoldContext,
+  subjects: string[],
+  toleranceS: number,
+): Promise<StoredChannel[]> {
+  if (subjects.length === 0) return []
+  const channels = sql.table(`${schema}.channels`)
+  const { rows } = await sql<Row>`
+    with loan as (
+      select loan.* from ${sql.table(`${schema}.loans`)} loan
+      join unnest(${subjects.map(typeOf)}::text[], ${subjects.map(idOf)}::text[]) touched(loan_type, loan_id)
+        using (loan_type, loan_id)
+    ), touched as (
+      select network, robust from ${channels} where claimants && ${subjects}::text[]
+      union
+      select channel.network, channel.robust from loan join ${channels} channel
+        on channel.addresses && array[loan.named_channel]
+      union
+      select channel.network, channel.robust from loan join ${channels} channel
+        on channel.secret_hashes && array[loan.evm_part->>'secretHashA1', loan.evm_part->>'secretHashB1']
+      union
+      select channel.network, channel.robust from loan join ${channels} channel
+        on channel.parties && array[loan.fil_borrower, loan.fil_lender]
+        and channel.created_s >= loan.opened_s - ${toleranceS}::bigint
+        and (loan.ended_s is null or channel.created_s < loan.ended_s + ${toleranceS}::bigint)
+      union
+      select channel.network, channel.robust from loan join ${channels} channel
+        on channel.stated_loans && array[loan.evm_part->>'contractLoanId']
+    )
+    select channel.* from touched join ${channels} channel using (network, robust)`.execute(trx)
+  return rows.map(toStored)
+}
+
+/** The channels that are tied to these loans now. */
+export async function getChannelsOf(
+  { trx, schema }: FoldContext,
+  subjects: string[],
+): Promise<StoredChannel[]> {
+  if (subjects.length === 0) return []
+  const { rows } = await sql<Row>`
+    select channel.* from ${sql.table(`${schema}.channels`)} channel
+    join unnest(${subjects.map(typeOf)}::text[], ${subjects.map(idOf)}::text[]) wanted(loan_type, loan_id)
+      using (loan_type, loan_id)`.execute(trx)
+  return rows.map(toStored)
+}
+
+export async function deleteChannels({ trx, schema }: FoldContext, keys: ChannelKey[]): Promise<void> {
+  if (keys.length === 0) return
+  await sql`
+    delete from ${sql.table(`${schema}.channels`)} channel
+    using unnest(${keys.map(({ network }) => network)}::text[], ${keys.map(({ robust }) => robust)}::text[])
+      gone(network, robust)
+    where channel.network = gone.network and channel.robust = gone.robust`.execute(trx)
+}
+
+/** What was shown makes way before another is, so that a loan never has two. */
+export async function putChannels(context: FoldContext, channels: StoredChannel[]): Promise<void> {
+  if (channels.length === 0) return
+  await hide(context, channels)
+  const { trx, schema } = context
+  const rows = channels.map(({ channel, link, ...stored }) => ({
+    network: stored.network,
+    robust: stored.robust,
+    id: stored.id,
+    state: channel,
+    addresses: [channel.robust, channel.channelId].flatMap((address) => canonicalAddress(address) ?? []),
+    parties: [...new Set([...namesOf(channel.from), ...namesOf(channel.recipient)])],
+    secret_hashes: [...new Set(channel.vouchers.flatMap(({ facts }) => facts.secretHash ?? []))],
+    stated_loans: channel.statements.map(({ contractLoanId }) => contractLoanId),
+    created_s: channel.createdTimeS,
+    loan_type: link?.loanType ?? null,
+    loan_id: link?.loanId ?? null,
+    role: link?.role ?? null,
+    strength: link?.strength ?? null,
+    claimants: stored.claimants,
+    shown: stored.shown,
+    part: stored.part,
+    created_at: stored.createdAt,
+    updated_at: stored.updatedAt,
+  }))
+  // json_…, not jsonb_…: the order of the part's fields must survive. A JSON null is no part at all.
+  await sql`
+    insert into ${sql.table(`${schema}.channels`)} (network, robust, id, state, addresses, parties, secret_hashes,
+      stated_loans, created_s, loan_type, loan_id, role, strength, claimants, shown, part, created_at, updated_at)
+    select network, robust, id, state, addresses, parties, secret_hashes, stated_loans, created_s, loan_type, loan_id,
+      role, strength, claimants, shown, case when json_typeof(part) = 'null' then null else part end, created_at,
+      updated_at
+    from json_to_recordset(${JSON.stringify(rows)}::json) as row(network text, robust text, id bigint, state json,
+      addresses text[], parties text[], secret_hashes text[], stated_loans text[], created_s bigint, loan_type text,
+      loan_id text, role text, strength smallint, claimants text[], shown boolean, part json,
+      created_at timestamptz, updated_at timestamptz)
+    on conflict (network, robust) do update set
+      state = excluded.state, addresses = excluded.addresses, parties = excluded.parties,
+      secret_hashes = excluded.secret_hashes, stated_loans = excluded.stated_loans, created_s = excluded.created_s,
+      loan_type = excluded.loan_type, loan_id = excluded.loan_id, role = excluded.role, strength = excluded.strength,
+      claimants = excluded.claimants, shown = excluded.shown, part = excluded.part,
+      updated_at = excluded.updated_at`.execute(trx)
+}
+
+async function hide({ trx, schema }: FoldContext, channels: ChannelKey[]): Promise<void> {
+  await sql`
+    update ${sql.table(`${schema}.channels`)} channel set shown = false
+    from unnest(${channels.map(({ network }) => network)}::text[], ${channels.map(({ robust }) => robust)}::text[])
+      changed(network, robust)
+    where channel.network = changed.network and channel.robust = changed.robust and shown`.execute(trx)
+}
+
+function toStored(row: Row): StoredChannel {
+  const { loan_type: loanType, loan_id: loanId, role, strength } = row
+  return {
+    network: row.network,
+    robust: row.robust,
+    id: row.id,
+    channel: row.state,
+    link:
+      loanType === null || loanId === null || role === null || strength === null
+        ? null
+        : { loanType, loanId, role, strength },
+    claimants: row.claimants,
+    shown: row.shown,
+    part: row.part,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  }
+}
+
+function typeOf(subject: string): string {
+  return subject.slice(0, subject.indexOf('/'))
+}
+
+function idOf(subject: string): string {
+  return subject.slice(subject.indexOf('/') + 1)
+}

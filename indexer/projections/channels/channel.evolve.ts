@@ -1,0 +1,219 @@
+import { isEvmEvent } from '../../../shared/events/chain-event.ts'
+import type { LogEntry } from '../../../shared/events/log-entry.ts'
+import type {
+  FilecoinIdentity,
+  SignedStatementEvent,
+  UpdateChannelEvent,
+  VoucherFacts,
+} from '../../../shared/events/filecoin-event.ts'
+import { canonicalAddress } from '../../../shared/filecoin/address.ts'
+
+/** Which of a channel's two parties: whose funds are in it, or for whom. */
+export type Party = 'from' | 'recipient'
+
+/** A voucher that is known, whether from its redemption or handed in: it was signed. */
+export interface KnownVoucher {
+  facts: VoucherFacts
+  signedBy: Party
+}
+
+export interface Redemption {
+  /** Natural key of its log entry, and CID of its message. */
+  key: string
+  cid: string
+  facts: VoucherFacts
+  /** Undefined when the sender is neither party as far as we know: then we cannot tell whose voucher it is. */
+  signedBy: Party | null
+  secret: string | null
+}
+
+export interface Settlement {
+  key: string
+  cid: string
+  /** Epoch from which the channel can be collected. */
+  settlingAtEpoch: number
+  /** Epoch of the message, its Unix time in seconds, and the seconds of an epoch: the clock of this network. */
+  epoch: number
+  timeS: number
+  epochDurationS: number
+  /** Redemptions before it. */
+  after: number
+}
+
+export interface Collection {
+  key: string
+  cid: string
+  /** Redemptions before it. */
+  after: number
+}
+
+export interface Statement {
+  contract: string
+  contractLoanId: string
+  networkId: string | null
+}
+
+/** A payment channel as the log tells it. Plain JSON: it is stored as it is. Addresses have their network's letter. */
+export interface Channel {
+  robust: string
+  channelId: string
+  /** Natural key of the creation, and CID of its message. */
+  key: string
+  cid: string
+  createdEpoch: number
+  /** Unix seconds. */
+  createdTimeS: number
+  /** Who made it: not necessarily one of the parties. */
+  sender: FilecoinIdentity
+  from: FilecoinIdentity
+  recipient: FilecoinIdentity
+  /** attoFIL that it was made with, and that were ever put in; decimal text. */
+  value: string
+  deposits: string
+  /** In the order in which they became known; those handed in come after those redeemed. */
+  vouchers: KnownVoucher[]
+  redemptions: Redemption[]
+  settlement: Settlement | null
+  collection: Collection | null
+  statements: Statement[]
+}
+
+/** The names of somebody by which they can be found, in the form in which addresses are compared. */
+export function namesOf({ asWritten, id, robust }: FilecoinIdentity): string[] {
+  const names = [asWritten, ...(id === null ? [] : [id]), ...robust].flatMap(
+    (name) => canonicalAddress(name) ?? [],
+  )
+  return [...new Set(names)]
+}
+
+export function isSameParty(a: FilecoinIdentity, b: FilecoinIdentity): boolean {
+  const names = new Set(namesOf(a))
+  return namesOf(b).some((name) => names.has(name))
+}
+
+/** The channel after one more of its entries: those of the chain in chain order, then those handed in. */
+export function evolveChannel(channel: Channel | undefined, entry: LogEntry): Channel | undefined {
+  const { event } = entry
+  if (event === null || isEvmEvent(event)) return channel
+  if (event.kind === 'CreateChannel') {
+    return {
+      robust: event.channel,
+      channelId: event.channelId,
+      key: entry.naturalKey,
+      cid: event.txHash,
+      createdEpoch: event.blockNumber,
+      createdTimeS: event.blockTimeS,
+      sender: event.sender,
+      from: event.from,
+      recipient: event.recipient,
+      value: event.value,
+      deposits: event.value,
+      vouchers: [],
+      redemptions: [],
+      settlement: null,
+      collection: null,
+      statements: [],
+    }
+  }
+  // What is signed for a channel that holds no longer (or not yet) waits in the log for its creation.
+  if (channel === undefined) return undefined
+  switch (event.kind) {
+    case 'FundChannel':
+      return deposit(channel, event.value)
+    case 'UpdateChannel':
+      return redeem(deposit(channel, event.value), entry.naturalKey, event)
+    case 'SettleChannel':
+      return deposit(
+        {
+          ...channel,
+          settlement: {
+            key: entry.naturalKey,
+            cid: event.txHash,
+            settlingAtEpoch: event.settlingAtEpoch,
+            epoch: event.blockNumber,
+            timeS: event.blockTimeS,
+            epochDurationS: event.epochDurationS,
+            after: channel.redemptions.length,
+          },
+        },
+        event.value,
+      )
+    case 'CollectChannel':
+      return {
+        ...channel,
+        collection: { key: entry.naturalKey, cid: event.txHash, after: channel.redemptions.length },
+      }
+    case 'SignedVoucher':
+      return sign(channel, event.voucher, partyNamed(channel, event.signer))
+    case 'SignedStatement':
+      return state(channel, event)
+    case 'UndecodableMessage':
+      return channel
+    default:
+      return event satisfies never
+  }
+}
+
+/** All of a channel's entries; undefined when its creation is not among them. */
+export function foldChannel(entries: readonly LogEntry[]): Channel | undefined {
+  return entries.reduce<Channel | undefined>(evolveChannel, undefined)
+}
+
+function deposit(channel: Channel, value: string): Channel {
+  return value === '0'
+    ? channel
+    : { ...channel, deposits: (BigInt(channel.deposits) + BigInt(value)).toString() }
+}
+
+/** The chain took it, so it was signed by the party that did not send it. */
+function redeem(channel: Channel, key: string, event: UpdateChannelEvent): Channel {
+  const signedBy = otherPartyThan(channel, event.sender)
+  const { txHash: cid, voucher: facts, secret } = event
+  const redeemed = {
+    ...channel,
+    redemptions: [...channel.redemptions, { key, cid, facts, signedBy, secret }],
+  }
+  return sign(bringForward(redeemed, facts), facts, signedBy)
+}
+
+/** The actor settles no earlier than a redeemed voucher's minSettleHeight. */
+function bringForward(channel: Channel, { minSettleHeight }: VoucherFacts): Channel {
+  const { settlement } = channel
+  const epoch = Number(minSettleHeight)
+  if (settlement === null || !Number.isSafeInteger(epoch) || epoch <= settlement.settlingAtEpoch)
+    return channel
+  return { ...channel, settlement: { ...settlement, settlingAtEpoch: epoch } }
+}
+
+function otherPartyThan(channel: Channel, sender: FilecoinIdentity): Party | null {
+  if (isSameParty(sender, channel.from)) return 'recipient'
+  return isSameParty(sender, channel.recipient) ? 'from' : null
+}
+
+function partyNamed(channel: Channel, signer: string): Party | null {
+  const name = canonicalAddress(signer)
+  if (name === null) return null
+  if (namesOf(channel.from).includes(name)) return 'from'
+  return namesOf(channel.recipient).includes(name) ? 'recipient' : null
+}
+
+/** The same voucher by two ways is one. One that neither party signed is of another channel with this address. */
+function sign(channel: Channel, facts: VoucherFacts, signedBy: Party | null): Channel {
+  if (signedBy === null || !names(channel, facts)) return channel
+  const known = channel.vouchers.some(
+    (voucher) => voucher.facts.key === facts.key && voucher.signedBy === signedBy,
+  )
+  return known ? channel : { ...channel, vouchers: [...channel.vouchers, { facts, signedBy }] }
+}
+
+/** An ID address may be another channel's in this branch. */
+function names(channel: Channel, { channelAddr }: VoucherFacts): boolean {
+  const named = canonicalAddress(channelAddr)
+  return named === canonicalAddress(channel.robust) || named === canonicalAddress(channel.channelId)
+}
+
+function state(channel: Channel, event: SignedStatementEvent): Channel {
+  if (partyNamed(channel, event.signer) !== 'from') return channel
+  const { contract, contractLoanId, networkId } = event
+  return { ...channel, statements: [...channel.statements, { contract, contractLoanId, networkId }] }
+}

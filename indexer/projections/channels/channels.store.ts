@@ -1,0 +1,301 @@
+import type { LogEntry } from '../../../shared/events/log-entry.ts'
+import { groupBy } from '../../../shared/group-by.ts'
+import { CLOCK_TOLERANCE_S, linkChannel, type Link } from '../links/link.evolve.ts'
+import type { FoldContext, Projection } from '../projection.ts'
+import { isAboutChannel } from '../segments.evolve.ts'
+import { putChannelHistories, type ChannelHistory } from './channel-history.store.ts'
+import { partOf } from './channel-parts.evolve.ts'
+import { recordsOf, vouchersFor, type ChannelRecord } from './channel-records.evolve.ts'
+import {
+  deleteChannels,
+  getChannels,
+  getChannelsOf,
+  getChannelsTouchedBy,
+  putChannels,
+  type ChannelKey,
+  type StoredChannel,
+} from './channel-rows.store.ts'
+import { foldChannel } from './channel.evolve.ts'
+import { getLoansFor, getLoanSides, putDerivedStates, type StoredLoanSide } from './loan-sides.store.ts'
+
+/**
+ * The Filecoin side of every loan: channels folded from the log, tied to loans, their parts of the lookups and their
+ * records of the history. After each step all of it is what the channels and loans of that moment say, whichever was
+ * known first; what did not change keeps its ids and times.
+ */
+export const channelsProjection: Projection = {
+  name: 'channels',
+  apply: async (context, segment) => {
+    const first = segment[0]
+    const own = segment.filter(isAboutChannel)
+    if (first === undefined || (own.length === 0 && context.counters.channels === 0)) return
+    const folded = await refold(context, own)
+    const loans = loanSubjects(segment)
+    const touched = await getChannelsTouchedBy(context, loans, CLOCK_TOLERANCE_S)
+    const relinked = await relink(context, merge(folded.held, touched), folded.changed)
+    if (relinked.length === 0 && folded.gone.length === 0) return
+    const concerned = unique([
+      ...loans,
+      ...relinked.flatMap(oldAndNewLoans),
+      ...folded.gone.flatMap(oldAndNewLoans),
+    ])
+    const sides = new Map((await getLoanSides(context, concerned)).map((side) => [side.subject, side]))
+    const others = (await getChannelsOf(context, concerned)).map((stored) => ({ stored, link: stored.link }))
+    const all = merge(relinked, others)
+    await deleteChannels(
+      context,
+      folded.gone.map(({ stored }) => stored),
+    )
+    context.counters.channels += folded.held.filter(({ isNew }) => isNew === true).length - folded.gone.length
+    await show(context, all, sides, first.recordedAt)
+    const histories = [...all.map((linked) => historyOf(linked, sides)), ...folded.gone.map(nothingOf)]
+    await putChannelHistories(context, histories, first.recordedAt, rankOf(segment))
+  },
+}
+
+/** A channel with the link that it is to have; `stored.link` is the one that it had. */
+interface Linked {
+  stored: StoredChannel
+  link: Link | null
+  claimants?: string[]
+  isNew?: boolean
+}
+
+interface Refolded {
+  held: Linked[]
+  /** Channels whose creation holds no longer. */
+  gone: Linked[]
+  /** Channels whose entries changed, by key. */
+  changed: Set<string>
+}
+
+/** Folds the channels that these entries are about from all that the log holds of them. */
+async function refold(context: FoldContext, entries: LogEntry[]): Promise<Refolded> {
+  const subjects = unique(entries.flatMap(subjectsOf))
+  if (subjects.length === 0) return { held: [], gone: [], changed: new Set() }
+  const stored = new Map(
+    (await getChannels(context, subjects.map(keyOfSubject))).map((row) => [nameOf(row), row]),
+  )
+  const entriesOf = groupBy(await context.heldEntriesOf(subjects), ({ subject }) => subject)
+  const refolded: Refolded = { held: [], gone: [], changed: new Set() }
+  for (const subject of subjects) {
+    const key = keyOfSubject(subject)
+    const before = stored.get(nameOf(key))
+    const channel = foldChannel(entriesOf.get(subject) ?? [])
+    if (channel !== undefined) {
+      const isNew = before === undefined
+      refolded.held.push({
+        stored: { ...(before ?? unknownChannel(key, subject, entries)), channel },
+        link: null,
+        isNew,
+      })
+    } else if (before !== undefined) {
+      refolded.gone.push({ stored: before, link: null })
+    }
+    refolded.changed.add(nameOf(key))
+  }
+  return refolded
+}
+
+function unknownChannel(
+  key: ChannelKey,
+  subject: string,
+  entries: LogEntry[],
+): Omit<StoredChannel, 'channel'> {
+  const first = entries.find((entry) => subjectsOf(entry).includes(subject))
+  if (first === undefined) throw new Error(`no entry is about ${subject}`)
+  const { position, recordedAt } = first
+  return {
+    ...key,
+    id: position,
+    link: null,
+    claimants: [],
+    shown: false,
+    part: null,
+    createdAt: recordedAt,
+    updatedAt: recordedAt,
+  }
+}
+
+/** Decides anew which loans these channels belong to. */
+async function relink(context: FoldContext, channels: Linked[], changed: Set<string>): Promise<Linked[]> {
+  const candidates = await getLoansFor(
+    context,
+    channels.map(({ stored }) => stored.channel),
+    CLOCK_TOLERANCE_S,
+  )
+  const loans = candidates.map(({ facts }) => facts)
+  return channels.flatMap((linked) => {
+    const { link, claimants } = linkChannel(linked.stored.channel, loans)
+    const isSame = sameLink(link, linked.stored.link) && claimants.join() === linked.stored.claimants.join()
+    // A loan that a channel belongs to may say other things now, though the link is the same.
+    return isSame && link === null && !changed.has(nameOf(linked.stored))
+      ? []
+      : [{ ...linked, link, claimants }]
+  })
+}
+
+/** Which channel each loan's lookup shows, and what. */
+async function show(
+  context: FoldContext,
+  all: Linked[],
+  sides: Map<string, StoredLoanSide>,
+  at: Date,
+): Promise<void> {
+  const shown = new Set(
+    [
+      ...groupBy(
+        all.filter(({ link }) => link !== null),
+        placeOf,
+      ).values(),
+    ].map((rivals) => rivals.sort(byRight)[0]),
+  )
+  const changes = all.flatMap((linked): StoredChannel[] => {
+    const { stored, link } = linked
+    const side = link === null ? undefined : sides.get(subjectOfLink(link))
+    const part =
+      link === null || side === undefined
+        ? null
+        : partOf(link.role, stored.channel, side, networkIdOfKey(stored.network)).part
+    const saysOther = JSON.stringify(part) !== JSON.stringify(stored.part)
+    const next = {
+      ...stored,
+      link,
+      claimants: linked.claimants ?? stored.claimants,
+      shown: shown.has(linked),
+      part,
+    }
+    const isChanged =
+      saysOther ||
+      linked.claimants !== undefined ||
+      next.shown !== stored.shown ||
+      !sameLink(link, stored.link)
+    return isChanged ? [{ ...next, updatedAt: saysOther ? at : stored.updatedAt }] : []
+  })
+  await putChannels(context, changes)
+  await deriveStates(
+    context,
+    [...shown].filter((linked) => linked !== undefined),
+    sides,
+    at,
+  )
+}
+
+/** '0.5' where the Filecoin side is ahead of the contract: protocol.md section 7. */
+async function deriveStates(
+  context: FoldContext,
+  shown: Linked[],
+  sides: Map<string, StoredLoanSide>,
+  at: Date,
+): Promise<void> {
+  const ahead = new Set(
+    shown.flatMap(({ stored, link }) => {
+      const side = link === null ? undefined : sides.get(subjectOfLink(link))
+      if (link === null || side === undefined || side.state !== '0') return []
+      const isAhead =
+        link.role === 'principal' ||
+        (link.role === 'collateral' &&
+          vouchersFor('seize', 'collateral', stored.channel, side.facts).length > 0)
+      return isAhead ? [side.subject] : []
+    }),
+  )
+  const changed = [...sides.values()].flatMap(({ subject, derivedState }) => {
+    const state = ahead.has(subject) ? '0.5' : null
+    return state === derivedState ? [] : [{ subject, derivedState: state }]
+  })
+  await putDerivedStates(context, changed, at)
+}
+
+function historyOf({ stored, link }: Linked, sides: Map<string, StoredLoanSide>): ChannelHistory {
+  const side = link === null ? undefined : sides.get(subjectOfLink(link))
+  const records = link === null || side === undefined ? [] : recordsOf(stored.channel, link, side.facts)
+  return { network: stored.network, robust: stored.robust, records }
+}
+
+function nothingOf({ stored: { network, robust } }: Linked): ChannelHistory {
+  return { network, robust, records: [] }
+}
+
+/** What this step told is shown in its order, after what was known before and is visible only now. */
+function rankOf(segment: LogEntry[]): (record: ChannelRecord) => number {
+  const ranks = new Map<string, number>()
+  for (const [index, { naturalKey, event }] of segment.entries()) {
+    ranks.set(naturalKey, index + 1)
+    if (event?.kind === 'UpdateChannel' || event?.kind === 'SignedVoucher') {
+      // A voucher is signed before it is redeemed.
+      const key = `sign/${event.channel ?? ''}/${event.voucher.key}`
+      if (!ranks.has(key)) ranks.set(key, index + 0.5)
+    }
+  }
+  return ({ naturalKey }) => {
+    const key = naturalKey.startsWith('sign/') ? naturalKey.slice(0, naturalKey.lastIndexOf('/')) : naturalKey
+    return ranks.get(key) ?? 0
+  }
+}
+
+function loanSubjects(segment: LogEntry[]): string[] {
+  const loans = segment.filter((entry) => !isAboutChannel(entry))
+  return unique(
+    loans.flatMap(({ subject, previousSubject }) => [subject ?? [], previousSubject ?? []].flat()),
+  )
+}
+
+/** What an entry is about, and what it was about before. */
+function subjectsOf({ subject, previousSubject }: LogEntry): string[] {
+  return [subject, previousSubject].filter((one) => one !== null)
+}
+
+function oldAndNewLoans({ stored, link }: Linked): string[] {
+  return [stored.link, link].flatMap((one) => (one === null ? [] : [subjectOfLink(one)]))
+}
+
+/** The first list rules where both have a channel. Ordered by age, so that ids follow from the log alone. */
+function merge(channels: Linked[], others: (Linked | StoredChannel)[]): Linked[] {
+  const known = new Set(channels.map(({ stored }) => nameOf(stored)))
+  const rest = others.map((other) => ('stored' in other ? other : { stored: other, link: other.link }))
+  return [...channels, ...rest.filter(({ stored }) => !known.has(nameOf(stored)))].sort(byAge)
+}
+
+function byAge({ stored: a }: Linked, { stored: b }: Linked): number {
+  return a.id - b.id
+}
+
+/** The strongest link first; of equals the channel that was made first. */
+function byRight(a: Linked, b: Linked): number {
+  const strength = (b.link?.strength ?? 0) - (a.link?.strength ?? 0)
+  const [left, right] = [a.stored.channel, b.stored.channel]
+  if (strength !== 0) return strength
+  if (left.createdEpoch !== right.createdEpoch) return left.createdEpoch - right.createdEpoch
+  return nameOf(a.stored) < nameOf(b.stored) ? -1 : 1
+}
+
+function placeOf({ link }: Linked): string {
+  return link === null ? '' : `${subjectOfLink(link)}/${link.role}`
+}
+
+function subjectOfLink({ loanType, loanId }: Link): string {
+  return `${loanType}/${loanId}`
+}
+
+function sameLink(a: Link | null, b: Link | null): boolean {
+  if (a === null || b === null) return a === b
+  return a.loanType === b.loanType && a.loanId === b.loanId && a.role === b.role && a.strength === b.strength
+}
+
+/** `channel/<network id>/<robust address>`, whether the entry is of the chain or was handed in beside it. */
+function keyOfSubject(subject: string): ChannelKey {
+  const [, networkId = '', robust = ''] = subject.split('/')
+  return { network: `filecoin:${networkId}`, robust }
+}
+
+function networkIdOfKey(network: string): string {
+  return network.slice(network.indexOf(':') + 1)
+}
+
+function nameOf({ network, robust }: ChannelKey): string {
+  return `${network}/${robust}`
+}
+
+function unique(values: string[]): string[] {
+  return [...new Set(values)]
+}

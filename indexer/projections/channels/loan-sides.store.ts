@@ -1,0 +1,110 @@
+import { sql } from 'kysely'
+import { canonicalAddress } from '../../../shared/filecoin/address.ts'
+import type { LoanType } from '../../../shared/events/chain-event.ts'
+import { loanFacts } from '../links/loan-facts.evolve.ts'
+import type { CollateralLockPart } from '../loans/collateral-lock.evolve.ts'
+import type { Erc20LoanPart } from '../loans/erc20-loan.evolve.ts'
+import type { FoldContext } from '../projection.ts'
+import type { LoanSide } from './channel-parts.evolve.ts'
+import { namesOf, type Channel } from './channel.evolve.ts'
+
+/** The contract's half of a loan, as far as payment channels are concerned. */
+export interface StoredLoanSide extends LoanSide {
+  /** `<loan type>/<loan id>`. */
+  subject: string
+  /** As on the contract. */
+  state: string
+  derivedState: string | null
+}
+
+interface Row {
+  id: number
+  loan_type: LoanType
+  loan_id: string
+  evm_part: Erc20LoanPart | CollateralLockPart
+  derived_state: string | null
+  opened_s: number | null
+  agreed_s: number | null
+  ended_s: number | null
+}
+
+export async function getLoanSides(
+  { trx, schema }: FoldContext,
+  subjects: string[],
+): Promise<StoredLoanSide[]> {
+  if (subjects.length === 0) return []
+  const { rows } = await sql<Row>`
+    select loan.* from ${sql.table(`${schema}.loans`)} loan
+    join unnest(${subjects.map((subject) => subject.slice(0, subject.indexOf('/')))}::text[],
+      ${subjects.map((subject) => subject.slice(subject.indexOf('/') + 1))}::text[]) wanted(loan_type, loan_id)
+      using (loan_type, loan_id)`.execute(trx)
+  return rows.map(toSide)
+}
+
+/** The loans that any of these channels could belong to, and perhaps a few more: the pure rule decides. */
+export async function getLoansFor(
+  { trx, schema }: FoldContext,
+  channels: Channel[],
+  toleranceS: number,
+): Promise<StoredLoanSide[]> {
+  if (channels.length === 0) return []
+  const loans = sql.table(`${schema}.loans`)
+  const addresses = channels.flatMap(({ robust, channelId }) =>
+    [robust, channelId].flatMap((address) => canonicalAddress(address) ?? []),
+  )
+  const hashes = channels.flatMap(({ vouchers }) => vouchers.flatMap(({ facts }) => facts.secretHash ?? []))
+  const stated = channels.flatMap(({ statements }) => statements.map(({ contractLoanId }) => contractLoanId))
+  const parties = channels.flatMap(({ from, recipient, createdTimeS }) =>
+    [...new Set([...namesOf(from), ...namesOf(recipient)])].map((name) => ({ name, createdTimeS })),
+  )
+  const open = (column: 'fil_borrower' | 'fil_lender') => sql`
+    select loan_type, loan_id from party join ${loans} loan on loan.${sql.ref(column)} = party.name
+      and coalesce(loan.ended_s, 9007199254740991) > party.created_s - ${toleranceS}::bigint
+    where loan.opened_s <= party.created_s + ${toleranceS}::bigint`
+  const { rows } = await sql<Row>`
+    with party as (
+      select * from unnest(${parties.map(({ name }) => name)}::text[],
+        ${parties.map(({ createdTimeS }) => createdTimeS)}::bigint[]) as party(name, created_s)
+    ), candidate as (
+      select loan_type, loan_id from ${loans} where named_channel = any(${addresses}::text[])
+      union select loan_type, loan_id from ${loans} where evm_part->>'secretHashA1' = any(${hashes}::text[])
+      union select loan_type, loan_id from ${loans} where evm_part->>'secretHashB1' = any(${hashes}::text[])
+      union select loan_type, loan_id from ${loans} where evm_part->>'contractLoanId' = any(${stated}::text[])
+      union ${open('fil_borrower')}
+      union ${open('fil_lender')}
+    )
+    select loan.* from candidate join ${loans} loan using (loan_type, loan_id)`.execute(trx)
+  return rows.map(toSide)
+}
+
+/** What a loan's state is shown as where its Filecoin side is ahead; null for the contract's own. */
+export async function putDerivedStates(
+  { trx, schema }: FoldContext,
+  states: { subject: string; derivedState: string | null }[],
+  at: Date,
+): Promise<void> {
+  if (states.length === 0) return
+  await sql`
+    update ${sql.table(`${schema}.loans`)} loan set derived_state = changed.state, updated_at = ${at}
+    from unnest(${states.map(({ subject }) => subject)}::text[], ${states.map(({ derivedState }) => derivedState)}::text[])
+      as changed(subject, state)
+    where loan.loan_type = split_part(changed.subject, '/', 1)
+      and loan.loan_id = substr(changed.subject, strpos(changed.subject, '/') + 1)`.execute(trx)
+}
+
+function toSide(row: Row): StoredLoanSide {
+  const part = row.evm_part
+  const times = { openedS: row.opened_s, agreedS: row.agreed_s, endedS: row.ended_s }
+  return {
+    subject: `${row.loan_type}/${row.loan_id}`,
+    id: row.id,
+    facts: loanFacts(row.loan_type, row.loan_id, part, times),
+    borrower: part.borrower,
+    lender: part.lender,
+    secretA1: part.secretA1,
+    secretB1: part.secretB1,
+    principalAmount: 'collateralLockContractAddress' in part ? part.principalAmount : null,
+    state: part.state,
+    derivedState: row.derived_state,
+  }
+}

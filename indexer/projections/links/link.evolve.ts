@@ -1,0 +1,156 @@
+import type { LoanType } from '../../../shared/events/chain-event.ts'
+import { canonicalAddress } from '../../../shared/filecoin/address.ts'
+import { namesOf, type Channel } from '../channels/channel.evolve.ts'
+import type { LoanFacts } from './loan-facts.evolve.ts'
+
+/** What a channel is for a loan: FIL collateral of a token loan; principal or payback of a FIL loan. */
+export type ChannelRole = 'collateral' | 'principal' | 'payback'
+
+/** How we know, strongest first: the contract names the channel; a secret hash; a signed statement; the parties. */
+export const STRENGTH = { contract: 4, secretHash: 3, statement: 2, parties: 1 } as const
+export type Strength = (typeof STRENGTH)[keyof typeof STRENGTH]
+
+export interface Link {
+  loanType: LoanType
+  loanId: string
+  role: ChannelRole
+  strength: Strength
+}
+
+export interface LinkDecision {
+  link: Link | null
+  /** Subjects of all loans that had any claim: when one of them changes, the decision is made anew. */
+  claimants: string[]
+}
+
+/**
+ * Block times of two chains are compared with this tolerance: a tipset's time is the beginning of its epoch, a block's
+ * is whatever its maker said.
+ */
+export const CLOCK_TOLERANCE_S = 120
+
+/** A channel's names, read once. */
+interface Names {
+  robust: string | null
+  channelId: string | null
+  from: string[]
+  recipient: string[]
+}
+
+/**
+ * The loan that a channel belongs to, by protocol.md section 5: the strongest claim decides, and claims of equal
+ * strength by two loans (or for two roles) decide nothing. Depends on the channel and the loans alone and not on
+ * which of them was known first.
+ */
+export function linkChannel(channel: Channel, loans: readonly LoanFacts[]): LinkDecision {
+  const names: Names = {
+    robust: canonicalAddress(channel.robust),
+    channelId: canonicalAddress(channel.channelId),
+    from: namesOf(channel.from),
+    recipient: namesOf(channel.recipient),
+  }
+  const claims = loans.flatMap((loan) => claimsOf(loan, channel, names))
+  const strongest = claims.reduce((most, { strength }) => Math.max(most, strength), 0)
+  const best = claims.filter(({ strength }) => strength === strongest)
+  return {
+    link: best.length === 1 ? (best[0] ?? null) : null,
+    claimants: [...new Set(claims.map(({ loanType, loanId }) => `${loanType}/${loanId}`))].sort(),
+  }
+}
+
+function claimsOf(loan: LoanFacts, channel: Channel, names: Names): Link[] {
+  const roles: ChannelRole[] = loan.loanType === 'ERC20FIL' ? ['collateral'] : ['principal', 'payback']
+  return roles.flatMap((role) => {
+    const strength = strengthOf(loan, role, channel, names)
+    return strength === null ? [] : [{ loanType: loan.loanType, loanId: loan.loanId, role, strength }]
+  })
+}
+
+/** The strongest tie between a loan and a channel in that role; null when there is none. */
+function strengthOf(loan: LoanFacts, role: ChannelRole, channel: Channel, names: Names): Strength | null {
+  const parties = compareParties(loan, role, names)
+  // Anybody can write any channel into a contract of their own making: parties that can be read must be right.
+  if (parties === 'other') return null
+  const isNamed =
+    loan.namedChannel !== null &&
+    (loan.namedChannel === names.channelId || loan.namedChannel === names.robust)
+  if (role === 'payback') {
+    if (isNamed) return null
+  } else {
+    if (isNamed) return STRENGTH.contract
+    if (loan.namedChannel !== null) return null
+  }
+  if (parties === 'same' && hasHashOf(loan, role, channel)) return STRENGTH.secretHash
+  if (isStated(loan, role, channel, names)) return STRENGTH.statement
+  return isFitting(loan, role, channel, names) ? STRENGTH.parties : null
+}
+
+/** Whose funds the channel holds, and for whom, in that role; null for what the contract does not (yet) say. */
+function partiesOf(loan: LoanFacts, role: ChannelRole): { from: string | null; recipient: string | null } {
+  return role === 'principal'
+    ? { from: loan.lender, recipient: loan.borrower }
+    : { from: loan.borrower, recipient: loan.lender }
+}
+
+/** 'same' when at least one party is known and each known one is the channel's. */
+function compareParties(loan: LoanFacts, role: ChannelRole, names: Names): 'same' | 'other' | 'unknown' {
+  const { from, recipient } = partiesOf(loan, role)
+  if (from !== null && !names.from.includes(from)) return 'other'
+  if (recipient !== null && !names.recipient.includes(recipient)) return 'other'
+  return from === null && recipient === null ? 'unknown' : 'same'
+}
+
+/** The party that owns the loan's other secret signs with the hash: who redeems must show that secret. */
+function hasHashOf(loan: LoanFacts, role: ChannelRole, { vouchers }: Channel): boolean {
+  const { secretHashA1, secretHashB1 } = loan
+  return vouchers.some(({ facts: { secretHash }, signedBy }) => {
+    if (secretHash === null) return false
+    if (role === 'payback') return signedBy === 'from' && secretHash === secretHashB1
+    if (signedBy === 'from') return secretHash === secretHashA1
+    return role === 'collateral' && secretHash === secretHashB1
+  })
+}
+
+function isStated(loan: LoanFacts, role: ChannelRole, { statements }: Channel, names: Names): boolean {
+  // A statement names the loan and not the role; who made the channel's funds available tells it.
+  const paysBack = loan.borrower !== null && names.from.includes(loan.borrower)
+  if (loan.loanType === 'FILERC20' && paysBack !== (role === 'payback')) return false
+  return statements.some(
+    (statement) =>
+      statement.contractLoanId === loan.contractLoanId &&
+      statement.contract.toLowerCase() === loan.contract.toLowerCase() &&
+      (statement.networkId ?? loan.networkId) === loan.networkId,
+  )
+}
+
+/** One who could be meant: the loan was waiting for such a channel when this one was made. */
+function isFitting(loan: LoanFacts, role: ChannelRole, channel: Channel, names: Names): boolean {
+  const { openedS, agreedS, endedS } = loan.times
+  const { from, recipient } = partiesOf(loan, role)
+  switch (role) {
+    case 'collateral':
+      return recipient !== null && isWithin(channel.createdTimeS, openedS, agreedS ?? endedS)
+    case 'principal':
+      return (
+        recipient !== null &&
+        // Anybody can add to a channel later: what it was made with counts as well.
+        [channel.value, channel.deposits].some((amount) => BigInt(amount) === loan.requestedAttoFil) &&
+        isWithin(channel.createdTimeS, openedS, agreedS ?? endedS)
+      )
+    case 'payback':
+      return (
+        from !== null &&
+        recipient !== null &&
+        names.recipient.includes(recipient) &&
+        isWithin(channel.createdTimeS, agreedS, endedS)
+      )
+    default:
+      return role satisfies never
+  }
+}
+
+/** Unix seconds of two chains; null as `toS` means that it has no end yet. */
+function isWithin(timeS: number, fromS: number | null, toS: number | null): boolean {
+  if (fromS === null || timeS < fromS - CLOCK_TOLERANCE_S) return false
+  return toS === null || timeS < toS + CLOCK_TOLERANCE_S
+}

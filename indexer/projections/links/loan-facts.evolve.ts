@@ -1,0 +1,59 @@
+import { parseUnits } from '../../../shared/amounts.ts'
+import type { LoanType } from '../../../shared/events/chain-event.ts'
+import { canonicalAddress } from '../../../shared/filecoin/address.ts'
+import type { CollateralLockPart } from '../loans/collateral-lock.evolve.ts'
+import { FIL_DECIMALS, type Erc20LoanPart } from '../loans/erc20-loan.evolve.ts'
+import type { LoanTimes } from '../loans/loans.evolve.ts'
+
+/** What of a loan can tie a payment channel to it. Addresses are in the form in which they are compared. */
+export interface LoanFacts {
+  loanType: LoanType
+  loanId: string
+  contractLoanId: string
+  contract: string
+  networkId: string
+  /** The channel that the contract names; null while it names none that can be read. */
+  namedChannel: string | null
+  /** The parties on Filecoin as the contract names them; null for what is no address. */
+  borrower: string | null
+  lender: string | null
+  /** 0x hex of 32 bytes. */
+  secretHashA1: string | null
+  secretHashB1: string | null
+  /** attoFIL that a borrow request asks for; null for a loan of tokens. */
+  requestedAttoFil: bigint | null
+  times: LoanTimes
+}
+
+export function loanFacts(
+  loanType: LoanType,
+  loanId: string,
+  part: Erc20LoanPart | CollateralLockPart,
+  times: LoanTimes,
+): LoanFacts {
+  return {
+    loanType,
+    loanId,
+    contractLoanId: part.contractLoanId,
+    contract: 'erc20LoansContract' in part ? part.erc20LoansContract : part.collateralLockContractAddress,
+    networkId: part.networkId,
+    namedChannel: addressIn(part.paymentChannelId),
+    borrower: addressIn(part.filBorrower),
+    lender: addressIn(part.filLender),
+    secretHashA1: part.secretHashA1,
+    secretHashB1: part.secretHashB1,
+    requestedAttoFil:
+      'collateralLockContractAddress' in part && part.principalAmount !== null
+        ? parseUnits(part.principalAmount, FIL_DECIMALS)
+        : null,
+    times,
+  }
+}
+
+/** The address whose text these bytes are (a `bytes32` is padded with zeros); null for whatever else is there. */
+export function addressIn(hex: string | null): string | null {
+  if (hex === null || hex.length > 300) return null
+  const bytes = Uint8Array.from(hex.slice(2).match(/../g) ?? [], (digits) => Number.parseInt(digits, 16))
+  const end = bytes.findLastIndex((byte) => byte !== 0) + 1
+  return canonicalAddress(String.fromCharCode(...bytes.subarray(0, end)))
+}
