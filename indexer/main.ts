@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { loadEnvironment, loadNetworks, requireDatabaseUrl } from '../shared/config/config.ts'
+import { filecoinNetworkKey, type Networks } from '../shared/config/networks.ts'
 import { connect, type Db } from '../shared/db/connect.ts'
 import { requireKnownSchema } from '../shared/db/migrate.ts'
 import { ConfigError, messageOf, PermanentError } from '../shared/errors.ts'
@@ -9,7 +10,8 @@ import { getWatched } from './event-log/chain-position.ts'
 import { forgetOtherNetworks, putNetworkStatus } from './event-log/network-status.ts'
 import { newNetworkHealth, type NetworkHealth } from './network-state.ts'
 import { openQueueBackend } from './queue/backend.ts'
-import { runNetwork } from './run-network.ts'
+import { runNetwork, type NetworkRun } from './run-network.ts'
+import { runVouchers, voucherStoreOf } from './run-vouchers.ts'
 import { startTelemetry } from './telemetry-server.ts'
 import { openNetworks, refuseCollisions, type WatchedNetwork } from './watched-networks.ts'
 
@@ -64,7 +66,8 @@ await runProgram('indexer', HELP, async () => {
       await Promise.all(
         networks.map((watched, index) => {
           const own = health[index] ?? newNetworkHealth(watched)
-          return runOne({ ...watched, db, databaseUrl, backend, log, signal: stopping.signal, health: own })
+          const run = { ...watched, db, databaseUrl, backend, log, signal: stopping.signal, health: own }
+          return runOne({ ...run, beside: vouchersBeside(run, configured) })
         }),
       )
       // Every network has stopped for good or was told to: health stays up until the program is told to stop.
@@ -107,6 +110,18 @@ async function checkNetworks(networks: WatchedNetwork[], log: Logger): Promise<v
   throw failures.every((failure) => failure instanceof PermanentError)
     ? new ConfigError(message)
     : new Error(message)
+}
+
+/** What is signed off-chain comes in beside the writer of a Filecoin network. */
+function vouchersBeside(
+  { health, source, db, backend, log }: Omit<NetworkRun, 'beside'>,
+  configured: Networks,
+): NetworkRun['beside'] {
+  const { network, handedIn: counts } = health
+  if (counts === null) return null
+  const networks = configured.filecoin.map(filecoinNetworkKey)
+  const readNodeVouchers = voucherStoreOf(source, network, configured.filecoin)
+  return (signal) => runVouchers({ network, networks, readNodeVouchers, counts, db, backend, log, signal })
 }
 
 async function keepStatus(

@@ -1,6 +1,15 @@
 import type { BlockHeader, BlockRef } from '../shared/events/chain-step.ts'
 import type { NetworkState } from '../shared/db/schema.ts'
 
+/** What was handed in, by outcome, since this process started; and the jobs that wait in the voucher queue. */
+export interface HandedInCounts {
+  accepted: number
+  known: number
+  waiting: number
+  refused: number
+  queued: number
+}
+
 /** What this process knows of one network right now: for the status table, readiness and metrics. */
 export interface NetworkHealth {
   readonly network: string
@@ -24,6 +33,8 @@ export interface NetworkHealth {
     retries: number
     restarts: number
   }
+  /** Null where nothing is signed off-chain: on EVM chains. */
+  handedIn: HandedInCounts | null
 }
 
 export function newNetworkHealth(identity: {
@@ -42,5 +53,8 @@ export function newNetworkHealth(identity: {
     queueFailed: null,
     workerHealthy: true,
     counts: { steps: 0, reorgs: 0, events: 0, undecodable: 0, retries: 0, restarts: 0 },
+    handedIn: identity.network.startsWith('filecoin:')
+      ? { accepted: 0, known: 0, waiting: 0, refused: 0, queued: 0 }
+      : null,
   }
 }

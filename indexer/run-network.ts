@@ -6,10 +6,11 @@ import type { Db } from '../shared/db/connect.ts'
 import { tryAdvisoryLock, type HeldLock } from '../shared/db/locks.ts'
 import { isDatabaseRetryable } from '../shared/db/transaction.ts'
 import { findPosition, getHeaders, putWatched, raiseWriterEpoch } from './event-log/chain-position.ts'
+import { putDeadLetter } from './ingest/dead-letters.store.ts'
 import { ingestStep, type Outcome } from './ingest/ingest-step.ts'
 import type { NetworkHealth } from './network-state.ts'
 import type { JobQueue, QueueBackend } from './queue/backend.ts'
-import { openBatchQueue, type BatchJob } from './queue/batch-queue.ts'
+import { batchJobId, batchQueueName, openBatchQueue, type BatchJob } from './queue/batch-queue.ts'
 import { startBatchWorker } from './queue/batch-worker.ts'
 import { InFlight, publishSteps } from './queue/publish-steps.ts'
 import type { ChainSource, ResumePoint } from './sources/chain-source.ts'
@@ -26,6 +27,8 @@ export interface NetworkRun {
   backend: QueueBackend
   log: Logger
   signal: AbortSignal
+  /** What this network's one writer does besides, for as long as it leads. Never rejects. */
+  beside: ((signal: AbortSignal) => Promise<void>) | null
 }
 
 const STANDBY_POLL_MS = 500
@@ -98,7 +101,9 @@ async function lead(run: NetworkRun, lock: HeldLock): Promise<void> {
   const end = (reason: string): void => ending.abort(reason)
   const stop = AbortSignal.any([run.signal, ending.signal])
   void lock.lost.then(() => end('the writer’s lock was lost'))
+  const beside = run.beside?.(stop)
   const reason = await pipe(run, writerEpoch, resume, stop, end)
+  await beside
   if (run.signal.aborted) return
   health.counts.restarts += 1
   log.warn({ network: health.network, writerEpoch, reason }, 'reading again from the position in Postgres')
@@ -137,6 +142,7 @@ async function pipe(
     onDead: (job, error) => {
       if (job !== undefined && job.writerEpoch !== writerEpoch) return
       log.error({ network: health.network, error: messageOf(error) }, 'a step became a dead letter')
+      keepDeadStep(run, job, error)
       if (!stop.aborted) reportProblem(run, messageOf(error))
       end(`a step could not be written: ${messageOf(error)}`)
     },
@@ -255,6 +261,19 @@ async function countJobs(
     }
     await sleep(COUNT_INTERVAL_MS, undefined, { signal: stop }).catch(() => undefined)
   }
+}
+
+/** Kept to be looked at; that it cannot be kept is no further harm. */
+function keepDeadStep({ db, health, log }: NetworkRun, job: BatchJob | undefined, error: unknown): void {
+  putDeadLetter(db, {
+    queue: batchQueueName(health.network),
+    jobId: job === undefined ? null : batchJobId(job),
+    network: health.network,
+    payload: job ?? null,
+    reason: messageOf(error),
+  }).catch((failure: unknown) =>
+    log.warn({ network: health.network }, `a dead letter was not kept: ${messageOf(failure)}`),
+  )
 }
 
 function reportProblem({ health, log }: NetworkRun, message: string): void {

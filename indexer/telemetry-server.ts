@@ -85,6 +85,26 @@ const METRICS: Gauge[] = [
     'Times the chain was read again from the position.',
     (n) => n.counts.restarts,
   ],
+  [
+    'handed_in_accepted_total',
+    'counter',
+    'Vouchers and statements that became facts.',
+    (n) => n.handedIn?.accepted ?? null,
+  ],
+  ['handed_in_known_total', 'counter', 'Those that were facts before.', (n) => n.handedIn?.known ?? null],
+  [
+    'handed_in_waiting_total',
+    'counter',
+    'Those that had to wait for their channel.',
+    (n) => n.handedIn?.waiting ?? null,
+  ],
+  [
+    'handed_in_refused_total',
+    'counter',
+    'Those that became dead letters.',
+    (n) => n.handedIn?.refused ?? null,
+  ],
+  ['voucher_jobs_waiting', 'gauge', 'Jobs in the voucher queue.', (n) => n.handedIn?.queued ?? null],
 ]
 
 function renderMetrics(networks: NetworkHealth[]): string {

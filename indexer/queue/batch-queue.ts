@@ -29,10 +29,14 @@ export function openBatchQueue(backend: QueueBackend, network: string): JobQueue
   return backend.openQueue(batchQueueName(network))
 }
 
+export function batchJobId({ writerEpoch, sequence }: BatchJob): string {
+  return `epoch-${writerEpoch}-${sequence}`
+}
+
 /** The id saves work when a step is added twice; that it is applied once is decided in Postgres. */
 export async function addBatch(queue: JobQueue, job: BatchJob): Promise<void> {
   await queue.add(job.step.type, job, {
-    jobId: `epoch-${job.writerEpoch}-${job.sequence}`,
+    jobId: batchJobId(job),
     removeOnComplete: true,
     removeOnFail: { count: FAILED_KEPT },
   })

@@ -163,9 +163,11 @@ void t.test('a malleable twin of a signature is the same voucher', (t) => {
   const twin: SignedVoucher = { ...voucher, signature: { type: 1, data: twinData } }
   t.not(voucherText(twin), voucherText(voucher))
   const [one, two] = [verify(voucher), verify(twin)]
-  if (!one.ok || !two.ok) return t.end(t.fail('both verify'))
-  t.equal(two.facts.key, one.facts.key)
-  t.equal(two.signer, one.signer)
+  const names = [one, two].map((verdict) => (verdict.ok ? [verdict.facts.key, verdict.signer] : verdict))
+  t.same(names, [
+    [voucherKey(voucher), textOf(BORROWER)],
+    [voucherKey(voucher), textOf(BORROWER)],
+  ])
   t.end()
 })
 

@@ -1,0 +1,206 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { filecoinNetworkKey, type FilecoinNetwork } from '../shared/config/networks.ts'
+import type { Db } from '../shared/db/connect.ts'
+import { isDatabaseRetryable } from '../shared/db/transaction.ts'
+import { messageOf } from '../shared/errors.ts'
+import type { HandedIn } from '../shared/events/handed-in.ts'
+import type { Logger } from '../shared/log.ts'
+import { forgetDeadLetters, putDeadLetter } from './ingest/dead-letters.store.ts'
+import { ingestAwaited, ingestHandedIn, type HandInOutcome } from './ingest/ingest-voucher.ts'
+import { payloadDigest } from './ingest/storable-json.ts'
+import type { HandedInCounts } from './network-state.ts'
+import type { JobQueue, JobWorker, QueueBackend } from './queue/backend.ts'
+import { openVoucherQueue } from './queue/voucher-queue.ts'
+import { startVoucherWorker } from './queue/voucher-worker.ts'
+
+export interface VoucherRun {
+  /** The Filecoin network that this process leads: `filecoin:<id>`. */
+  network: string
+  /** All Filecoin networks that are configured: a job may be for any of them. */
+  networks: string[]
+  /** The texts of the vouchers that the node's own store has; null where it is not to be read. */
+  readNodeVouchers: (() => Promise<string[]>) | null
+  counts: HandedInCounts
+  db: Db
+  backend: QueueBackend
+  log: Logger
+  signal: AbortSignal
+}
+
+const LOOK_AGAIN_MS = 1_000
+const AWAITED_AT_ONCE = 200
+const NODE_STORE_MS = 30_000
+/** Of the node's store; it is read from its beginning each time. */
+const NODE_VOUCHERS_KEPT = 10_000
+const WATCH_MS = 5_000
+/** A worker that takes nothing for so long while jobs wait is replaced. */
+const STUCK_MS = 30_000
+/** A queue whose Redis is away never closes. */
+const CLOSE_MS = 5_000
+
+/** A source that can read what its node's own wallet signed or received. */
+interface VoucherStore {
+  nodeVouchers(): Promise<string[]>
+}
+
+/** The reading of the node's store, where the source has one and the configuration lets it be read. */
+export function voucherStoreOf(
+  source: object,
+  network: string,
+  configured: Pick<FilecoinNetwork, 'networkId' | 'readVoucherStore'>[],
+): VoucherRun['readNodeVouchers'] {
+  const isRead = configured.some((each) => filecoinNetworkKey(each) === network && each.readVoucherStore)
+  return isRead && hasVoucherStore(source) ? () => source.nodeVouchers() : null
+}
+
+function hasVoucherStore(source: object): source is VoucherStore {
+  return 'nodeVouchers' in source && typeof source.nodeVouchers === 'function'
+}
+
+/**
+ * Takes what is signed off-chain by each of the ways in, beside the one writer of a Filecoin network, until `signal`
+ * aborts: the voucher queue, the node's own store, and what waited for its channel. Never rejects: whatever fails is
+ * told and tried again.
+ */
+export async function runVouchers(run: VoucherRun): Promise<void> {
+  await Promise.all([
+    takeJobs(run),
+    every(run, LOOK_AGAIN_MS, 'what waits for its channel', () => lookAgain(run)),
+    run.readNodeVouchers === null
+      ? Promise.resolve()
+      : every(run, NODE_STORE_MS, 'the node’s voucher store', nodeStoreReader(run, run.readNodeVouchers)),
+  ])
+}
+
+/** Does `work` at once and then at intervals; a failure is told when it is another one than the last. */
+async function every(
+  run: VoucherRun,
+  intervalMs: number,
+  what: string,
+  work: () => Promise<void>,
+): Promise<void> {
+  let problem = ''
+  while (!run.signal.aborted) {
+    try {
+      await work()
+      problem = ''
+    } catch (error) {
+      const message = messageOf(error)
+      if (message !== problem && !isAborted(run.signal))
+        run.log.warn({ network: run.network }, `${what}: ${message}`)
+      problem = message
+    }
+    await sleep(intervalMs, undefined, { signal: run.signal }).catch(() => undefined)
+  }
+}
+
+/** A function, for the compiler takes a flag that it saw once for one that never changes. */
+function isAborted(signal: AbortSignal): boolean {
+  return signal.aborted
+}
+
+async function takeJobs(run: VoucherRun): Promise<void> {
+  const queue = openVoucherQueue(run.backend)
+  const progress = { atMs: performance.now() }
+  let worker = startWorker(run, progress)
+  await every(run, WATCH_MS, 'the voucher queue', async () => {
+    const counts = await queue.getJobCounts('waiting')
+    run.counts.queued = counts['waiting'] ?? 0
+    if (run.counts.queued === 0) progress.atMs = performance.now()
+    if (performance.now() - progress.atMs < STUCK_MS) return
+    run.log.warn(
+      { network: run.network },
+      `the voucher worker took nothing for ${STUCK_MS} ms: another one starts`,
+    )
+    await close(worker)
+    progress.atMs = performance.now()
+    worker = startWorker(run, progress)
+  })
+  await close(worker, queue)
+}
+
+async function close(...parts: (JobWorker | JobQueue)[]): Promise<void> {
+  const limit = new AbortController()
+  await Promise.race([
+    Promise.allSettled(parts.map((part) => part.close())),
+    sleep(CLOSE_MS, undefined, { signal: limit.signal }).catch(() => undefined),
+  ])
+  limit.abort()
+}
+
+function startWorker(run: VoucherRun, progress: { atMs: number }): JobWorker {
+  const { db, backend, counts, log, signal } = run
+  return startVoucherWorker<HandInOutcome>(backend, {
+    ingest: (networkId, item) => ingestJob(run, networkId, item),
+    refusalOf: ({ outcome, reason }) => (outcome === 'refused' ? (reason ?? 'refused') : null),
+    isRetryable: isDatabaseRetryable,
+    onDone: async ({ outcome }, data) => {
+      progress.atMs = performance.now()
+      if (outcome === 'refused') return
+      counts[outcome] += 1
+      await forgetDeadLetters(db, payloadDigest(data))
+    },
+    onRetry: (error) => log.warn({ network: run.network }, `writing a voucher: ${messageOf(error)}`),
+    onDead: async ({ queue, jobId, networkId, data, reason }) => {
+      progress.atMs = performance.now()
+      await putDeadLetter(db, { queue, jobId, network: networkId, payload: data, reason })
+      counts.refused += 1
+    },
+    signal,
+  })
+}
+
+async function ingestJob(
+  { db, networks }: VoucherRun,
+  networkId: string | null,
+  item: HandedIn,
+): Promise<HandInOutcome> {
+  const network = networkOf(networks, networkId)
+  return network === undefined
+    ? { outcome: 'refused', reason: whichNetwork(networks, networkId) }
+    : ingestHandedIn(db, { network, item }, 'queue')
+}
+
+/** The network that a job is for: named, or the only one. */
+export function networkOf(networks: string[], networkId: string | null): string | undefined {
+  if (networkId !== null) return networks.find((network) => network === `filecoin:${networkId}`)
+  return networks.length === 1 ? networks[0] : undefined
+}
+
+export function whichNetwork(networks: string[], networkId: string | null): string {
+  const names = networks.map((network) => network.slice(network.indexOf(':') + 1)).join(', ')
+  return networkId === null
+    ? `it names no network, and there are several: ${names}`
+    : `no Filecoin network ${JSON.stringify(networkId)} is configured; there are: ${names}`
+}
+
+async function lookAgain({ db, network, counts, signal }: VoucherRun): Promise<void> {
+  for (;;) {
+    const outcomes = await ingestAwaited(db, network, AWAITED_AT_ONCE)
+    for (const { outcome } of outcomes) if (outcome !== 'waiting') counts[outcome] += 1
+    if (outcomes.length < AWAITED_AT_ONCE || signal.aborted) return
+  }
+}
+
+/** Each voucher of the node is judged once by this process; one that was refused is a dead letter. */
+function nodeStoreReader(
+  { db, network, counts, signal }: VoucherRun,
+  readNodeVouchers: () => Promise<string[]>,
+): () => Promise<void> {
+  const judged = new Set<string>()
+  return async () => {
+    const texts = await readNodeVouchers()
+    for (const voucher of texts.slice(0, NODE_VOUCHERS_KEPT)) {
+      if (signal.aborted) return
+      if (judged.has(voucher)) continue
+      const { outcome, reason } = await ingestHandedIn(db, { network, item: { voucher } }, 'node-store')
+      counts[outcome] += 1
+      if (outcome === 'refused') {
+        const payload = { network: network.slice(network.indexOf(':') + 1), voucher }
+        await putDeadLetter(db, { queue: 'node-store', jobId: null, network, payload, reason: reason ?? '' })
+      }
+      if (judged.size >= NODE_VOUCHERS_KEPT) judged.clear()
+      judged.add(voucher)
+    }
+  }
+}
