@@ -9,8 +9,9 @@ const MAX_BYTES = 128
  * highest byte first. Refuses every other way to write the same number. Throws a {@link DecodeError}.
  */
 export function decodeBigInt(bytes: Uint8Array, field = 'big integer'): bigint {
+  const value = decodeLooseBigInt(bytes, field)
   if (bytes.length > 0 && (bytes[1] ?? 0) === 0) throw new DecodeError(`${field}: not in its shortest form`)
-  return decodeLooseBigInt(bytes, field)
+  return value
 }
 
 /**

@@ -21,6 +21,11 @@ export function bytes(maxLength: number, minLength = 0): fc.Arbitrary<Uint8Array
   return fc.uint8Array({ minLength, maxLength })
 }
 
+/** As literals are: `fast-check` also makes objects without a prototype, which no comparison calls the same. */
+function record<T>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> {
+  return fc.record(model, { noNullPrototype: true })
+}
+
 export const ADDRESS: fc.Arbitrary<FilecoinAddress> = fc.oneof(
   INT63.map(idAddress),
   bytes(65, 65).map(secp256k1Address),
@@ -29,12 +34,12 @@ export const ADDRESS: fc.Arbitrary<FilecoinAddress> = fc.oneof(
   fc.tuple(INT63, bytes(54)).map(([namespace, sub]) => delegatedAddress(namespace, sub)),
 )
 
-export const SIGNATURE: fc.Arbitrary<Signature> = fc.record({
+export const SIGNATURE: fc.Arbitrary<Signature> = record({
   type: fc.constantFrom(1, 2, 3),
   data: bytes(199),
 })
 
-export const MESSAGE: fc.Arbitrary<Message> = fc.record({
+export const MESSAGE: fc.Arbitrary<Message> = record({
   version: fc.constant(0),
   to: ADDRESS,
   from: ADDRESS,
@@ -47,16 +52,16 @@ export const MESSAGE: fc.Arbitrary<Message> = fc.record({
   params: bytes(300),
 })
 
-export const VOUCHER: fc.Arbitrary<SignedVoucher> = fc.record({
+export const VOUCHER: fc.Arbitrary<SignedVoucher> = record({
   channelAddr: ADDRESS,
   timeLockMin: INT64,
   timeLockMax: INT64,
   secretHash: bytes(40),
-  extra: fc.option(fc.record({ actor: ADDRESS, method: UINT64, data: bytes(40) })),
+  extra: fc.option(record({ actor: ADDRESS, method: UINT64, data: bytes(40) })),
   lane: UINT64,
   nonce: UINT64,
   amount: BIG_INTEGER,
   minSettleHeight: INT64,
-  merges: fc.array(fc.record({ lane: UINT64, nonce: UINT64 }), { maxLength: 40 }),
+  merges: fc.array(record({ lane: UINT64, nonce: UINT64 }), { maxLength: 40 }),
   signature: fc.option(SIGNATURE),
 })

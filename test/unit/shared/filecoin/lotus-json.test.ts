@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
 import { parseLotusJson } from '../../../../shared/filecoin/lotus-json.ts'
@@ -26,7 +27,7 @@ void t.test('all else is as JSON.parse has it', (t) => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       const text = JSON.stringify([value, '{"x":12345678901234567}'])
-      t.strictSame(parseLotusJson(text), JSON.parse(text))
+      return isDeepStrictEqual(parseLotusJson(text), JSON.parse(text))
     }),
   )
   t.end()
@@ -37,9 +38,10 @@ void t.test('any 64-bit integer among others survives', (t) => {
     fc.property(fc.array(fc.bigInt({ min: -(2n ** 64n), max: 2n ** 64n })), (values) => {
       const parsed = parseLotusJson(`{"v":[${values.join(',')}]}`)
       const safe = (value: bigint): boolean => value >= -(2n ** 53n) + 1n && value <= 2n ** 53n - 1n
-      t.strictSame(parsed, { v: values.map((value) => (safe(value) ? Number(value) : value)) })
+      return isDeepStrictEqual(parsed, { v: values.map((value) => (safe(value) ? Number(value) : value)) })
     }),
   )
+  t.pass('held')
   t.end()
 })
 
