@@ -1,10 +1,8 @@
-import type { RpcErrorKind } from '../rpc/rpc-error.ts'
+import { isRateLimit, type RpcErrorKind } from '../rpc/rpc-error.ts'
 
 /** (pure) What EVM nodes and providers say, told apart as far as that is safe. */
 
 const RANGE = /results|block range|range (is )?too|too wide|response size|limited to|max(imum)? .*blocks/i
-const RATE =
-  /rate.?limit|too many requests|throughput|compute units|request limit|quota|capacity|requests per second/i
 const REVERT =
   /revert|invalid opcode|out of gas|stack (limit|overflow|underflow)|invalid jump|gas required exceeds|VM Exception|OutOfGas|InvalidFEOpcode|OpcodeNotFound|StackUnderflow|InvalidJump/i
 const PRUNED =
@@ -17,7 +15,7 @@ export function classifyRpcError(code: number, message: string): RpcErrorKind {
   if (MISSING_BLOCK.test(message)) return 'missing-block'
   if (code === -32601) return 'unsupported'
   if (RANGE.test(message)) return 'other'
-  if (code === -32005 || code === -32029 || code === 429 || RATE.test(message)) return 'rate'
+  if (isRateLimit(code, message)) return 'rate'
   if (code === -32602) return 'invalid'
   return 'other'
 }

@@ -50,6 +50,14 @@ export class CallFailed extends RetryableError {
   }
 }
 
+const RATE =
+  /rate.?limit|too many requests|throughput|compute units|request limit|quota|capacity|requests per second/i
+
+/** Whether a JSON-RPC error says "slow down". */
+export function isRateLimit(code: number, message: string): boolean {
+  return code === -32005 || code === -32029 || code === 429 || RATE.test(message)
+}
+
 /**
  * - revert: the call ran and failed, everywhere alike: an answer (on Filecoin: there is no such actor)
  * - pruned: the endpoint no longer has that block's state

@@ -1,0 +1,105 @@
+import { parseAddress, type FilecoinAddress } from '../../../shared/filecoin/address.ts'
+import { messageCid, type Message } from '../../../shared/filecoin/message.ts'
+import { BadAnswer } from '../rpc/rpc-error.ts'
+import { amount, bytesOf, cidOf, integer, itemsOf, record, textOf } from './decode-json.ts'
+
+/** (pure) A message that ran with exit code 0, and what it returned. */
+export interface ExecutedMessage {
+  /** By which nodes and explorers know it: the signed CID where the sender's signature is not BLS. */
+  cid: string
+  /** Its place in the tipset's execution. */
+  index: number
+  message: Message
+  returned: Uint8Array
+}
+
+const INIT_ACTOR = /^[ft]01$/
+/** Receivers that could be a payment channel: IDs from 100 on and addresses of actors that Init made. */
+const MAYBE_CHANNEL = /^[ft](0[1-9]\d{2,}$|2)/
+const ACTOR_MADE_BY_INIT = 2
+const BLS = 3
+
+/**
+ * The messages of one tipset that could concern a payment channel, in the order of their execution: those to Init that
+ * make an actor, and those to what could be a channel with one of a channel's methods. `messages` and `receipts` are a
+ * node's answers for the tipset's child. Throws a BadAnswer when they do not fit together.
+ */
+export function decodeExecuted(messages: unknown, receipts: unknown): ExecutedMessage[] {
+  const sent = itemsOf(messages, 'messages')
+  const results = itemsOf(receipts, 'receipts')
+  if (sent.length !== results.length) {
+    throw new BadAnswer(`${sent.length} messages and ${results.length} receipts of one tipset`)
+  }
+  return sent.flatMap((item, index) => {
+    const { Cid, Message } = record(item, 'executed message')
+    const receipt = record(results[index], 'receipt')
+    const fields = record(Message, 'message')
+    if (integer(receipt['ExitCode'], 'exit code') !== 0n || !mayConcernUs(fields)) return []
+    const cid = cidOf(Cid, 'message CID')
+    const message = messageOf(fields, cid)
+    checkCid(message, cid, fields['CID'])
+    return [{ cid, index, message, returned: bytesOf(receipt['Return'], 'receipt’s return') }]
+  })
+}
+
+/** Cheap, for it looks at every message of the network. */
+function mayConcernUs(fields: Record<string, unknown>): boolean {
+  const method = fields['Method']
+  const to = textOf(fields['To'], 'message receiver')
+  if (typeof method !== 'number') {
+    integer(method, 'message method')
+    return false
+  }
+  if (method === ACTOR_MADE_BY_INIT && INIT_ACTOR.test(to)) return true
+  if (!MAYBE_CHANNEL.test(to)) return false
+  if (method === 0) return fields['Value'] !== '0'
+  if (method === 2) return true
+  return (method === 3 || method === 4) && isEmpty(fields['Params'])
+}
+
+function isEmpty(params: unknown): boolean {
+  return params === null || params === undefined || params === ''
+}
+
+function messageOf(fields: Record<string, unknown>, cid: string): Message {
+  return {
+    version: Number(integer(fields['Version'] ?? 0, 'message version')),
+    to: addressOf(fields['To'], cid),
+    from: addressOf(fields['From'], cid),
+    nonce: integer(fields['Nonce'], 'message nonce'),
+    value: amount(fields['Value'], 'message value'),
+    gasLimit: integer(fields['GasLimit'], 'message gas limit'),
+    gasFeeCap: amount(fields['GasFeeCap'], 'message gas fee cap'),
+    gasPremium: amount(fields['GasPremium'], 'message gas premium'),
+    method: integer(fields['Method'], 'message method'),
+    params: bytesOf(fields['Params'], 'message parameters'),
+  }
+}
+
+function addressOf(value: unknown, cid: string): FilecoinAddress {
+  const address = parseAddress(textOf(value, 'message address'))
+  if (address === null) throw new BadAnswer(`message ${cid}: its sender or receiver is no address`)
+  return address
+}
+
+/**
+ * A message is named by its bytes, so what an endpoint says of it can be checked. The name by which it is known is of
+ * the unsigned message where the sender's key is BLS; elsewhere it takes the signature too, which is not told here, and
+ * the unsigned name (`inner`) is compared where the node gives it. That an ID's key is BLS the address does not say.
+ */
+function checkCid(message: Message, cid: string, inner: unknown): void {
+  const unsigned = unsignedCid(message, cid)
+  const named = inner === undefined || inner === null ? null : cidOf(inner, 'unsigned message CID')
+  if ((named !== null && named !== unsigned) || (message.from.protocol === BLS && cid !== unsigned)) {
+    throw new BadAnswer(`message ${cid}: its content is of ${unsigned}`)
+  }
+}
+
+function unsignedCid(message: Message, cid: string): string {
+  try {
+    return messageCid(message)
+  } catch (error) {
+    if (error instanceof RangeError) throw new BadAnswer(`message ${cid}: ${error.message}`)
+    throw error
+  }
+}

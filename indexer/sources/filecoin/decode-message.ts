@@ -1,0 +1,209 @@
+import type {
+  CollectChannelEvent,
+  CreateChannelEvent,
+  FilecoinIdentity,
+  FilecoinMessageEvent,
+  SettleChannelEvent,
+  UndecodableMessageEvent,
+  UpdateChannelEvent,
+} from '../../../shared/events/filecoin-event.ts'
+import type { BlockHeader } from '../../../shared/events/chain-step.ts'
+import {
+  actorIdOf,
+  formatAddress,
+  type FilecoinAddress,
+  type NetworkLetter,
+} from '../../../shared/filecoin/address.ts'
+import { bytesToHex } from '../../../shared/filecoin/bytes.ts'
+import { DecodeError } from '../../../shared/filecoin/decode-error.ts'
+import {
+  decodeConstructorParams,
+  decodeExecParams,
+  decodeExecReturn,
+  type ExecParams,
+} from '../../../shared/filecoin/init-actor.ts'
+import {
+  COLLECT,
+  decodeUpdateParams,
+  INIT_EXEC,
+  PAYCH_UPDATE,
+  SEND,
+  SETTLE,
+  SETTLE_DELAY_EPOCHS,
+  type UpdateParams,
+} from '../../../shared/filecoin/payment-channel.ts'
+import { voucherFacts } from '../../../shared/filecoin/voucher-facts.ts'
+import { storableText } from '../rpc/foreign-text.ts'
+import type { ExecutedMessage } from './decode-executed.ts'
+
+/** What the decoding needs to know beside the message. */
+export interface DecodeContext {
+  /** The tipset that includes the message. */
+  header: BlockHeader
+  letter: NetworkLetter
+  epochDurationS: number
+  isChannelCode: (codeCid: string) => boolean
+}
+
+const INIT_ACTOR_ID = 1n
+/** The actor takes no longer ones, so a receiver that did is no channel. */
+const MAX_SECRET_HASH_BYTES = 32
+const MAX_SECRET_BYTES = 256
+const MAX_SHOWN_PARAMS = 256
+
+type Base = Pick<
+  CollectChannelEvent,
+  'blockNumber' | 'blockHash' | 'blockTimeS' | 'txHash' | 'logIndex' | 'txLogIndex' | 'to' | 'channel'
+>
+
+/**
+ * (pure) What an executed message may mean for a payment channel; null when it makes another actor than a channel.
+ * Only a creation says for certain that there is a channel: for everything else its receiver must be one, which whoever
+ * writes the log knows. Parties are named as they are written; who they are is found later. Never throws, whatever the
+ * parameters are.
+ */
+export function decodeMessage(
+  executed: ExecutedMessage,
+  context: DecodeContext,
+): FilecoinMessageEvent | null {
+  const { message } = executed
+  const isInit = actorIdOf(message.to) === INIT_ACTOR_ID
+  const base = baseOf(executed, context, isInit)
+  const sender = asWritten(message.from, context.letter)
+  try {
+    if (isInit) return message.method === INIT_EXEC ? create(executed, context, base, sender) : null
+    switch (message.method) {
+      case SEND:
+        return { ...base, kind: 'FundChannel', sender, value: message.value.toString() }
+      case PAYCH_UPDATE:
+        return update(executed, context, base, sender)
+      case SETTLE:
+        return settle(executed, context, base, sender)
+      case COLLECT:
+        return { ...base, kind: 'CollectChannel', sender }
+      default:
+        return null
+    }
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error
+    return undecodable(executed, base, error.message)
+  }
+}
+
+/** The code that a message to Init makes an actor of; null for other messages and unreadable ones. */
+export function execCode({ message }: ExecutedMessage): string | null {
+  if (actorIdOf(message.to) !== INIT_ACTOR_ID || message.method !== INIT_EXEC) return null
+  return execParams(message.params)?.codeCid ?? null
+}
+
+function execParams(params: Uint8Array): ExecParams | null {
+  try {
+    return decodeExecParams(params)
+  } catch (error) {
+    if (error instanceof DecodeError) return null
+    throw error
+  }
+}
+
+function create(
+  { message, returned }: ExecutedMessage,
+  { letter, isChannelCode }: DecodeContext,
+  base: Base,
+  sender: FilecoinIdentity,
+): CreateChannelEvent | null {
+  const exec = execParams(message.params)
+  if (exec === null || !isChannelCode(exec.codeCid)) return null
+  const parties = decodeConstructorParams(exec.params)
+  const { idAddress, robustAddress } = decodeExecReturn(returned)
+  return {
+    ...base,
+    kind: 'CreateChannel',
+    channel: formatAddress(robustAddress, letter),
+    channelId: formatAddress(idAddress, letter),
+    sender,
+    from: asWritten(parties.from, letter),
+    recipient: asWritten(parties.to, letter),
+    value: message.value.toString(),
+    codeCid: exec.codeCid,
+  }
+}
+
+function update(
+  { message }: ExecutedMessage,
+  { letter }: DecodeContext,
+  base: Base,
+  sender: FilecoinIdentity,
+): UpdateChannelEvent {
+  const { voucher, secret } = decodeUpdateParams(message.params)
+  checkSizes({ voucher, secret })
+  return {
+    ...base,
+    kind: 'UpdateChannel',
+    sender,
+    voucher: voucherFacts(voucher, letter),
+    secret: secret.length === 0 ? null : `0x${bytesToHex(secret)}`,
+    value: message.value.toString(),
+  }
+}
+
+/** An event is not as long as its sender likes. */
+function checkSizes({ voucher, secret }: UpdateParams): void {
+  const hash = voucher.secretHash.length
+  if (hash > MAX_SECRET_HASH_BYTES) throw new DecodeError(`voucher secret hash: ${hash} bytes`)
+  if (secret.length > MAX_SECRET_BYTES) throw new DecodeError(`secret: ${secret.length} bytes`)
+}
+
+/** By the rule; the channel's own state, where a node has it, is asked later. */
+function settle(
+  { message }: ExecutedMessage,
+  { header, epochDurationS }: DecodeContext,
+  base: Base,
+  sender: FilecoinIdentity,
+): SettleChannelEvent {
+  return {
+    ...base,
+    kind: 'SettleChannel',
+    sender,
+    settlingAtEpoch: header.number + SETTLE_DELAY_EPOCHS,
+    settlingAtFrom: 'rule',
+    epochDurationS,
+    value: message.value.toString(),
+  }
+}
+
+function undecodable({ message }: ExecutedMessage, base: Base, reason: string): UndecodableMessageEvent {
+  return {
+    ...base,
+    kind: 'UndecodableMessage',
+    method: message.method.toString(),
+    reason: storableText(reason, 300),
+    paramsHead: `0x${bytesToHex(message.params.subarray(0, MAX_SHOWN_PARAMS))}`,
+    paramsBytes: message.params.length,
+  }
+}
+
+function baseOf(
+  { cid, index, message }: ExecutedMessage,
+  { header, letter }: DecodeContext,
+  isInit: boolean,
+): Base {
+  const to = formatAddress(message.to, letter)
+  return {
+    blockNumber: header.number,
+    blockHash: header.hash,
+    blockTimeS: header.timeS,
+    txHash: cid,
+    logIndex: index,
+    txLogIndex: 0,
+    to,
+    channel: isInit || message.to.protocol === 0 ? null : to,
+  }
+}
+
+/** What an address says of its owner by itself. */
+export function asWritten(address: FilecoinAddress, letter: NetworkLetter): FilecoinIdentity {
+  const text = formatAddress(address, letter)
+  return address.protocol === 0
+    ? { asWritten: text, id: text, robust: [] }
+    : { asWritten: text, id: null, robust: [text] }
+}

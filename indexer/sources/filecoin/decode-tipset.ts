@@ -1,0 +1,99 @@
+import type { BlockHeader } from '../../../shared/events/chain-step.ts'
+import { BadAnswer } from '../rpc/rpc-error.ts'
+import { cidOf, itemsOf, record, wholeNumber } from './decode-json.ts'
+
+/** (pure) One tipset: blocks of one height and with the same parents. */
+export interface Tipset {
+  height: number
+  /** The CIDs of its blocks in their order, joined by commas: two keys are two tipsets, also at one height. */
+  key: string
+  /** Any block of a tipset names what its parents' execution gave. */
+  firstCid: string
+  parentKey: string
+  /** Unix seconds. */
+  timeS: number
+}
+
+/** What is the same at every endpoint of one network. */
+export interface ChainFacts {
+  genesisKey: string
+  /** Unix seconds. */
+  genesisTimeS: number
+  epochDurationS: number
+}
+
+/** A tipset has about five blocks; with many more it is no tipset. */
+const MAX_BLOCKS = 100
+
+/** Throws a BadAnswer when the parts contradict each other. */
+export function decodeTipset(value: unknown): Tipset {
+  const tipset = record(value, 'tipset')
+  const cids = itemsOf(tipset['Cids'], 'tipset CIDs').map((cid) => cidOf(cid, 'block CID'))
+  const blocks = itemsOf(tipset['Blocks'], 'tipset blocks').map((block) => record(block, 'block'))
+  const height = wholeNumber(tipset['Height'], 'tipset height')
+  const firstCid = cids[0]
+  if (firstCid === undefined || cids.length !== blocks.length || cids.length > MAX_BLOCKS) {
+    throw new BadAnswer(`tipset at ${height}: ${cids.length} CIDs, ${blocks.length} blocks`)
+  }
+  const parentKeys = new Set(blocks.map(parentKeyOf))
+  const times = new Set(blocks.map((block) => wholeNumber(block['Timestamp'], 'block time')))
+  const [[parentKey], [timeS]] = [[...parentKeys], [...times]]
+  if (parentKey === undefined || timeS === undefined || parentKeys.size > 1 || times.size > 1) {
+    throw new BadAnswer(`tipset at ${height}: blocks of different parents or times`)
+  }
+  if (blocks.some((block) => block['Height'] !== height)) {
+    throw new BadAnswer(`tipset at ${height}: a block of another height`)
+  }
+  return { height, key: cids.join(','), firstCid, parentKey, timeS }
+}
+
+function parentKeyOf(block: Record<string, unknown>): string {
+  return itemsOf(block['Parents'], 'block parents')
+    .map((cid) => cidOf(cid, 'parent CID'))
+    .join(',')
+}
+
+/** A tipset's time follows from its height: another one means that the endpoint is of another chain, or lies. */
+export function checkTime(tipset: Tipset, facts: ChainFacts): void {
+  if (tipset.timeS !== epochTimeS(tipset.height, facts)) {
+    throw new BadAnswer(`tipset at ${tipset.height}: its time is ${tipset.timeS}`)
+  }
+}
+
+export function epochTimeS(height: number, facts: ChainFacts): number {
+  return facts.genesisTimeS + height * facts.epochDurationS
+}
+
+export function headerOf(tipset: Tipset): BlockHeader {
+  return { number: tipset.height, hash: tipset.key, parentHash: tipset.parentKey, timeS: tipset.timeS }
+}
+
+/**
+ * The heights `from` … `to` (inclusive) as consecutive blocks. `path` descends by parents and reaches down to a tipset
+ * at or below `from`. A height without a tipset (a null round) shows the newest tipset below it, as its own parent.
+ */
+export function denseHeaders(
+  path: readonly Tipset[],
+  from: number,
+  to: number,
+  facts: ChainFacts,
+): BlockHeader[] {
+  const headers: BlockHeader[] = []
+  let at = path.length - 1
+  for (let height = from; height <= to; height += 1) {
+    while (at > 0 && (path[at - 1]?.height ?? Infinity) <= height) at -= 1
+    const tipset = path[at]
+    if (tipset === undefined || tipset.height > height) throw new BadAnswer(`no tipset at or below ${height}`)
+    headers.push(
+      tipset.height === height
+        ? headerOf(tipset)
+        : { number: height, hash: tipset.key, parentHash: tipset.key, timeS: epochTimeS(height, facts) },
+    )
+  }
+  return headers
+}
+
+/** Whether the header stands for a height without a tipset: nothing happened there. */
+export function isNullRound(header: BlockHeader): boolean {
+  return header.hash === header.parentHash
+}

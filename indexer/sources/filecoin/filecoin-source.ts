@@ -1,0 +1,199 @@
+import { filecoinNetworkKey, type FilecoinNetwork } from '../../../shared/config/networks.ts'
+import { PermanentError, RetryableError } from '../../../shared/errors.ts'
+import type { BlockHeader, BlockRef } from '../../../shared/events/chain-step.ts'
+import { networkLetter } from '../../../shared/filecoin/address.ts'
+import type { BlocksRead, ChainSource, RangeRead } from '../chain-source.ts'
+import { headTicks, type HeadSubscription } from '../rpc/head-ticks.ts'
+import type { Report } from '../rpc/rpc-client.ts'
+import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
+import { within } from '../waiting.ts'
+import { branchAcross, childOf, walkDown, type BranchReader } from './branch-reader.ts'
+import { ChannelCodes } from './channel-codes.ts'
+import { readChannelState, type ChannelAnswer } from './channel-state.ts'
+import { denseHeaders, isNullRound } from './decode-tipset.ts'
+import { Identities } from './identity.ts'
+import { lotusCall } from './lotus-call.ts'
+import { createLotusClient } from './lotus-client.ts'
+import { LotusHead } from './lotus-head.ts'
+import { messageEvents, type EventReader } from './message-events.ts'
+import { NodeVouchers } from './node-vouchers.ts'
+import { TipsetMemory } from './tipset-memory.ts'
+import { readExecuted, RequestSize, type ExecutedTipset } from './tipset-messages.ts'
+
+export interface FilecoinSourceOptions {
+  /** Told what an operator should know: endpoints put aside, a node without a voucher store. Never holds a URL. */
+  report?: Report
+  /** Per HTTP request. */
+  requestTimeoutMs?: number
+  /** HTTP requests under way at once, per endpoint. */
+  maxConcurrent?: number
+  /** Calls in one batch. */
+  maxBatch?: number
+}
+
+export interface FilecoinSource extends ChainSource {
+  /** The vouchers in the configured nodes' own stores, standard base64; none when they keep none for us. */
+  nodeVouchers(): Promise<string[]>
+  /**
+   * The channel's state at the end of that block. Throws a RetryableError when no endpoint can tell now, among other
+   * reasons because the block has left the nodes' branch.
+   */
+  readChannelState(robust: string, block: BlockRef): Promise<ChannelAnswer>
+}
+
+const CHECK_WITHIN_MS = 10_000
+/** A tipset with its messages is much, and several ranges are read at once. */
+const MAX_RANGE = 100
+const MOST_REMEMBERED = 2048
+/** For so long the branch that was seen last counts as the one the node is on now. */
+const VIEW_MAX_AGE_MS = 2_000
+
+/**
+ * One Filecoin network as a chain source. Its blocks are heights: the block at a height is the newest tipset at or
+ * below it, by its key; where there is no tipset (a null round) the block is its own parent and has no events. The
+ * events of a block are the messages that its tipset includes, as executed: only the tipset's child tells what they
+ * did, so the newest block is the parent of the node's head. Opens no connection before the first method is called.
+ */
+export function createFilecoinSource(
+  network: FilecoinNetwork,
+  options: FilecoinSourceOptions = {},
+): FilecoinSource {
+  const key = filecoinNetworkKey(network)
+  const letter = networkLetter(network.networkId)
+  const report = options.report ?? (() => undefined)
+  const client = createLotusClient(network, {
+    network: key,
+    report,
+    timeoutMs: options.requestTimeoutMs ?? 30_000,
+    maxConcurrent: options.maxConcurrent ?? 8,
+    maxBatch: options.maxBatch ?? 100,
+  })
+  const memory = new TipsetMemory(MOST_REMEMBERED)
+  const heads = new LotusHead(client, memory, network.confidence, report)
+  const vouchers = new NodeVouchers(client, report)
+  const size = new RequestSize()
+  const closing = new AbortController()
+  const events: EventReader = {
+    client,
+    letter,
+    codes: new ChannelCodes(client.rpc),
+    identities: new Identities(client.rpc, letter),
+  }
+  const onBranch = (endpoint: RpcEndpoint): BranchReader => ({ endpoint, memory, facts: client.facts() })
+
+  async function headers(from: number, to: number): Promise<BlockHeader[]> {
+    const { head, newest } = await heads.view(to, VIEW_MAX_AGE_MS)
+    const top = Math.min(to, newest.height)
+    if (top < from) return []
+    return client.rpc.read(`headers ${from} to ${top}`, async (endpoint) => {
+      const path = await walkDown(onBranch(endpoint), head, from)
+      return denseHeaders(path, from, top, client.facts())
+    })
+  }
+
+  async function readRange(from: number, to: number): Promise<RangeRead> {
+    const read = await client.rpc.read(
+      `blocks ${from} to ${to}`,
+      async (endpoint) => {
+        // What is final is read once: it would only drive from the memory what is needed again.
+        const reader = { ...onBranch(endpoint), memory: new TipsetMemory(MOST_REMEMBERED) }
+        const path = await branchAcross(reader, from, to)
+        const all = denseHeaders(path, from, to, client.facts())
+        const tipsets = all
+          .filter((header) => !isNullRound(header))
+          .map((header) => withChild(header, reader))
+        return { endpoint: endpoint.label, all, tipsets: await readExecuted(endpoint, tipsets, size) }
+      },
+      // A wide range that fails is read again in narrower ones; only a single block is worth asking elsewhere.
+      from < to ? { attempts: 1 } : {},
+    )
+    const [first, last] = [read.all[0], read.all.at(-1)]
+    if (first === undefined || last === undefined)
+      throw new RetryableError(`${key}: no blocks ${from} to ${to}`)
+    return {
+      first,
+      last,
+      headers: read.tipsets.filter(({ executed }) => executed.length > 0).map(({ header }) => header),
+      events: await messageEvents(events, read.tipsets, to),
+      evidence: [{ from, to, endpoint: read.endpoint, check: 'unchecked' }],
+    }
+  }
+
+  async function readBlocks(headers: BlockHeader[]): Promise<BlocksRead> {
+    const [first, last] = [headers[0], headers.at(-1)]
+    if (first === undefined || last === undefined) return { events: [], evidence: [] }
+    const read = await client.rpc.read(`blocks ${first.number} to ${last.number}`, async (endpoint) => {
+      const tipsets: ExecutedTipset[] = []
+      for (const header of headers) {
+        if (!isNullRound(header)) tipsets.push({ header, child: await childOf(onBranch(endpoint), header) })
+      }
+      return { endpoint: endpoint.label, tipsets: await readExecuted(endpoint, tipsets, size) }
+    })
+    return {
+      events: await messageEvents(events, read.tipsets, heads.final?.number ?? -1),
+      evidence: [{ from: first.number, to: last.number, endpoint: read.endpoint, check: 'unchecked' }],
+    }
+  }
+
+  async function check(): Promise<void> {
+    try {
+      await client.rpc.read('head', async (endpoint) => {
+        const { method, params } = lotusCall('ChainHead')
+        await endpoint.call(method, params)
+      })
+    } catch (error) {
+      if (!client.isLockedOut()) throw error
+      const token = network.token === null ? 'a token, and none is configured' : 'another token'
+      throw new PermanentError(`${key}: every endpoint wants ${token} (permission "read" is enough)`)
+    }
+  }
+
+  async function stateOf(robust: string, block: BlockRef): Promise<ChannelAnswer> {
+    const child = await client.rpc.read(`the child of block ${block.number}`, (endpoint) =>
+      childOf(onBranch(endpoint), block),
+    )
+    return readChannelState(client.rpc, letter, robust, block, child.key)
+  }
+
+  return {
+    network: key,
+    startBlock: network.startEpoch,
+    maxBlockRange: MAX_RANGE,
+    check: () => within(CHECK_WITHIN_MS, check(), `${key}: no endpoint answered`, closing.signal),
+    head: () => heads.head(),
+    finalized: () => heads.finalized(),
+    believeFinal: (block) => heads.believeFinal(block),
+    headers,
+    readRange,
+    readBlocks,
+    headTicks: (signal) =>
+      headTicks(
+        { subscriptions: subscriptionsOf(network), pollIntervalMs: network.pollIntervalMs, report },
+        signal,
+      ),
+    close: () => {
+      closing.abort()
+      client.rpc.close()
+      return Promise.resolve()
+    },
+    nodeVouchers: () => (network.readVoucherStore ? vouchers.read() : Promise.resolve([])),
+    readChannelState: stateOf,
+  }
+}
+
+/** A range's own branch was just read: the child is in its memory. */
+function withChild(header: BlockHeader, { memory }: BranchReader): ExecutedTipset {
+  const child = memory.childOf(header.hash)
+  if (child === undefined) throw new RetryableError(`the child of block ${header.number} is not known`)
+  return { header, child }
+}
+
+/** Every node tells its own heads, at the same address. */
+function subscriptionsOf({ rpcUrls, token }: FilecoinNetwork): HeadSubscription[] {
+  return rpcUrls.map((rpcUrl) => ({
+    url: rpcUrl.replace(/^http/, 'ws'),
+    ...(token === null ? {} : { headers: { authorization: `Bearer ${token}` } }),
+    request: lotusCall('ChainNotify'),
+    endsWith: 'xrpc.ch.close',
+  }))
+}

@@ -1,0 +1,150 @@
+import glif from '@glif/filecoin-rpc-client'
+import type { FilecoinNetwork } from '../../../shared/config/networks.ts'
+import { parseLotusJson } from '../../../shared/filecoin/lotus-json.ts'
+import {
+  httpTarget,
+  MAX_BODY_BYTES,
+  retryAfter,
+  underTimeLimit,
+  type HttpAnswer,
+  type HttpPost,
+} from '../rpc/http-post.ts'
+import { RpcClient, type Report } from '../rpc/rpc-client.ts'
+import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
+import { AccessRefused, BadAnswer, CallFailed, WrongChain } from '../rpc/rpc-error.ts'
+import { classifyLotusError } from './classify-lotus-error.ts'
+import { record, textOf } from './decode-json.ts'
+import { decodeTipset, type ChainFacts, type Tipset } from './decode-tipset.ts'
+import { lotusCall } from './lotus-call.ts'
+
+export interface LotusClientOptions {
+  /** The network's key, for messages. */
+  network: string
+  report: Report
+  /** Per HTTP request. */
+  timeoutMs: number
+  /** HTTP requests under way at once, per endpoint. */
+  maxConcurrent: number
+  /** Calls in one batch. */
+  maxBatch: number
+}
+
+export interface LotusClient {
+  rpc: RpcClient
+  /** Known as soon as any endpoint was verified, and so within every `rpc.read`. */
+  facts(): ChainFacts
+  /** Every endpoint wants a token, or another one. */
+  isLockedOut(): boolean
+}
+
+/** The endpoints of one Filecoin network, told from other networks by name and first block. */
+export function createLotusClient(config: FilecoinNetwork, options: LotusClientOptions): LotusClient {
+  let known: ChainFacts | null = null
+  const lockedOut = new Set<RpcEndpoint>()
+
+  async function verify(endpoint: RpcEndpoint): Promise<void> {
+    try {
+      const { name, ...facts } = await askFacts(endpoint)
+      lockedOut.delete(endpoint)
+      if ((name === 'mainnet') !== (config.networkId === 'mainnet')) {
+        throw new WrongChain(`network ${name}, expected ${config.networkId}`, name)
+      }
+      if (known !== null && known.genesisKey !== facts.genesisKey) {
+        const found = `with the first block ${facts.genesisKey}`
+        throw new WrongChain(`${name} ${found}, expected ${known.genesisKey}`, found)
+      }
+      known ??= facts
+    } catch (error) {
+      if (isLockedOut(error)) lockedOut.add(endpoint)
+      throw error
+    }
+  }
+
+  const rpc = new RpcClient(config.rpcUrls, {
+    ...options,
+    classify: classifyLotusError,
+    parse: parseLotusJson,
+    connect: (url) => glifPost(url, config.token),
+    secret: config.token,
+    identity: { what: 'network', expected: config.networkId },
+    verify,
+  })
+  return {
+    rpc,
+    isLockedOut: () => lockedOut.size === config.rpcUrls.length,
+    facts: () => {
+      if (known === null) throw new BadAnswer('no endpoint was verified')
+      return known
+    },
+  }
+}
+
+function isLockedOut(error: unknown): boolean {
+  return (
+    error instanceof AccessRefused ||
+    (error instanceof CallFailed && error.message.includes('missing permission'))
+  )
+}
+
+async function askFacts(endpoint: RpcEndpoint): Promise<ChainFacts & { name: string }> {
+  const methods = ['StateNetworkName', 'ChainGetGenesis', 'ChainHead', 'Version'] as const
+  const answers = await endpoint.send(methods.map((method) => lotusCall(method)))
+  const [name, genesis, head, version] = methods.map((method, index) =>
+    endpoint.resultOf(method, answers[index]),
+  )
+  const first = decodeTipset(genesis)
+  if (first.height !== 0) throw new BadAnswer(`its first tipset has the height ${first.height}`)
+  return {
+    name: textOf(name, 'network name'),
+    genesisKey: first.key,
+    genesisTimeS: first.timeS,
+    epochDurationS: epochDuration(first, decodeTipset(head), record(version, 'version')['BlockDelay']),
+  }
+}
+
+/** Seconds. What two tipsets say counts; while there is only one, what the node says of itself. */
+function epochDuration(first: Tipset, head: Tipset, blockDelay: unknown): number {
+  const durationS = head.height === 0 ? Number(blockDelay) : (head.timeS - first.timeS) / head.height
+  if (Number.isInteger(durationS) && durationS > 0) return durationS
+  throw new BadAnswer('it does not say how long an epoch is')
+}
+
+/**
+ * Posts by the Filecoin client library: it knows the token's header and speaks HTTP. It sends one call at a time, takes
+ * HTTP 500 for no answer, drops error codes and rounds long numbers; so the body (batches too) is made and read by us,
+ * and passes through it as it is.
+ */
+function glifPost(rpcUrl: string, token: string | null): HttpPost {
+  const { url, headers } = httpTarget(rpcUrl)
+  return (body, timeoutMs, controller) =>
+    underTimeLimit(timeoutMs, controller, () => {
+      const engine = new glif.default({
+        apiAddress: url,
+        ...(token === null ? {} : { token }),
+        axiosOpts: {
+          headers,
+          signal: controller.signal,
+          transformRequest: () => body,
+          transformResponse: (text: unknown, answered, status) => ({
+            result: {
+              status: status ?? 0,
+              retryAfterMs: retryAfter(headerText(answered['retry-after'])),
+              text: typeof text === 'string' ? text : '',
+            } satisfies HttpAnswer,
+          }),
+          responseType: 'text',
+          validateStatus: () => true,
+          maxContentLength: MAX_BODY_BYTES,
+          maxBodyLength: MAX_BODY_BYTES,
+          // A token goes where it was configured to go, and nowhere else.
+          maxRedirects: 0,
+          proxy: false,
+        },
+      })
+      return engine.request<HttpAnswer>('')
+    })
+}
+
+function headerText(value: unknown): string | null {
+  return typeof value === 'string' ? value : null
+}

@@ -1,0 +1,138 @@
+import { RetryableError } from '../../../shared/errors.ts'
+import type { BlockHeader, BlockRef } from '../../../shared/events/chain-step.ts'
+import type { Report } from '../rpc/rpc-client.ts'
+import type { RpcAnswer, RpcCall, RpcEndpoint } from '../rpc/rpc-endpoint.ts'
+import { BadAnswer, CallFailed } from '../rpc/rpc-error.ts'
+import { takeTipset, tipsetOf, walkDown, type BranchReader } from './branch-reader.ts'
+import { headerOf, type Tipset } from './decode-tipset.ts'
+import { keyParam, lotusCall } from './lotus-call.ts'
+import type { LotusClient } from './lotus-client.ts'
+import type { TipsetMemory } from './tipset-memory.ts'
+
+/** Where the chain ends is final this far behind the head, for nodes that do not tell it. */
+const FALLBACK_DEPTH = 900
+
+/** One look at the chain. */
+export interface HeadView {
+  /** The node's own head: it was not executed yet. */
+  head: Tipset
+  /** The newest tipset to index. */
+  newest: Tipset
+  finalized: BlockRef | null
+  atMs: number
+}
+
+/** Head and finality of one network; an endpoint that contradicts what is final is not believed. */
+export class LotusHead {
+  readonly #client: LotusClient
+  readonly #memory: TipsetMemory
+  readonly #confidence: number
+  readonly #report: Report
+  #final: BlockRef | null = null
+  #view: HeadView | null = null
+  #isToldFinal = true
+  #saidFallback = false
+
+  constructor(client: LotusClient, memory: TipsetMemory, confidence: number, report: Report) {
+    this.#client = client
+    this.#memory = memory
+    this.#confidence = confidence
+    this.#report = report
+  }
+
+  believeFinal(block: BlockRef): void {
+    if (this.#final === null || block.number >= this.#final.number) this.#final = block
+  }
+
+  get final(): BlockRef | null {
+    return this.#final
+  }
+
+  /** The newest tipset to index: the parent of the node's head, the configured number of epochs further down. */
+  async head(): Promise<BlockHeader> {
+    const view = await this.look()
+    this.#isToldFinal = false
+    return headerOf(view.newest)
+  }
+
+  /** The newest final tipset, as the node said together with its head; null while there is none. */
+  async finalized(): Promise<BlockRef | null> {
+    const view = this.#view === null || this.#isToldFinal ? await this.look() : this.#view
+    this.#isToldFinal = true
+    const { finalized } = view
+    if (finalized === null || (this.#final !== null && finalized.number <= this.#final.number))
+      return this.#final
+    return finalized
+  }
+
+  /** What was seen last, if that is not longer ago and reaches up to `height`; else a new look. */
+  async view(height: number, maxAgeMs: number): Promise<HeadView> {
+    const last = this.#view
+    if (last !== null && last.newest.height >= height && Date.now() - last.atMs <= maxAgeMs) return last
+    return this.look()
+  }
+
+  async look(): Promise<HeadView> {
+    this.#view = await this.#client.rpc.read('head', (endpoint) => this.#lookAt(endpoint))
+    return this.#view
+  }
+
+  async #lookAt(endpoint: RpcEndpoint): Promise<HeadView> {
+    const known = this.#final
+    const calls: RpcCall[] = [lotusCall('ChainHead'), lotusCall('ChainGetFinalizedTipSet')]
+    if (known !== null) calls.push(lotusCall('ChainGetTipSetByHeight', known.number, []))
+    const [headAnswer, finalAnswer, knownAnswer] = await endpoint.send(calls)
+    const reader = { endpoint, memory: this.#memory, facts: this.#client.facts() }
+    const head = takeTipset(reader, endpoint.resultOf('ChainHead', headAnswer))
+    if (head.height === 0) throw new CallFailed('nothing was executed yet', 'missing-block')
+    if (known !== null && head.height <= known.number) {
+      throw new BadAnswer(`its head ${head.height} is not above block ${known.number}, which is final`)
+    }
+    if (known !== null) this.#checkFinal(reader, known, knownAnswer)
+    const executed = await tipsetOf(reader, head.parentKey)
+    const final = await this.#finalOf(reader, head, finalAnswer)
+    return {
+      head,
+      newest: await this.#behind(reader, executed),
+      finalized: final === null ? null : { number: final.height, hash: final.key },
+      atMs: Date.now(),
+    }
+  }
+
+  async #behind(reader: BranchReader, executed: Tipset): Promise<Tipset> {
+    if (this.#confidence === 0) return executed
+    const path = await walkDown(reader, executed, Math.max(0, executed.height - this.#confidence))
+    return path.at(-1) ?? executed
+  }
+
+  /** At a null round the newest tipset below it; a node that no longer has it says nothing about it. */
+  #checkFinal(reader: BranchReader, known: BlockRef, answer: RpcAnswer | undefined): void {
+    if (answer?.ok !== true) return
+    const { key } = takeTipset(reader, answer.result)
+    if (key === known.hash) return
+    throw new BadAnswer(`block ${known.number} is ${key} there, but ${known.hash} is final`)
+  }
+
+  async #finalOf(reader: BranchReader, head: Tipset, answer: RpcAnswer | undefined): Promise<Tipset | null> {
+    if (answer?.ok === true) {
+      const tipset = takeTipset(reader, answer.result)
+      if (tipset.height <= head.height) return tipset
+      throw new BadAnswer(`its final tipset ${tipset.height} is above its head ${head.height}`)
+    }
+    if (head.height <= FALLBACK_DEPTH) return null
+    if (answer?.ok === false) this.#sayFallback(reader.endpoint, answer.message)
+    const call = lotusCall('ChainGetTipSetByHeight', head.height - FALLBACK_DEPTH, keyParam(head.key))
+    const tipset = takeTipset(reader, await reader.endpoint.call(call.method, call.params))
+    if (tipset.height <= head.height - FALLBACK_DEPTH) return tipset
+    throw new RetryableError(`asked for the tipset at ${head.height - FALLBACK_DEPTH}, got a higher one`)
+  }
+
+  #sayFallback(endpoint: RpcEndpoint, said: string): void {
+    if (this.#saidFallback) return
+    this.#saidFallback = true
+    this.#report(
+      'warn',
+      `${endpoint.label} does not tell what is final (${said}): ${FALLBACK_DEPTH} epochs behind the head count as final`,
+    )
+  }
+}

@@ -1,0 +1,80 @@
+import { messageOf, RetryableError } from '../../../shared/errors.ts'
+import { voucherText } from '../../../shared/filecoin/voucher.ts'
+import type { Report } from '../rpc/rpc-client.ts'
+import type { RpcAnswer, RpcEndpoint } from '../rpc/rpc-endpoint.ts'
+import { BadAnswer, CallFailed } from '../rpc/rpc-error.ts'
+import { itemsOf, record, textOf } from './decode-json.ts'
+import { decodeLotusVoucher } from './decode-lotus-voucher.ts'
+import { lotusCall } from './lotus-call.ts'
+import type { LotusClient } from './lotus-client.ts'
+
+/** Far above what one wallet has, and a bound for what a node can make us hold. */
+const MOST_CHANNELS = 10_000
+const MOST_VOUCHERS = 100_000
+
+/**
+ * The vouchers that the node keeps for its own wallet. Every endpoint is a node with its own store; one that keeps
+ * none (the manager is off, or the token does not cover it) is told once and not asked again.
+ */
+export class NodeVouchers {
+  readonly #client: LotusClient
+  readonly #report: Report
+  readonly #without = new Set<string>()
+
+  constructor(client: LotusClient, report: Report) {
+    this.#client = client
+    this.#report = report
+  }
+
+  /** Standard base64, as records name vouchers. Throws a RetryableError when no endpoint answers now. */
+  async read(): Promise<string[]> {
+    const texts = new Set<string>()
+    const open = this.#client.rpc.available().filter(({ label }) => !this.#without.has(label))
+    let failure: RetryableError | null = null
+    for (const endpoint of open) {
+      try {
+        for (const text of await this.#readOne(endpoint)) texts.add(text)
+      } catch (error) {
+        if (error instanceof CallFailed && error.kind === 'unsupported') this.#leaveOut(endpoint, error)
+        else if (error instanceof RetryableError) failure = error
+        else throw error
+      }
+    }
+    if (failure !== null && texts.size === 0) throw failure
+    return [...texts]
+  }
+
+  async #readOne(endpoint: RpcEndpoint): Promise<string[]> {
+    const { method, params } = lotusCall('PaychList')
+    const channels = itemsOf(await endpoint.call(method, params), 'channels')
+      .slice(0, MOST_CHANNELS)
+      .map((channel) => textOf(channel, 'channel'))
+    const answers = await endpoint.send(channels.map((channel) => lotusCall('PaychVoucherList', channel)))
+    return answers.flatMap((answer) => this.#textsOf(endpoint, answer)).slice(0, MOST_VOUCHERS)
+  }
+
+  /** A channel that the node does not track any more has no vouchers; one odd voucher does not hide the others. */
+  #textsOf(endpoint: RpcEndpoint, answer: RpcAnswer): string[] {
+    if (!answer.ok && /not tracked/i.test(answer.message)) return []
+    const listed = itemsOf(endpoint.resultOf('PaychVoucherList', answer), 'vouchers')
+    return listed.flatMap((item) => {
+      try {
+        return [voucherText(decodeLotusVoucher(voucherIn(item)))]
+      } catch (error) {
+        if (!(error instanceof BadAnswer || error instanceof RangeError)) throw error
+        this.#report('warn', `${endpoint.label} keeps a voucher that is none: ${messageOf(error)}`)
+        return []
+      }
+    })
+  }
+
+  #leaveOut({ label }: RpcEndpoint, error: CallFailed): void {
+    this.#without.add(label)
+    this.#report('info', `${label} has no voucher store for us: ${messageOf(error)}`)
+  }
+}
+
+/** Some versions wrap each voucher together with its proof. */
+function voucherIn(item: unknown): unknown {
+  return record(item, 'voucher')['Voucher'] ?? item
+}

@@ -1,0 +1,39 @@
+import type { RpcClient } from '../rpc/rpc-client.ts'
+import { askEveryone, settle } from '../rpc/ask-everyone.ts'
+import type { RpcAnswer, RpcCall } from '../rpc/rpc-endpoint.ts'
+import { keyParam, lotusCall } from './lotus-call.ts'
+
+/** A question about the state that a tipset begins with: what its parents' messages left. */
+export interface StateCall {
+  method: string
+  params: unknown[]
+  /** The tipset's key. */
+  at: string
+}
+
+/**
+ * What each question gives, in their order: an answer, or an error that is one (there is no such actor, or no endpoint
+ * has that state or that method). Throws a RetryableError while an endpoint may still know: a time-out, an internal
+ * error or a tipset that it has not seen yet is no answer.
+ */
+export function askState(client: RpcClient, what: string, calls: readonly StateCall[]): Promise<RpcAnswer[]> {
+  if (calls.length === 0) return Promise.resolve([])
+  return askEveryone(
+    client,
+    what,
+    calls,
+    async (endpoint, open) => {
+      const answers = await endpoint.send(open.map(rpcCall))
+      return settle(client, endpoint, open.map(nameOf), answers, ['revert', 'pruned', 'unsupported'])
+    },
+    ['pruned', 'unsupported'],
+  )
+}
+
+function rpcCall({ method, params, at }: StateCall): RpcCall {
+  return lotusCall(method, ...params, keyParam(at))
+}
+
+function nameOf({ method, params, at }: StateCall): string {
+  return `${method}/${JSON.stringify(params)}/${at}`
+}

@@ -1,0 +1,63 @@
+import type { BlockHeader } from '../../../shared/events/chain-step.ts'
+import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
+import { decodeExecuted, type ExecutedMessage } from './decode-executed.ts'
+import { itemsOf } from './decode-json.ts'
+import type { Tipset } from './decode-tipset.ts'
+import { cidParam, lotusCall } from './lotus-call.ts'
+
+/** A tipset and the one that tells what its messages did. */
+export interface ExecutedTipset {
+  header: BlockHeader
+  child: Tipset
+}
+
+/** What ran in one tipset and could concern a payment channel. */
+export interface TipsetMessages extends ExecutedTipset {
+  executed: ExecutedMessage[]
+}
+
+const FIRST_TIPSETS = 10
+const MOST_TIPSETS = 50
+/** Messages, of whatever kind, in one answer: what is read at once must fit in memory several times. */
+const TARGET_MESSAGES = 3_000
+
+/** How many tipsets' messages fit into one request, by how many messages the last ones had. */
+export class RequestSize {
+  #tipsets = FIRST_TIPSETS
+
+  get tipsets(): number {
+    return this.#tipsets
+  }
+
+  read(tipsets: number, messages: number): void {
+    const fit = Math.floor((TARGET_MESSAGES * tipsets) / Math.max(1, messages))
+    this.#tipsets = Math.max(1, Math.min(MOST_TIPSETS, fit, this.#tipsets * 2))
+  }
+}
+
+/** The executed messages of these tipsets with their receipts: two calls for each, many of them in one request. */
+export async function readExecuted(
+  endpoint: RpcEndpoint,
+  tipsets: readonly ExecutedTipset[],
+  size: RequestSize,
+): Promise<TipsetMessages[]> {
+  const read: TipsetMessages[] = []
+  while (read.length < tipsets.length) {
+    const part = tipsets.slice(read.length, read.length + size.tipsets)
+    const answers = await endpoint.send(
+      part.flatMap(({ child }) => [
+        lotusCall('ChainGetParentMessages', cidParam(child.firstCid)),
+        lotusCall('ChainGetParentReceipts', cidParam(child.firstCid)),
+      ]),
+    )
+    let count = 0
+    for (const [index, tipset] of part.entries()) {
+      const messages = endpoint.resultOf('ChainGetParentMessages', answers[2 * index])
+      const receipts = endpoint.resultOf('ChainGetParentReceipts', answers[2 * index + 1])
+      count += itemsOf(messages, 'messages').length
+      read.push({ ...tipset, executed: decodeExecuted(messages, receipts) })
+    }
+    size.read(part.length, count)
+  }
+  return read
+}
