@@ -5,6 +5,7 @@ import { isDatabaseRetryable } from '../shared/db/transaction.ts'
 import { messageOf } from '../shared/errors.ts'
 import type { HandedIn } from '../shared/events/handed-in.ts'
 import type { Logger } from '../shared/log.ts'
+import { networkOf, whichNetwork } from './handed-in-network.ts'
 import { forgetDeadLetters, putDeadLetter } from './ingest/dead-letters.store.ts'
 import { ingestAwaited, ingestHandedIn, type HandInOutcome } from './ingest/ingest-voucher.ts'
 import { payloadDigest } from './ingest/storable-json.ts'
@@ -159,19 +160,6 @@ async function ingestJob(
   return network === undefined
     ? { outcome: 'refused', reason: whichNetwork(networks, networkId) }
     : ingestHandedIn(db, { network, item }, 'queue')
-}
-
-/** The network that a job is for: named, or the only one. */
-export function networkOf(networks: string[], networkId: string | null): string | undefined {
-  if (networkId !== null) return networks.find((network) => network === `filecoin:${networkId}`)
-  return networks.length === 1 ? networks[0] : undefined
-}
-
-export function whichNetwork(networks: string[], networkId: string | null): string {
-  const names = networks.map((network) => network.slice(network.indexOf(':') + 1)).join(', ')
-  return networkId === null
-    ? `it names no network, and there are several: ${names}`
-    : `no Filecoin network ${JSON.stringify(networkId)} is configured; there are: ${names}`
 }
 
 async function lookAgain({ db, network, counts, signal }: VoucherRun): Promise<void> {

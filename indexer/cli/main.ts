@@ -2,7 +2,15 @@ import { Command, CommanderError, InvalidArgumentError } from 'commander'
 import { ConfigError } from '../../shared/errors.ts'
 import { describeFailure } from '../../shared/program.ts'
 import { runAudit } from './audit.ts'
+import {
+  runDropDeadLetters,
+  runListDeadLetters,
+  runRetryDeadLetters,
+  runShowDeadLetter,
+  type Chosen,
+} from './dead-letters.ts'
 import { runDigest } from './digest.ts'
+import { runImportVouchers } from './import-vouchers.ts'
 import { runMigrate } from './migrate.ts'
 import { runReindex, runVerify } from './reindex.ts'
 import { runReplay } from './replay.ts'
@@ -11,6 +19,18 @@ import { runStatus } from './status.ts'
 const block = (text: string): number => {
   if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('a block is a whole number from 0')
   return Number(text)
+}
+
+const whole = (text: string): number => {
+  if (!/^[1-9]\d{0,14}$/.test(text)) throw new InvalidArgumentError('it is a whole number from 1')
+  return Number(text)
+}
+
+/** Collects `3 5 8`, or `all` alone. */
+const chosen = (text: string, before: Chosen | undefined): Chosen => {
+  if (text === 'all' && before === undefined) return 'all'
+  if (before === 'all') throw new InvalidArgumentError('`all` stands alone')
+  return [...(before ?? []), whole(text)]
 }
 
 const program = new Command('ops')
@@ -60,6 +80,46 @@ program
   .description('a digest over the whole read model')
   .option('--json', 'as JSON')
   .action(runDigest)
+
+const vouchers = program.command('vouchers').description('what is signed off-chain')
+vouchers
+  .command('import')
+  .description(
+    'write the vouchers (base64) and signed statements (JSON) of a file, one per line; 1 when any is refused',
+  )
+  .argument('<file>', 'the file, or - for standard input')
+  .option('--network <id>', 'the Filecoin network of lines that name none (default: the only one)')
+  .option('--json', 'as JSON')
+  .action(runImportVouchers)
+
+const deadLetters = program
+  .command('dead-letters')
+  .description('what was refused, with the reason: the newest 10,000 are kept')
+deadLetters
+  .command('list')
+  .description('the newest first')
+  .option('--queue <name>', 'of one queue, such as vouchers')
+  .option('--limit <number>', 'how many', whole, 50)
+  .option('--json', 'as JSON')
+  .action(runListDeadLetters)
+deadLetters
+  .command('show')
+  .description('one of them, with what was refused')
+  .argument('<id>', 'its id', whole)
+  .option('--json', 'as JSON')
+  .action(runShowDeadLetter)
+deadLetters
+  .command('retry')
+  .description('hand them in again through the voucher queue; each is gone once it is accepted')
+  .argument('<ids...>', 'ids, or all', chosen)
+  .option('--json', 'as JSON')
+  .action(runRetryDeadLetters)
+deadLetters
+  .command('drop')
+  .description('forget them')
+  .argument('<ids...>', 'ids, or all', chosen)
+  .option('--json', 'as JSON')
+  .action(runDropDeadLetters)
 
 try {
   await program.parseAsync()

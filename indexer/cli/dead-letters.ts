@@ -1,0 +1,138 @@
+import { loadEnvironment } from '../../shared/config/config.ts'
+import type { Db } from '../../shared/db/connect.ts'
+import { messageOf } from '../../shared/errors.ts'
+import {
+  countDeadLetters,
+  dropDeadLetters,
+  findDeadLetter,
+  getDeadLetters,
+  getDeadLettersAfter,
+  type DeadLetter,
+} from '../ingest/dead-letters.store.ts'
+import { openQueueBackend } from '../queue/backend.ts'
+import { retryDeadJob, whyNotRetried } from '../queue/dead-letters.ts'
+import { openVoucherQueue } from '../queue/voucher-queue.ts'
+import { withDatabase, type OutputOptions } from './context.ts'
+
+/** Ids, or all of them. */
+export type Chosen = number[] | 'all'
+
+const CHUNK = 100
+
+/** Prints the newest refusals, without what was refused. */
+export async function runListDeadLetters(
+  options: OutputOptions & { queue?: string; limit: number },
+): Promise<void> {
+  await withDatabase(async ({ db }) => {
+    const letters = await getDeadLetters(db, { queue: options.queue, limit: options.limit })
+    const counts = await countDeadLetters(db)
+    if (options.json === true) {
+      console.log(JSON.stringify({ counts, deadLetters: letters }))
+      return
+    }
+    for (const { id, queue, network, refused_at: at, attempts, reason } of letters) {
+      console.log(`${id}  ${at.toISOString()}  ${queue}  ${network ?? '-'}  ${attempts} times  ${reason}`)
+    }
+    const total = counts.map(({ queue, count }) => `${count} of ${queue}`).join(', ')
+    console.log(total === '' ? 'no dead letters' : total)
+  })
+}
+
+/** Prints one with what was refused. Exit code 1 when there is none of this id. */
+export async function runShowDeadLetter(id: number, options: OutputOptions): Promise<void> {
+  await withDatabase(async ({ db }) => {
+    const letter = await findDeadLetter(db, id)
+    if (letter === undefined) {
+      console.error(`there is no dead letter ${id}`)
+      process.exitCode = 1
+    } else console.log(options.json === true ? JSON.stringify(letter) : describe(letter))
+  })
+}
+
+function describe(letter: DeadLetter): string {
+  const { payload, is_cut: isCut, payload_bytes: bytes, ...rest } = letter
+  const lines = [
+    ['id', rest.id],
+    ['queue', rest.queue],
+    ['job', rest.job_id ?? '-'],
+    ['network', rest.network ?? '-'],
+    ['refused', `${rest.refused_at.toISOString()}, ${rest.attempts} times`],
+    ['reason', rest.reason],
+    ['payload', `${bytes} bytes${isCut ? ', of which this is the beginning' : ''}`],
+  ]
+  return `${lines.map(([name, value]) => `${name}: ${value ?? ''}`).join('\n')}\n${JSON.stringify(payload, null, 2)}`
+}
+
+/**
+ * Hands dead letters in again through the voucher queue; each is gone once it is accepted. Exit code 1 when one of
+ * those named cannot be retried or is not there.
+ */
+export async function runRetryDeadLetters(chosen: Chosen, options: OutputOptions): Promise<void> {
+  await withDatabase(async ({ db, databaseUrl, signal }) => {
+    const { REDIS_URL: redisUrl } = loadEnvironment()
+    const backend = openQueueBackend({ redisUrl, databaseUrl }, (error) => console.error(messageOf(error)))
+    await backend.check()
+    const queue = openVoucherQueue(backend)
+    const left: { id: number; reason: string }[] = []
+    let retried = 0
+    try {
+      for await (const letter of choose(db, chosen)) {
+        if (signal.aborted) break
+        const reason = 'missing' in letter ? 'there is none of this id' : whyNotRetried(toKept(letter))
+        if (reason !== null || 'missing' in letter) {
+          left.push({ id: letter.id, reason: reason ?? '' })
+          continue
+        }
+        await retryDeadJob(queue, toKept(letter))
+        retried += 1
+      }
+    } finally {
+      await queue.close()
+      backend.close()
+    }
+    tellRetried(retried, left, options)
+    if (signal.aborted || (chosen !== 'all' && left.length > 0)) process.exitCode = 1
+  })
+}
+
+function tellRetried(retried: number, left: { id: number; reason: string }[], options: OutputOptions): void {
+  if (options.json === true) {
+    console.log(JSON.stringify({ retried, left }))
+    return
+  }
+  for (const { id, reason } of left) console.log(`${id}: ${reason}`)
+  console.log(`${retried} handed in again, ${left.length} left as they are`)
+}
+
+function toKept({
+  id,
+  queue,
+  payload,
+  is_cut: isCut,
+  attempts,
+}: DeadLetter): Parameters<typeof whyNotRetried>[0] {
+  return { id, queue, payload, isCut, attempts }
+}
+
+async function* choose(db: Db, chosen: Chosen): AsyncGenerator<DeadLetter | { missing: true; id: number }> {
+  if (chosen !== 'all') {
+    for (const id of chosen) yield (await findDeadLetter(db, id)) ?? { missing: true, id }
+    return
+  }
+  for (let after = 0; ;) {
+    const letters = await getDeadLettersAfter(db, after, CHUNK)
+    yield* letters
+    const last = letters.at(-1)
+    if (last === undefined) return
+    after = last.id
+  }
+}
+
+/** Forgets dead letters. Exit code 1 when one of those named is not there. */
+export async function runDropDeadLetters(chosen: Chosen, options: OutputOptions): Promise<void> {
+  await withDatabase(async ({ db }) => {
+    const dropped = await dropDeadLetters(db, chosen === 'all' ? null : chosen)
+    console.log(options.json === true ? JSON.stringify({ dropped }) : `${dropped} dropped`)
+    if (chosen !== 'all' && dropped < new Set(chosen).size) process.exitCode = 1
+  })
+}
