@@ -1,18 +1,36 @@
-import { networkKey, type EvmNetwork, type Networks } from '../shared/config/networks.ts'
+import {
+  FILECOIN_BLOCKCHAIN,
+  filecoinNetworkKey,
+  networkKey,
+  type EvmNetwork,
+  type FilecoinNetwork,
+  type Networks,
+} from '../shared/config/networks.ts'
 import { z } from 'zod'
 import { ConfigError } from '../shared/errors.ts'
 import { canonicalJson } from './event-log/plan-entries.evolve.ts'
-import type { ChainSource } from './sources/chain-source.ts'
 import { createEvmSource, type EvmSource } from './sources/evm/evm-source.ts'
+import { createFilecoinSource, type FilecoinSource } from './sources/filecoin/filecoin-source.ts'
 
-/** A configured network with the source that reads it. */
-export interface WatchedNetwork {
+interface NetworkIdentity {
   network: string
   blockchain: string
   networkId: string
   /** What decides what the index holds; other contracts make another index. */
   watched: unknown
-  source: EvmSource & ChainSource
+}
+
+/** A configured network with the source that reads it. */
+export type WatchedNetwork = WatchedEvmNetwork | WatchedFilecoinNetwork
+
+export interface WatchedEvmNetwork extends NetworkIdentity {
+  chain: 'evm'
+  source: EvmSource
+}
+
+export interface WatchedFilecoinNetwork extends NetworkIdentity {
+  chain: 'filecoin'
+  source: FilecoinSource
 }
 
 /** Opens a source for each configured network; nothing is asked yet. `report` hears what endpoints do wrong. */
@@ -20,13 +38,37 @@ export function openNetworks(
   networks: Networks,
   report: (network: string, message: string) => void,
 ): WatchedNetwork[] {
-  return networks.evm.map((network) => ({
+  const reporting = (key: string): { report: (level: string, message: string) => void } => ({
+    report: (_level, message) => report(key, message),
+  })
+  return [
+    ...networks.evm.map((network) => openEvm(network, reporting(networkKey(network)))),
+    ...networks.filecoin.map((network) => openFilecoin(network, reporting(filecoinNetworkKey(network)))),
+  ]
+}
+
+type SourceOptions = Parameters<typeof createEvmSource>[1] & Parameters<typeof createFilecoinSource>[1]
+
+function openEvm(network: EvmNetwork, options: SourceOptions): WatchedEvmNetwork {
+  return {
+    chain: 'evm',
     network: networkKey(network),
     blockchain: network.blockchain,
     networkId: network.networkId,
     watched: watchedOf(network),
-    source: createEvmSource(network, { report: (_level, message) => report(networkKey(network), message) }),
-  }))
+    source: createEvmSource(network, options),
+  }
+}
+
+function openFilecoin(network: FilecoinNetwork, options: SourceOptions): WatchedFilecoinNetwork {
+  return {
+    chain: 'filecoin',
+    network: filecoinNetworkKey(network),
+    blockchain: FILECOIN_BLOCKCHAIN,
+    networkId: network.networkId,
+    watched: { startEpoch: network.startEpoch },
+    source: createFilecoinSource(network, options),
+  }
 }
 
 function watchedOf(network: EvmNetwork): unknown {
@@ -53,15 +95,20 @@ export function refuseCollisions(
   indexed: { network: string; watched: unknown }[],
 ): void {
   const configured = new Set(networks.map(({ network }) => network))
-  for (const before of indexed.filter(({ network }) => !configured.has(network))) {
+  for (const before of indexed.filter(({ network }) => !configured.has(network) && hasContracts(network))) {
     const taken = namespacesOf(before.watched)
-    for (const { network, watched } of networks) {
+    for (const { network, watched } of networks.filter(({ chain }) => chain === 'evm')) {
       if (!namespacesOf(watched).some((namespace) => taken.includes(namespace))) continue
       throw new ConfigError(
         `this database holds loans of ${before.network} with the same ids as those of ${network}: give ${network} an idPrefix, or use another database`,
       )
     }
   }
+}
+
+/** Channels have no loan ids: only contracts can claim those of another network. */
+function hasContracts(network: string): boolean {
+  return network.startsWith('evm:')
 }
 
 const watchedSchema = z.record(z.string(), z.looseObject({ idPrefix: z.string().nullable() }))

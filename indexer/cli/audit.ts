@@ -3,7 +3,7 @@ import type { BlockRef } from '../../shared/events/chain-step.ts'
 import type { Trx } from '../../shared/db/transaction.ts'
 import { findPosition } from '../event-log/chain-position.ts'
 import { getLoansAfter, type ListedLoan } from '../projections/loans/read-loans.store.ts'
-import type { WatchedNetwork } from '../watched-networks.ts'
+import type { WatchedEvmNetwork } from '../watched-networks.ts'
 import { createProgress, withDatabase, withNetworks, type OutputOptions } from './context.ts'
 import { verifyLoanState, type Difference } from './verify-loan-state.ts'
 
@@ -29,6 +29,7 @@ export async function runAudit(options: OutputOptions & { network?: string }): P
       const differences: LoanDifference[] = []
       let loans = 0
       for (const watched of networks) {
+        if (watched.chain !== 'evm') continue
         // One state of the database: loans and position belong together however long this takes.
         await db
           .transaction()
@@ -56,7 +57,7 @@ export async function runAudit(options: OutputOptions & { network?: string }): P
 
 async function auditNetwork(
   trx: Trx,
-  { network, source }: WatchedNetwork,
+  { network, source }: WatchedEvmNetwork,
   block: BlockRef,
   signal: AbortSignal,
   onDifference: (difference: LoanDifference) => void,

@@ -20,3 +20,16 @@ void t.test('a database that holds another network’s loans under the same ids 
   t.doesNotThrow(() => refuseCollisions(open('1', null), []))
   t.end()
 })
+
+void t.test('channels claim no loan ids, whatever is configured or was indexed', (t) => {
+  const filecoin = { networkId: 'testnet', rpcUrls: ['http://127.0.0.1:1/rpc/v1'], startEpoch: 7 }
+  const [network] = openNetworks(parseNetworks({ filecoin: [filecoin] }, 'test', {}), () => undefined)
+  if (network === undefined) throw new Error('no network')
+  t.match(network, { chain: 'filecoin', network: 'filecoin:testnet', blockchain: 'FIL', networkId: 'testnet' })
+  t.equal(network.source.startBlock, 7)
+  const { watched } = network
+  t.doesNotThrow(() => refuseCollisions(open('1', null), [{ network: 'filecoin:testnet', watched }]))
+  const [{ watched: contracts } = { watched: null }] = open('31337', null)
+  t.doesNotThrow(() => refuseCollisions([network], [{ network: 'evm:31337', watched: contracts }]))
+  t.end()
+})
