@@ -1,0 +1,229 @@
+import t from 'tap'
+import { foldChannel, type Channel } from '../../../../indexer/projections/channels/channel.evolve.ts'
+import {
+  CLOCK_TOLERANCE_S,
+  linkChannel,
+  STRENGTH,
+} from '../../../../indexer/projections/links/link.evolve.ts'
+import { addressIn, type LoanFacts } from '../../../../indexer/projections/links/loan-facts.evolve.ts'
+import { planEntries } from '../../../../indexer/event-log/plan-entries.evolve.ts'
+import { canonicalAddress } from '../../../../shared/filecoin/address.ts'
+import type { FilecoinEvent, FilecoinIdentity } from '../../../../shared/events/filecoin-event.ts'
+import type { LogEntry } from '../../../../shared/events/log-entry.ts'
+import {
+  fundChannel,
+  makeChannel,
+  signedStatement,
+  signedVoucher,
+  voucherFacts,
+} from '../../../helpers/channel-events.ts'
+import { channelAddress, person } from '../../../helpers/two-chain-stories.ts'
+
+const BORROWER = person('borrower')
+const LENDER = person('lender')
+const STRANGER = person('stranger')
+const ROBUST = channelAddress('the channel')
+const CHANNEL_ID = 't01234'
+const HASH_A1 = `0x${'a1'.repeat(32)}`
+const HASH_B1 = `0x${'b1'.repeat(32)}`
+const VALUE = 5n * 10n ** 18n
+const MADE = makeChannel({
+  height: 1000,
+  channel: ROBUST,
+  channelId: CHANNEL_ID,
+  from: BORROWER,
+  recipient: LENDER,
+  value: VALUE.toString(),
+})
+const MADE_S = MADE.blockTimeS
+
+function fold(...events: FilecoinEvent[]): Channel {
+  const entries = planEntries({ network: 'filecoin:testnet', blockchain: 'FIL' }, [], [MADE, ...events], null)
+  const channel = foldChannel(
+    entries.map((entry, index): LogEntry => ({
+      ...entry,
+      position: index + 1,
+      step: 1,
+      recordedAt: new Date(0),
+    })),
+  )
+  if (channel === undefined) throw new Error('no channel')
+  return channel
+}
+
+function name({ asWritten }: FilecoinIdentity): string | null {
+  return canonicalAddress(asWritten)
+}
+
+function offer(given: Partial<LoanFacts> = {}): LoanFacts {
+  return {
+    loanType: 'ERC20FIL',
+    loanId: '7',
+    contractLoanId: '7',
+    contract: '0x00000000000000000000000000000000000000C0',
+    networkId: '31337',
+    namedChannel: null,
+    borrower: null,
+    lender: name(LENDER),
+    secretHashA1: null,
+    secretHashB1: HASH_B1,
+    requestedAttoFil: null,
+    times: { openedS: MADE_S - 600, agreedS: null, endedS: null },
+    ...given,
+  }
+}
+
+function lock(given: Partial<LoanFacts> = {}): LoanFacts {
+  return {
+    ...offer(),
+    loanType: 'FILERC20',
+    borrower: name(BORROWER),
+    lender: name(LENDER),
+    secretHashA1: HASH_A1,
+    times: { openedS: MADE_S - 900, agreedS: MADE_S - 600, endedS: null },
+    requestedAttoFil: VALUE,
+    ...given,
+  }
+}
+
+const signed = (hash: string, by: FilecoinIdentity, amount = '1'): FilecoinEvent =>
+  signedVoucher(
+    ROBUST,
+    by.asWritten,
+    voucherFacts({ key: `${hash}${amount}`, channelAddr: ROBUST, secretHash: hash, amount }),
+  )
+
+function strengthOf(channel: Channel, ...loans: LoanFacts[]): string {
+  const { link } = linkChannel(channel, loans)
+  return link === null ? 'none' : `${link.loanId} ${link.role} ${link.strength}`
+}
+
+void t.test('strongest first: the contract, a secret hash, a statement, the parties', (t) => {
+  const channel = fold()
+  t.equal(strengthOf(channel, offer()), `7 collateral ${STRENGTH.parties}`)
+  const statement = signedStatement({
+    channel: ROBUST,
+    signer: BORROWER.asWritten,
+    contractLoanId: '8',
+    contract: '0x00000000000000000000000000000000000000c0',
+  })
+  const other = offer({ loanId: '8', contractLoanId: '8' })
+  t.equal(strengthOf(channel, offer(), other), 'none', 'two that fit are no answer')
+  t.equal(strengthOf(fold(statement), offer(), other), `8 collateral ${STRENGTH.statement}`)
+  const byHash = offer({ loanId: '9', borrower: name(BORROWER), secretHashA1: HASH_A1, secretHashB1: null })
+  const vouched = fold(statement, signed(HASH_A1, BORROWER))
+  t.equal(
+    strengthOf(vouched, offer({ secretHashB1: null }), other, byHash),
+    `9 collateral ${STRENGTH.secretHash}`,
+  )
+  const naming = offer({ loanId: '10', namedChannel: canonicalAddress(CHANNEL_ID), borrower: name(BORROWER) })
+  t.equal(strengthOf(vouched, offer(), other, byHash, naming), `10 collateral ${STRENGTH.contract}`)
+  const twice = { ...naming, loanId: '11' }
+  t.equal(
+    strengthOf(vouched, byHash, naming, twice),
+    'none',
+    'two contracts that say so: nothing weaker decides',
+  )
+  t.same(linkChannel(channel, [other, offer()]).claimants, ['ERC20FIL/7', 'ERC20FIL/8'])
+  t.end()
+})
+
+void t.test('a contract cannot name a channel of strangers', (t) => {
+  const naming = { namedChannel: canonicalAddress(CHANNEL_ID) }
+  t.equal(strengthOf(fold(), offer({ ...naming, lender: name(STRANGER) })), 'none')
+  t.equal(strengthOf(fold(), offer({ ...naming, borrower: name(STRANGER) })), 'none')
+  t.equal(
+    strengthOf(fold(), offer({ ...naming, borrower: null, lender: null })),
+    '7 collateral 4',
+    'what is no address says nothing',
+  )
+  t.equal(strengthOf(fold(), offer({ namedChannel: 'f0999' })), 'none', 'the contract names another')
+  t.end()
+})
+
+void t.test('parties are compared by who they are, not by how they are written', (t) => {
+  for (const lender of [LENDER.id, LENDER.robust[0], LENDER.asWritten.replace('t', 'f')])
+    t.equal(
+      strengthOf(fold(), offer({ lender: canonicalAddress(lender ?? '') })),
+      '7 collateral 1',
+      lender ?? '',
+    )
+  t.equal(strengthOf(fold(), offer({ lender: name(STRANGER) })), 'none')
+  t.end()
+})
+
+void t.test('by its parties a channel fits a loan that was open when it was made', (t) => {
+  const times = (openedS: number, endedS: number | null) =>
+    offer({ times: { openedS, agreedS: null, endedS } })
+  t.equal(strengthOf(fold(), times(MADE_S + CLOCK_TOLERANCE_S, null)), '7 collateral 1')
+  t.equal(strengthOf(fold(), times(MADE_S + CLOCK_TOLERANCE_S + 1, null)), 'none', 'made before the offer')
+  t.equal(strengthOf(fold(), times(0, MADE_S + 600)), '7 collateral 1', 'cancelled later: still its channel')
+  t.equal(strengthOf(fold(), times(0, MADE_S - CLOCK_TOLERANCE_S)), 'none', 'over before')
+  t.end()
+})
+
+void t.test('a secret hash counts from the party that has to sign it', (t) => {
+  const known = offer({
+    borrower: name(BORROWER),
+    secretHashA1: HASH_A1,
+    times: { openedS: null, agreedS: null, endedS: null },
+  })
+  t.equal(strengthOf(fold(signed(HASH_A1, BORROWER)), known), '7 collateral 3')
+  t.equal(strengthOf(fold(signed(HASH_A1, LENDER)), known), 'none')
+  t.equal(strengthOf(fold(signed(HASH_B1, LENDER, '0')), known), '7 collateral 3')
+  t.equal(strengthOf(fold(signed(HASH_B1, BORROWER)), known), 'none')
+  t.equal(strengthOf(fold(signed(HASH_A1, STRANGER)), known), 'none', 'a stranger’s voucher is none')
+  t.end()
+})
+
+void t.test('principal and payback of a FIL loan', (t) => {
+  const payback = lock()
+  t.equal(strengthOf(fold(), payback), '7 payback 1')
+  t.equal(strengthOf(fold(signed(HASH_B1, BORROWER)), payback), '7 payback 3')
+  t.equal(
+    strengthOf(fold(), lock({ times: { openedS: 0, agreedS: null, endedS: null } })),
+    'none',
+    'not locked',
+  )
+  const swapped = {
+    borrower: name(LENDER),
+    lender: null,
+    times: { openedS: MADE_S - 60, agreedS: null, endedS: null },
+  }
+  t.equal(strengthOf(fold(), lock(swapped)), '7 principal 1')
+  t.equal(strengthOf(fold(), lock({ ...swapped, requestedAttoFil: VALUE + 1n })), 'none', 'another amount')
+  t.equal(
+    strengthOf(fold(fundChannel({ height: 1001, to: ROBUST })), lock(swapped)),
+    '7 principal 1',
+    'a stranger’s top-up changes nothing',
+  )
+  t.equal(
+    strengthOf(fold(), lock({ ...swapped, lender: name(BORROWER), namedChannel: canonicalAddress(ROBUST) })),
+    '7 principal 4',
+  )
+  t.equal(
+    strengthOf(fold(), offer(), payback),
+    'none',
+    'collateral of the one or payback of the other: nobody knows',
+  )
+  t.end()
+})
+
+void t.test('an address in a contract is its text, and anything else is none', (t) => {
+  const hex = (text: string): string => `0x${Buffer.from(text, 'latin1').toString('hex')}`
+  t.equal(addressIn(hex('t01234'.padEnd(32, '\0'))), 'f01234')
+  t.equal(addressIn(hex(LENDER.asWritten)), name(LENDER))
+  for (const garbage of [
+    '',
+    '\0'.repeat(32),
+    't0',
+    'T01234',
+    ' t01234',
+    't01234\0x',
+    '\xff\xfe',
+    'x'.repeat(10_000),
+  ])
+    t.equal(addressIn(hex(garbage)), null, garbage.slice(0, 20))
+  t.equal(addressIn(null), null)
+  t.end()
+})
