@@ -1,0 +1,54 @@
+import type { Random } from '../../evm/random.ts'
+import { inTicketOrder, type BlockPlan } from './block.ts'
+import type { ReadyMessages } from './message-pool.ts'
+import type { SignedMessage } from './signed-message.ts'
+
+/** The miners there are; a tipset has at most one block of each. */
+export const MINERS = Array.from({ length: 12 }, (_, i) => 1000 + i)
+
+export interface PlanOptions {
+  height: number
+  salt: string
+  /** How many blocks. */
+  blocks: number
+  random: Random
+  ready: readonly ReadyMessages[]
+  /** Senders run in the order given; else in any. */
+  keepOrder: boolean
+}
+
+const NO_MESSAGES: readonly SignedMessage[] = []
+
+/**
+ * Who includes what: each sender's messages are whole in one block, and often once more, whole or in part, in
+ * others, as miners do not ask each other.
+ */
+export function planBlocks({ height, salt, blocks, random, ready, keepOrder }: PlanOptions): BlockPlan[] {
+  const first = random.int(0, MINERS.length - 1)
+  const miners = Array.from({ length: blocks }, (_, i) => MINERS[(first + i) % MINERS.length] ?? 0)
+  if (ready.length === 0) return miners.map((miner) => ({ miner, salt, messages: NO_MESSAGES }))
+  const plans = inTicketOrder(miners, salt, height).map((miner) => ({
+    miner,
+    salt,
+    messages: [] as SignedMessage[],
+  }))
+  const senders = keepOrder ? ready : shuffled(ready, random)
+  senders.forEach(({ messages }, i) => {
+    const home = keepOrder ? Math.floor((i * blocks) / senders.length) : random.int(0, blocks - 1)
+    plans.forEach((plan, at) => {
+      if (at === home) plan.messages.push(...messages)
+      // Before its home it would run earlier than its turn.
+      else if ((!keepOrder || at > home) && random.chance(0.3)) {
+        plan.messages.push(...messages.slice(0, random.int(1, messages.length)))
+      }
+    })
+  })
+  return plans
+}
+
+export function shuffled<T>(items: readonly T[], random: Random): T[] {
+  const left = [...items]
+  const result: T[] = []
+  while (left.length > 0) result.push(...left.splice(random.int(0, left.length - 1), 1))
+  return result
+}

@@ -1,0 +1,109 @@
+import { encodeAddress, idAddress } from '../../../shared/filecoin/address.ts'
+import { encodeBigInt } from '../../../shared/filecoin/big-integer.ts'
+import { blake2b256 } from '../../../shared/filecoin/blake2b.ts'
+import { encodeCbor } from '../../../shared/filecoin/cbor.ts'
+import { cidOfBytes, parseCid } from '../../../shared/filecoin/message.ts'
+import { BASE_FEE } from '../vm/execute-message.ts'
+import { encodeUtf8 } from '../vm/utf8.ts'
+import { ByteWriter } from './byte-writer.ts'
+import { isBls, type SignedMessage } from './signed-message.ts'
+
+/** What a miner decided; everything else of a header follows from the block's parents. */
+export interface BlockPlan {
+  /** Actor number. */
+  miner: number
+  /** Makes tickets differ between branches. */
+  salt: string
+  messages: readonly SignedMessage[]
+}
+
+export interface Block extends BlockPlan {
+  cid: string
+}
+
+/** What all blocks of a tipset agree on. */
+export interface Ancestry {
+  height: number
+  /** Unix seconds. */
+  timestampS: number
+  /** CIDs of the parents' blocks, as bytes. */
+  parents: readonly Uint8Array[]
+  parentWeight: number
+  parentStateRoot: string
+  parentReceiptsRoot: string
+}
+
+/** Header fields as they are hashed and shown; the proofs of a real chain are missing. */
+export interface Header extends Ancestry {
+  miner: number
+  ticket: Uint8Array
+  electionProof: Uint8Array
+  messagesRoot: string
+}
+
+const writer = new ByteWriter(16_384)
+/** The point at infinity: the aggregate of no signatures. */
+const NO_SIGNATURES = Uint8Array.of(2, 0xc0, ...new Uint8Array(95))
+const baseFeeBytes = encodeBigInt(BASE_FEE)
+const noMessagesRoot = messagesRootOf([])
+let recentLinks = new Map<string, Uint8Array>()
+
+export function makeBlock(plan: BlockPlan, ancestry: Ancestry): Block & { order: string } {
+  const header = headerOf(plan, ancestry)
+  return { ...plan, cid: cidOfBytes(encodeHeader(header)), order: orderOf(header.ticket) }
+}
+
+export function headerOf(plan: BlockPlan, ancestry: Ancestry): Header {
+  const { miner, salt, messages } = plan
+  const ticket = ticketOf(miner, salt, ancestry.height)
+  const messagesRoot = messages.length === 0 ? noMessagesRoot : messagesRootOf(messages)
+  return { ...ancestry, miner, ticket, electionProof: ticket, messagesRoot }
+}
+
+function ticketOf(miner: number, salt: string, height: number): Uint8Array {
+  return blake2b256(encodeUtf8(`${salt}/${height}/${miner}`))
+}
+
+/** The miners in the order in which their blocks will stand in the tipset. */
+export function inTicketOrder(miners: readonly number[], salt: string, height: number): number[] {
+  const order = new Map(miners.map((miner) => [miner, orderOf(ticketOf(miner, salt, height))]))
+  return [...miners].sort((a, b) => ((order.get(a) ?? '') < (order.get(b) ?? '') ? -1 : 1))
+}
+
+/** Blocks of a tipset are ordered by their tickets' hashes; as text, because that compares. */
+function orderOf(ticket: Uint8Array): string {
+  return String.fromCharCode(...blake2b256(ticket))
+}
+
+/** The tuple of 16 that nodes hash: without beacon, proofs and signatures, which nobody reads here. */
+export function encodeHeader(header: Header): Uint8Array {
+  writer.array(16).bytes(encodeAddress(idAddress(BigInt(header.miner))))
+  writer.array(1).bytes(header.ticket)
+  writer.array(2).unsigned(1).bytes(header.electionProof)
+  writer.array(0).array(0)
+  writer.array(header.parents.length)
+  for (const parent of header.parents) writer.link(parent)
+  writer.bytes(encodeBigInt(BigInt(header.parentWeight))).unsigned(header.height)
+  writer.link(linkOf(header.parentStateRoot)).link(linkOf(header.parentReceiptsRoot))
+  writer.link(linkOf(header.messagesRoot)).bytes(NO_SIGNATURES).unsigned(header.timestampS)
+  return writer.nothing().unsigned(0).bytes(baseFeeBytes).take()
+}
+
+/** The chain's `[BLS messages, secp256k1 messages]`, each as a plain list of CIDs. */
+function messagesRootOf(messages: readonly SignedMessage[]): string {
+  const listed = (list: readonly SignedMessage[]): Uint8Array => encodeUtf8(list.map(({ cid }) => cid).join())
+  const bls = messages.filter(isBls)
+  const secp256k1 = messages.filter((message) => !isBls(message))
+  return cidOfBytes(encodeCbor([cidOfBytes(listed(bls)), cidOfBytes(listed(secp256k1))]))
+}
+
+/** The same few roots are linked again and again. */
+export function linkOf(cid: string): Uint8Array {
+  const known = recentLinks.get(cid)
+  if (known !== undefined) return known
+  const bytes = parseCid(cid)
+  if (bytes === null) throw new Error(`${cid} is no CID`)
+  if (recentLinks.size > 1000) recentLinks = new Map()
+  recentLinks.set(cid, bytes)
+  return bytes
+}

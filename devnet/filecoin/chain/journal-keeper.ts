@@ -1,0 +1,142 @@
+import { decodeVoucher, encodeVoucher, type SignedVoucher } from '../../../shared/filecoin/voucher.ts'
+import type { BlockPlan } from './block.ts'
+import type { Journal, JournalRecord } from './journal.ts'
+import { decodeSignedMessage, encodeSignedMessage, type SignedMessage } from './signed-message.ts'
+import type { Tipset } from './tipset.ts'
+
+/** Writes down what happens, naming messages and tipsets by their numbers in the journal. */
+export class JournalKeeper {
+  readonly messages: SignedMessage[] = []
+  private readonly numbers = new Map<string, number>()
+  private readonly tipsetNumbers = new WeakMap<Tipset, number>()
+  private readonly journal: Journal
+  private tipsets = 0
+  private loading = false
+
+  constructor(journal: Journal) {
+    this.journal = journal
+  }
+
+  pushed(signed: SignedMessage): void {
+    this.numbers.set(signed.cid, this.messages.length)
+    this.messages.push(signed)
+    this.write({ push: Buffer.from(encodeSignedMessage(signed)).toString('base64') })
+  }
+
+  checked(key: string, valid: boolean): void {
+    this.write({ checked: key, valid })
+  }
+
+  added(tipset: Tipset): void {
+    this.tipsetNumbers.set(tipset, this.tipsets++)
+    if (tipset.parent === null) return
+    const blocks = tipset.blocks.map(({ miner, messages }): [number, number[]] => [
+      miner,
+      messages.map(({ cid }) => this.numberOf(cid)),
+    ])
+    const record = {
+      tipset: tipset.height,
+      on: this.tipsetNumber(tipset.parent),
+      salt: saltOf(tipset),
+      blocks,
+    }
+    this.write(tipset.costly.size === 0 ? record : { ...record, costly: [...tipset.costly] })
+  }
+
+  head(tipset: Tipset): void {
+    this.write({ head: this.tipsetNumber(tipset) })
+  }
+
+  nextHeight(height: number): void {
+    this.write({ next: height })
+  }
+
+  voucher(channel: string, voucher: SignedVoucher): void {
+    this.write({ voucher: Buffer.from(encodeVoucher(voucher)).toString('base64'), channel })
+  }
+
+  flush(): void {
+    this.journal.flush()
+  }
+
+  close(): void {
+    this.journal.close()
+  }
+
+  /** What happens meanwhile is in the journal already. */
+  whileLoading(load: () => void): void {
+    this.loading = true
+    load()
+    this.loading = false
+  }
+
+  private write(record: JournalRecord): void {
+    if (!this.loading) this.journal.write(record)
+  }
+
+  private numberOf(cid: string): number {
+    const number = this.numbers.get(cid)
+    if (number === undefined) throw new Error(`message ${cid} was never pushed`)
+    return number
+  }
+
+  private tipsetNumber(tipset: Tipset): number {
+    const number = this.tipsetNumbers.get(tipset)
+    if (number === undefined) throw new Error('a tipset that was never added')
+    return number
+  }
+}
+
+/** A widened tipset has blocks of one salt as well: a branch's head and what came to it. */
+function saltOf(tipset: Tipset): string {
+  return tipset.blocks[0]?.salt ?? ''
+}
+
+/** The chain as loading needs it. */
+interface Restorable {
+  readonly store: { readonly head: Tipset }
+  readonly restoring: {
+    push(signed: SignedMessage): void
+    checked(key: string, valid: boolean): void
+    tipset(parent: Tipset, height: number, plans: BlockPlan[], costly: ReadonlySet<string>): Tipset
+    head(tipset: Tipset): void
+    branch(number: number): void
+    voucher(channel: string, voucher: SignedVoucher): void
+    next(height: number): void
+  }
+}
+
+/** Lets everything happen again. */
+export function restoreChain(
+  records: readonly JournalRecord[],
+  keeper: JournalKeeper,
+  chain: Restorable,
+): void {
+  const tipsets = [chain.store.head]
+  const tipsetAt = (number: number): Tipset => {
+    const tipset = tipsets[number]
+    if (tipset === undefined) throw new Error(`the journal names a tipset ${number} that it does not have`)
+    return tipset
+  }
+  const restore = (record: JournalRecord): void => {
+    if ('push' in record) {
+      const signed = decodeSignedMessage(Buffer.from(record.push, 'base64'))
+      chain.restoring.push(signed)
+      keeper.pushed(signed)
+    } else if ('checked' in record) chain.restoring.checked(record.checked, record.valid)
+    else if ('tipset' in record) {
+      const plans = record.blocks.map(([miner, numbers]) => ({
+        miner,
+        salt: record.salt,
+        messages: numbers.flatMap((number) => keeper.messages[number] ?? []),
+      }))
+      chain.restoring.branch(Number(record.salt.slice(record.salt.lastIndexOf('/') + 1)))
+      const parent = tipsetAt(record.on)
+      tipsets.push(chain.restoring.tipset(parent, record.tipset, plans, new Set(record.costly)))
+    } else if ('head' in record) chain.restoring.head(tipsetAt(record.head))
+    else if ('voucher' in record) {
+      chain.restoring.voucher(record.channel, decodeVoucher(Buffer.from(record.voucher, 'base64')))
+    } else chain.restoring.next(record.next)
+  }
+  keeper.whileLoading(() => records.forEach(restore))
+}

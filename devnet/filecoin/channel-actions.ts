@@ -1,0 +1,112 @@
+import {
+  formatAddress,
+  idAddress,
+  parseAddress,
+  type FilecoinAddress,
+  type NetworkLetter,
+} from '../../shared/filecoin/address.ts'
+import {
+  decodeExecReturn,
+  encodeConstructorParams,
+  encodeExecParams,
+} from '../../shared/filecoin/init-actor.ts'
+import {
+  COLLECT,
+  encodeUpdateParams,
+  INIT_EXEC,
+  PAYCH_UPDATE,
+  SEND,
+  SETTLE,
+} from '../../shared/filecoin/payment-channel.ts'
+import { voucherSigningBytes, type SignedVoucher } from '../../shared/filecoin/voucher.ts'
+import { codeOf } from './actors/actor-codes.ts'
+import type { Execution } from './chain/waiters.ts'
+import type { Sending, Wallet } from './wallet.ts'
+
+/** An address as text (either letter, any form) or decoded. */
+export type AddressLike = string | FilecoinAddress
+/** What a caller may want to set besides what the action says: sender's form, nonce, gas. */
+export type Extras = Partial<Sending>
+
+export const INIT_ACTOR = idAddress(1n)
+
+export function toAddress(address: AddressLike): FilecoinAddress {
+  const parsed = typeof address === 'string' ? parseAddress(address) : address
+  if (parsed === null) throw new Error(`${String(address)} is no address`)
+  return parsed
+}
+
+/** Opens a channel between two parties, who need not be the wallet; the message's CID. */
+export function createChannel(
+  wallet: Wallet,
+  from: AddressLike,
+  to: AddressLike,
+  amount: bigint,
+  extras: Extras = {},
+): Promise<string> {
+  const constructorParams = encodeConstructorParams(toAddress(from), toAddress(to))
+  const params = encodeExecParams(codeOf('paymentchannel'), constructorParams)
+  return wallet.send({ to: INIT_ACTOR, method: INIT_EXEC, value: amount, params, ...extras })
+}
+
+/** What a voucher has to say; the rest is none. Times are epochs, amounts attoFIL. */
+export type VoucherFields = Partial<Omit<SignedVoucher, 'channelAddr' | 'signature'>> & {
+  channelAddr: AddressLike
+  amount: bigint
+}
+
+export function signVoucher(wallet: Wallet, fields: VoucherFields): SignedVoucher {
+  const unsigned: SignedVoucher = {
+    timeLockMin: 0n,
+    timeLockMax: 0n,
+    secretHash: new Uint8Array(),
+    extra: null,
+    lane: 0n,
+    nonce: 1n,
+    minSettleHeight: 0n,
+    merges: [],
+    ...fields,
+    channelAddr: toAddress(fields.channelAddr),
+    signature: null,
+  }
+  return { ...unsigned, signature: wallet.sign(voucherSigningBytes(unsigned)) }
+}
+
+/** The party that did not sign redeems. */
+export function redeem(
+  wallet: Wallet,
+  channel: AddressLike,
+  voucher: SignedVoucher,
+  secret: Uint8Array = new Uint8Array(),
+  extras: Extras = {},
+): Promise<string> {
+  const params = encodeUpdateParams({ voucher, secret })
+  return wallet.send({ to: toAddress(channel), method: PAYCH_UPDATE, params, ...extras })
+}
+
+export function settle(wallet: Wallet, channel: AddressLike, extras: Extras = {}): Promise<string> {
+  return wallet.send({ to: toAddress(channel), method: SETTLE, ...extras })
+}
+
+export function collect(wallet: Wallet, channel: AddressLike, extras: Extras = {}): Promise<string> {
+  return wallet.send({ to: toAddress(channel), method: COLLECT, ...extras })
+}
+
+export function fundChannel(
+  wallet: Wallet,
+  channel: AddressLike,
+  amount: bigint,
+  extras: Extras = {},
+): Promise<string> {
+  return wallet.send({ to: toAddress(channel), method: SEND, value: amount, ...extras })
+}
+
+/** The channel that a create made: its lasting address and its ID in this branch. Throws if the create failed. */
+export function createdChannel(
+  { receipt }: Pick<Execution, 'receipt'>,
+  letter: NetworkLetter,
+): { robust: string; id: string } {
+  if (receipt.exitCode !== 0) throw new Error(`the create ended with exit code ${receipt.exitCode}`)
+  const { idAddress: id, robustAddress: robust } = decodeExecReturn(receipt.returned)
+  return { robust: formatAddress(robust, letter), id: formatAddress(id, letter) }
+}

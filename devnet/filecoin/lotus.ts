@@ -1,0 +1,107 @@
+import { randomBytes } from 'node:crypto'
+import { DevChain, type DevChainOptions } from './chain/dev-chain.ts'
+import { noJournal, openJournal, type ChainSettings, type Journal } from './chain/journal.ts'
+import { startClock } from './clock.ts'
+import type { Permission } from './rpc/method.ts'
+import { startRpcServer } from './rpc/rpc-server.ts'
+import { VoucherStore } from './voucher-store.ts'
+
+export type { DevChain } from './chain/dev-chain.ts'
+export type { Execution } from './chain/waiters.ts'
+export type { ReorgOptions } from './chain/reorg-plan.ts'
+export type { Sending, Wallet } from './wallet.ts'
+
+/** A kept chain goes on with the settings that it began with: seed, genesis time, name, epoch and settle delay. */
+export interface LotusOptions {
+  /** 0 or missing: a free one. */
+  port?: number
+  /** A file in which the chain is kept; missing: it is gone when the node stops. */
+  statePath?: string
+  /** Seconds between heights; 2 when missing. */
+  epochDurationS?: number
+  /** Unix seconds; now when missing. */
+  genesisTimeS?: number
+  /** From a settle to the collect; 1440 when missing. */
+  settleDelayEpochs?: number
+  /** How far behind the head a tipset is final; 30 when missing. Null: as a node without F3, 900. */
+  finalityEpochs?: number | null
+  /** Fewest and most; 1 to 4 when missing. */
+  blocksPerTipset?: readonly [number, number]
+  /** Of each height; 0 when missing. */
+  nullRoundChance?: number
+  /** Of all choices and keys; another chain each time when missing. */
+  seed?: string
+  networkName?: string
+  /** Between automatic epochs; null: none, the caller mines. The epoch's duration when missing. */
+  tickMs?: number | null
+  /** Needed for everything, when given. */
+  token?: string
+  /** Lets its bearers read, but neither push nor see the node's vouchers. */
+  readToken?: string
+  /** What callers without a token may do: everything when missing, nothing when there is a token. */
+  anonymous?: Permission | null
+  /** Epochs for which the state is kept; 20,000 when missing. */
+  stateHistoryEpochs?: number
+  onNotice?: (line: string) => void
+}
+
+export interface Lotus {
+  /** `http://127.0.0.1:<port>/rpc/v1` */
+  url: string
+  wsUrl: string
+  port: number
+  chain: DevChain
+  /** The node's own vouchers, which PaychVoucherList shows. */
+  vouchers: VoucherStore
+  stop(): Promise<void>
+}
+
+const FINALITY_WITHOUT_F3 = 900
+
+/** A node with a chain of its own, behind the JSON-RPC of a real one. */
+export async function startLotus(options: LotusOptions = {}): Promise<Lotus> {
+  const journal = openOrBegin(options)
+  const chain = new DevChain(journal, chainOptions(options))
+  const vouchers = new VoucherStore(chain)
+  const { token, readToken } = options
+  const anonymous =
+    options.anonymous === undefined ? (token === undefined ? 'admin' : null) : options.anonymous
+  const server = await startRpcServer({ chain, vouchers }, options.port ?? 0, { token, readToken, anonymous })
+  const clock = startClock(chain, options.tickMs, options.onNotice)
+  const address = `127.0.0.1:${server.port}/rpc/v1`
+  return {
+    url: `http://${address}`,
+    wsUrl: `ws://${address}`,
+    port: server.port,
+    chain,
+    vouchers,
+    async stop() {
+      clock.stop()
+      await server.close()
+      chain.close()
+    },
+  }
+}
+
+function openOrBegin({ statePath, ...options }: LotusOptions): Journal {
+  const settings: ChainSettings = {
+    version: 1,
+    seed: options.seed ?? randomBytes(8).toString('hex'),
+    networkName: options.networkName ?? 'devnet-2k',
+    genesisTimeS: options.genesisTimeS ?? Math.floor(Date.now() / 1000),
+    epochDurationS: options.epochDurationS ?? 2,
+    settleDelayEpochs: options.settleDelayEpochs ?? 1440,
+  }
+  return statePath === undefined ? noJournal(settings) : openJournal(statePath, settings)
+}
+
+function chainOptions(options: LotusOptions): DevChainOptions {
+  const { finalityEpochs = 30 } = options
+  return {
+    blocksPerTipset: options.blocksPerTipset ?? [1, 4],
+    nullRoundChance: options.nullRoundChance ?? 0,
+    finalityEpochs: finalityEpochs ?? FINALITY_WITHOUT_F3,
+    certifiesFinality: finalityEpochs !== null,
+    stateHistoryEpochs: options.stateHistoryEpochs ?? 20_000,
+  }
+}

@@ -1,0 +1,47 @@
+import type { DevChain } from '../chain/dev-chain.ts'
+import type { Tipset } from '../chain/tipset.ts'
+import type { VoucherStore } from '../voucher-store.ts'
+import { failed } from './rpc-error.ts'
+import { tipsetKey } from './params.ts'
+
+export type Permission = 'read' | 'write' | 'admin'
+
+/** What methods work on. */
+export interface Node {
+  chain: DevChain
+  vouchers: VoucherStore
+}
+
+export interface Method {
+  /** How many parameters it takes, exactly. */
+  params: number
+  permission: Permission
+  run(node: Node, params: readonly unknown[]): unknown
+}
+
+export type Methods = Record<string, Method>
+
+export function read(params: number, run: Method['run']): Method {
+  return { params, permission: 'read', run }
+}
+
+export function write(params: number, run: Method['run']): Method {
+  return { params, permission: 'write', run }
+}
+
+export function admin(params: number, run: Method['run']): Method {
+  return { params, permission: 'admin', run }
+}
+
+/** The tipset that a parameter names, the head for none. */
+export function tipsetAt({ chain }: Node, key: unknown): Tipset {
+  const cids = tipsetKey(key)
+  return cids.length === 0 ? chain.head() : knownTipset(chain, cids)
+}
+
+export function knownTipset(chain: DevChain, cids: readonly string[]): Tipset {
+  const tipset = chain.store.byKey(cids)
+  if (tipset !== undefined) return tipset
+  const missing = cids.find((cid) => chain.store.block(cid) === undefined) ?? cids.join()
+  throw failed(`loading tipset {${cids.join(',')}}: get block ${missing}: ipld: could not find ${missing}`)
+}

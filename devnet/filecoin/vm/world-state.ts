@@ -1,0 +1,149 @@
+import { formatAddress, idAddress, type FilecoinAddress } from '../../../shared/filecoin/address.ts'
+import { cidOfBytes } from '../../../shared/filecoin/message.ts'
+import { concatBytes } from '../../../shared/filecoin/bytes.ts'
+import { PersistentMap } from './persistent-map.ts'
+import { encodeUtf8 } from './utf8.ts'
+
+export type ActorKind =
+  | 'system'
+  | 'account'
+  | 'ethaccount'
+  | 'init'
+  | 'multisig'
+  | 'paymentchannel'
+  | 'placeholder'
+  | 'evm'
+  | 'bulletin'
+
+export interface LaneState {
+  /** attoFIL. */
+  redeemed: bigint
+  nonce: bigint
+}
+
+export interface ChannelState {
+  /** Actor numbers. */
+  from: number
+  to: number
+  /** attoFIL. */
+  toSend: bigint
+  /** Epochs; 0 while not settling. */
+  settlingAt: bigint
+  minSettleHeight: bigint
+  /** By the lane's number as text. */
+  lanes: ReadonlyMap<string, LaneState>
+}
+
+export interface ProposedTransaction {
+  to: FilecoinAddress
+  value: bigint
+  method: bigint
+  params: Uint8Array
+  /** Actor numbers, the proposer first. */
+  approved: readonly number[]
+}
+
+export interface MultisigState {
+  signers: readonly number[]
+  threshold: number
+  nextTransaction: number
+  pending: ReadonlyMap<number, ProposedTransaction>
+}
+
+/** Never changed: a new one takes its place. */
+export interface Actor {
+  id: number
+  kind: ActorKind
+  nonce: bigint
+  /** attoFIL. */
+  balance: bigint
+  /** Its key or actor address; null for the built-in ones. */
+  robust: FilecoinAddress | null
+  delegated: FilecoinAddress | null
+  channel: ChannelState | null
+  multisig: MultisigState | null
+}
+
+export type NewActor = Pick<Actor, 'id' | 'kind'> & Partial<Actor>
+
+export function newActor(actor: NewActor): Actor {
+  const blank = { nonce: 0n, balance: 0n, robust: null, delegated: null, channel: null, multisig: null }
+  return { ...blank, ...actor }
+}
+
+/** All actors at one point of one branch. Never changed. */
+export class WorldState {
+  private readonly actors: PersistentMap<Actor>
+  /** Every robust address that ever was, gone actors' as well: Init never forgets. */
+  private readonly ids: PersistentMap<number>
+  readonly nextId: number
+  private knownRoot: string | undefined
+
+  constructor(actors = new PersistentMap<Actor>(), ids = new PersistentMap<number>(), nextId = 100) {
+    this.actors = actors
+    this.ids = ids
+    this.nextId = nextId
+  }
+
+  /** Undefined for an actor that never was or is gone. */
+  actor(id: number): Actor | undefined {
+    return this.actors.get(String(id))
+  }
+
+  /** The number behind an address, also of an actor that is gone; null when the state knows none. */
+  idOf(address: FilecoinAddress): number | null {
+    const text = formatAddress(address, 'f')
+    if (address.protocol === 0) return text.length > 15 ? null : Number(text.slice(2))
+    return this.ids.get(text) ?? null
+  }
+
+  find(address: FilecoinAddress): Actor | undefined {
+    const id = this.idOf(address)
+    return id === null ? undefined : this.actor(id)
+  }
+
+  put(actor: Actor): WorldState {
+    const ids = [actor.robust, actor.delegated].reduce(
+      (all, address) => (address === null ? all : rememberId(all, address, actor.id)),
+      this.ids,
+    )
+    return new WorldState(this.actors.with(String(actor.id), actor), ids, Math.max(this.nextId, actor.id + 1))
+  }
+
+  remove(id: number): WorldState {
+    return new WorldState(this.actors.without(String(id)), this.ids, this.nextId)
+  }
+
+  /** The robust address that has this number, also of an actor that is gone. Looks through all of them. */
+  robustOf(id: number): string | null {
+    for (const [text, known] of this.ids.entries()) if (known === id) return text
+    return null
+  }
+
+  *all(): Generator<Actor> {
+    for (const [, actor] of this.actors.entries()) yield actor
+  }
+
+  /** CID that commits to everything in here. */
+  get root(): string {
+    return (this.knownRoot ??= cidOfBytes(
+      concatBytes(this.actors.digest(actorText), this.ids.digest(String), encodeUtf8(String(this.nextId))),
+    ))
+  }
+}
+
+function rememberId(ids: PersistentMap<number>, address: FilecoinAddress, id: number): PersistentMap<number> {
+  const text = formatAddress(address, 'f')
+  return ids.get(text) === id ? ids : ids.with(text, id)
+}
+
+function actorText(actor: Actor): string {
+  return JSON.stringify(actor, (_, value: unknown) => {
+    if (typeof value === 'bigint') return value.toString()
+    return value instanceof Map ? [...(value as ReadonlyMap<unknown, unknown>)] : value
+  })
+}
+
+export function idAddressOf(actor: Pick<Actor, 'id'>): FilecoinAddress {
+  return idAddress(BigInt(actor.id))
+}
