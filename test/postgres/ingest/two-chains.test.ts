@@ -8,46 +8,97 @@ import { digestReadModel } from '../../../indexer/projections/digest.store.ts'
 import type { Db } from '../../../shared/db/connect.ts'
 import { inTransaction } from '../../../shared/db/transaction.ts'
 import type { ChainEvent } from '../../../shared/events/chain-event.ts'
-import type { BlockRef } from '../../../shared/events/chain-step.ts'
+import type { BlockHeader, BlockRef, ChainStep } from '../../../shared/events/chain-step.ts'
 import type { HandedInEvent } from '../../../shared/events/filecoin-event.ts'
 import { testDatabase } from '../../helpers/database.ts'
 import { seededRandom } from '../../helpers/random-chain.ts'
-import { tellStories, type TwoChains } from '../../helpers/two-chain-stories.ts'
+import { person, tellStories, type TwoChains } from '../../helpers/two-chain-stories.ts'
 
 const EVM = { network: 'evm:31337', blockchain: 'DEVNET' }
 const FILECOIN = { network: 'filecoin:testnet', blockchain: 'FIL' }
 const OFFCHAIN = { network: 'offchain:testnet', blockchain: 'FIL' }
 
-/** One ledger's events as steps of a few blocks each, to be written one after the other. */
+type Random = ReturnType<typeof seededRandom>
+
+/** The same blocks on a branch that does not last: other parties, other IDs, and some things did not happen. */
+function otherBranch(events: ChainEvent[], random: Random): ChainEvent[] {
+  return events
+    .filter(() => random.chance(0.7))
+    .map((event): ChainEvent => {
+      const place = { blockHash: `${event.blockHash}-left` }
+      if (event.kind === 'CreateChannel') {
+        const swap = random.chance(0.5)
+        const [from, recipient] = swap ? [event.recipient, event.from] : [event.from, event.recipient]
+        return { ...event, ...place, from, recipient, channelId: `t0${1_000_000 + random.below(60)}` }
+      }
+      if (event.kind !== 'CreateLoanOffer') return { ...event, ...place }
+      const { values } = event.terms
+      const filLender = `0x${Buffer.from(person(`person ${random.below(4)}`).asWritten).toString('hex')}`
+      return { ...event, ...place, terms: { values: { ...values, filLender } } }
+    })
+}
+
+/**
+ * One ledger's events as steps of a few blocks each, to be written one after the other; with `unrest` it goes now and
+ * then along a branch that the next step leaves.
+ */
 async function openLedger(
   db: Db,
   identity: typeof EVM,
   events: ChainEvent[],
-  random: ReturnType<typeof seededRandom>,
+  random: Random,
+  unrest: number,
 ) {
   const epoch = await raiseWriterEpoch(db, identity.network, { startNumber: 0, watched: {} })
   let after: BlockRef | null = null
   let written = 0
+  let left: { to: BlockHeader; batch: ChainEvent[]; replaces: BlockRef } | null = null
+
+  async function write(step: ChainStep): Promise<void> {
+    const outcome = await ingestStep(db, identity, epoch, step)
+    if (outcome !== 'applied') throw new Error(`a step was ${outcome}`)
+  }
+
+  function next(): { to: BlockHeader; batch: ChainEvent[] } | undefined {
+    const last = events[Math.min(events.length - 1, written + random.below(4))]
+    if (last === undefined || written >= events.length) return undefined
+    const batch = events.slice(written).filter(({ blockNumber }) => blockNumber <= last.blockNumber)
+    const to = { number: last.blockNumber, hash: last.blockHash, parentHash: '', timeS: last.blockTimeS }
+    return { to, batch }
+  }
+
+  function arrive(to: BlockHeader, batch: ChainEvent[]): void {
+    written += batch.length
+    after = { number: to.number, hash: to.hash }
+  }
+
   return {
     isDone: () => written >= events.length,
     writeSome: async (): Promise<void> => {
-      const last = events[Math.min(events.length - 1, written + random.below(4))]
-      if (last === undefined || written >= events.length) return
-      const batch = events.slice(written).filter(({ blockNumber }) => blockNumber <= last.blockNumber)
-      const to = { number: last.blockNumber, hash: last.blockHash, parentHash: '', timeS: last.blockTimeS }
-      const from = after === null ? 0 : after.number + 1
-      const outcome = await ingestStep(db, identity, epoch, {
-        type: 'blocks',
-        from,
+      if (left !== null && after !== null) {
+        const { to, batch, replaces } = left
+        const step = { to, headers: [to], events: batch, evidence: [] }
+        await write({ type: 'reorg', ancestor: after, replaces, ...step })
+        left = null
+        arrive(to, batch)
+        return
+      }
+      const here = next()
+      if (here === undefined) return
+      const blocks = {
+        type: 'blocks' as const,
+        from: after === null ? 0 : after.number + 1,
         after,
-        to,
-        headers: [],
-        events: batch,
         evidence: [],
-      })
-      if (outcome !== 'applied') throw new Error(`a step was ${outcome}`)
-      written += batch.length
-      after = { number: to.number, hash: to.hash }
+      }
+      if (after !== null && random.chance(unrest)) {
+        const to = { ...here.to, hash: `${here.to.hash}-left` }
+        await write({ ...blocks, to, headers: [to], events: otherBranch(here.batch, random) })
+        left = { ...here, replaces: { number: to.number, hash: to.hash } }
+        return
+      }
+      await write({ ...blocks, to: here.to, headers: [here.to], events: here.batch })
+      arrive(here.to, here.batch)
     },
   }
 }
@@ -56,11 +107,11 @@ async function ingestInSomeOrder(
   db: Db,
   chains: TwoChains,
   seed: number,
-  first?: 'evm' | 'filecoin',
+  { first, unrest = 0 }: { first?: 'evm' | 'filecoin' | undefined; unrest?: number } = {},
 ): Promise<void> {
   const random = seededRandom(seed)
-  const evm = await openLedger(db, EVM, chains.evm, random)
-  const filecoin = await openLedger(db, FILECOIN, chains.filecoin, random)
+  const evm = await openLedger(db, EVM, chains.evm, random, unrest)
+  const filecoin = await openLedger(db, FILECOIN, chains.filecoin, random, unrest)
   const offchain = [...chains.offchain].sort(() => (random.chance(0.5) ? 1 : -1)) as HandedInEvent[]
   const handIn = (event: HandedInEvent): Promise<unknown> =>
     inTransaction(db, (trx) => appendOffchain(trx, OFFCHAIN, [event]))
@@ -131,7 +182,7 @@ void t.test(
     ] as const) {
       await empty(db)
       const chains = tellStories(seed, 14)
-      await ingestInSomeOrder(db, chains, seed, first)
+      await ingestInSomeOrder(db, chains, seed, { first })
       t.same((await seen(db)).records, [...chains.expected].sort(), `seed ${seed}`)
       await checkOrder(t, db)
       const digest = await digestReadModel(db)
@@ -154,7 +205,8 @@ void t.test('any interleaving of the two chains ends in the same loans and the s
         let wanted: unknown
         for (const order of orders) {
           await empty(db)
-          await ingestInSomeOrder(db, chains, order)
+          // The first order has no reorgs: the others must end in the same.
+          await ingestInSomeOrder(db, chains, order, { unrest: wanted === undefined ? 0 : 0.3 })
           const found = await seen(db)
           wanted ??= found
           t.same(found, wanted, `stories ${seed} of ${people} people in order ${order}`)
