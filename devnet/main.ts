@@ -1,10 +1,14 @@
 import { join } from 'node:path'
+import { ConfigError } from '../shared/errors.ts'
 import { onStopRequest, runProgram } from '../shared/program.ts'
 import { startAnvil, type Anvil } from './evm/anvil.ts'
 import { deployContracts, type Deployment } from './evm/deploy.ts'
 import { createPlayer } from './evm/player.ts'
 import { help, readFlags, type Flags } from './flags.ts'
-import { writeNetworksFile } from './networks-file.ts'
+import { loadEnvironment } from '../shared/config/config.ts'
+import { startLotus, type Lotus } from './filecoin/lotus.ts'
+import { voucherOutbox } from './loans/voucher-outbox.ts'
+import { filecoinNetworkId, writeNetworksFile } from './networks-file.ts'
 
 const say = (line: string): void => console.log(line)
 
@@ -25,7 +29,7 @@ await runProgram('devnet', help, async () => {
   } finally {
     await anvil.stop()
   }
-  say(`devnet stopped (${String(stopping.signal.reason)}), the chain is saved in ${flags.dataDir}`)
+  say(`devnet stopped (${String(stopping.signal.reason)}), the chains are saved in ${flags.dataDir}`)
 })
 
 /** Until the stop request. Throws if the node ends by itself. */
@@ -35,19 +39,46 @@ async function runOn(anvil: Anvil, flags: Flags, stop: AbortSignal): Promise<voi
     gone.abort()
     if (!stop.aborted) throw new Error(`anvil ended by itself (${how})`)
   })
-  await Promise.race([died, setUpAndPlay(anvil, flags, AbortSignal.any([stop, gone.signal]))])
+  const lotus = await startLotus({
+    port: flags.filecoinPort,
+    statePath: join(flags.dataDir, 'lotus.json'),
+    epochDurationS: flags.epochSeconds,
+    tickMs: flags.epochSeconds * 1000,
+    settleDelayEpochs: flags.settleDelayEpochs,
+    onNotice: say,
+  })
+  try {
+    await Promise.race([died, setUpAndPlay(anvil, lotus, flags, AbortSignal.any([stop, gone.signal]))])
+  } finally {
+    await lotus.stop()
+  }
 }
 
-async function setUpAndPlay(anvil: Anvil, flags: Flags, stop: AbortSignal): Promise<void> {
+async function setUpAndPlay(anvil: Anvil, lotus: Lotus, flags: Flags, stop: AbortSignal): Promise<void> {
   const deployment = await deployContracts(anvil.url)
-  if (flags.networksFile !== undefined) writeNetworksFile(flags.networksFile, anvil, deployment)
-  say(readyLine(anvil, deployment))
+  if (flags.networksFile !== undefined) writeNetworksFile(flags.networksFile, anvil, deployment, lotus)
+  say(readyLine(anvil, lotus, deployment))
   process.send?.('ready')
-  const { pace, seed, maxLoans } = flags
-  const player = createPlayer({ rpcUrl: anvil.url, deployment, seed, pace, maxLoans, onNotice: say })
+  const { pace, seed, maxLoans, settleDelayEpochs, epochSeconds: epochDurationS } = flags
+  const outbox = voucherOutbox(join(flags.dataDir, 'vouchers.jsonl'), filecoinNetworkId)
+  const handIn = (voucher: string): void => outbox.put(voucher)
+  const player = createPlayer({
+    ...{ rpcUrl: anvil.url, deployment, seed, pace, maxLoans, onNotice: say },
+    filecoin: { lotus, settleDelayEpochs, epochDurationS, handIn },
+    livesFile: join(flags.dataDir, 'lives.json'),
+  })
+  const forwarding = flags.handIn ? outbox.forward(queueUrls(), stop) : Promise.resolve()
   await player.play(stop)
+  await forwarding
 }
 
-function readyLine({ url }: Anvil, { erc20Loans, erc20CollateralLock }: Deployment): string {
-  return `devnet ready at ${url}: ERC20Loans ${erc20Loans}, ERC20CollateralLock ${erc20CollateralLock}`
+function queueUrls(): { databaseUrl: string; redisUrl: string | undefined } {
+  const { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl } = loadEnvironment()
+  if (databaseUrl === undefined) throw new ConfigError('--hand-in needs DATABASE_URL')
+  return { databaseUrl, redisUrl }
+}
+
+function readyLine(anvil: Anvil, lotus: Lotus, { erc20Loans, erc20CollateralLock }: Deployment): string {
+  const contracts = `ERC20Loans ${erc20Loans}, ERC20CollateralLock ${erc20CollateralLock}`
+  return `devnet ready at ${anvil.url}: ${contracts}; Filecoin at ${lotus.url}`
 }

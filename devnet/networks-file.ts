@@ -3,9 +3,13 @@ import { dirname } from 'node:path'
 import type { Anvil } from './evm/anvil.ts'
 import { chainId } from './evm/anvil.ts'
 import type { Deployment } from './evm/deploy.ts'
+import type { Lotus } from './filecoin/lotus.ts'
 
-/** Writes what the service needs to know of this chain, in one step: a reader finds all of it or nothing. */
-export function writeNetworksFile(file: string, anvil: Anvil, deployment: Deployment): void {
+/** As records name the network. */
+export const filecoinNetworkId = 'testnet'
+
+/** Writes what the service needs to know of these chains, in one step: a reader finds all of it or nothing. */
+export function writeNetworksFile(file: string, anvil: Anvil, deployment: Deployment, lotus: Lotus): void {
   const market = (address: string) => ({ address, startBlock: 0, idPrefix: null })
   const networks = {
     evm: [
@@ -21,7 +25,17 @@ export function writeNetworksFile(file: string, anvil: Anvil, deployment: Deploy
         erc20CollateralLock: market(deployment.erc20CollateralLock),
       },
     ],
-    filecoin: [],
+    filecoin: [
+      {
+        networkId: filecoinNetworkId,
+        rpcUrls: [lotus.url],
+        token: null,
+        startEpoch: 0,
+        confidence: 0,
+        pollIntervalMs: 1000,
+        readVoucherStore: true,
+      },
+    ],
   }
   mkdirSync(dirname(file), { recursive: true })
   writeFileSync(`${file}.new`, `${JSON.stringify(networks, null, 2)}\n`)

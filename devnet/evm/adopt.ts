@@ -11,8 +11,15 @@ const numbersAhead = 2000
 /** Open loans of an earlier run with the same seed, taken up again. Others' loans are left alone. */
 export async function adoptOpenLoans(scene: Scene): Promise<Life[]> {
   const counts = await scene.lookUpCounts()
+  const kept = (scene.journal?.load() ?? []).filter((life) => life.loanId !== undefined)
+  scene.lives.push(...kept)
   const found = await Promise.all(markets.map((market) => adoptFrom(scene, market, counts[market])))
-  return found.flat()
+  const isKept = (life: Life): boolean => kept.some((one) => isSameLoan(one, life))
+  return [...kept, ...found.flat().filter((life) => !isKept(life))]
+}
+
+function isSameLoan(one: Life, other: Life): boolean {
+  return one.market === other.market && one.loanId === other.loanId
 }
 
 async function adoptFrom(scene: Scene, market: Market, last: number): Promise<Life[]> {
@@ -73,6 +80,7 @@ function adopt(
   return {
     ...life,
     ...{ loanId, secrets: { a1, b1 }, hashes: { a1: secretHash(a1), b1: secretHash(b1) } },
+    half: undefined,
     ...{ lender: party(loan.lender, life.lender), borrower: party(loan.borrower, life.borrower) },
   }
 }

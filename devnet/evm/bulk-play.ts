@@ -1,6 +1,9 @@
 import type { DiaryEntry } from './diary.ts'
 import type { Life } from './loan-life.ts'
 import { packCalls, toCalls, type LoanCall, type Outgoing } from './outgoing.ts'
+import { isOver } from './next-move.ts'
+import { mineAndAlign } from '../loans/clocks.ts'
+import { performSteps } from '../loans/perform-step.ts'
 import { markFailed } from './pendings.ts'
 import { anything } from './rpc.ts'
 import type { Scene } from './scene.ts'
@@ -21,10 +24,13 @@ export function playInBulk(scene: Scene, loans: number, loansAtOnce: number): Pr
       const moves = await scene.movesOf(lives)
       const calls = lives.flatMap((life, index) => toCalls(life, moves[index]))
       if (calls.length > 0) entries.push(...(await playBlock(scene, calls)))
+      const steps = await performSteps(scene.filecoin, lives, moves)
+      const isBusy = calls.length > 0 || steps > 0 || moves.some(({ kind }) => kind === 'hold')
       const waits = moves.flatMap((move) => (move.kind === 'wait' ? move.until : []))
-      if (calls.length === 0 && waits.length > 0) await moveClock(scene, Math.max(...waits))
+      if (!isBusy && waits.length > 0) await moveClock(scene, Math.max(...waits))
+      if (scene.filecoin !== undefined) await mineAndAlign(scene, scene.filecoin)
       begun -= moves.filter((move) => move.kind === 'vanished').length
-      lives = lives.filter((_, index) => ['call', 'wait'].includes(moves[index]?.kind ?? 'done'))
+      lives = lives.filter((_, index) => !isOver(moves[index]))
     }
     return entries
   })

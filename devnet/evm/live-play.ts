@@ -1,6 +1,8 @@
 import { adoptOpenLoans } from './adopt.ts'
 import type { Life, Plan } from './loan-life.ts'
-import { cancelOffer, firstMove, type Move } from './next-move.ts'
+import { alignClocks } from '../loans/clocks.ts'
+import { performSteps } from '../loans/perform-step.ts'
+import { cancelOffer, firstMove, isOver, type Move } from './next-move.ts'
 import { batch, packCalls, toCalls, type LoanCall, type Outgoing } from './outgoing.ts'
 import { createPendings } from './pendings.ts'
 import { anything, RpcRefusal } from './rpc.ts'
@@ -18,6 +20,9 @@ export interface LiveLimits {
 
 /** A loan that waits for an expiration waits so long in real time before the clock is moved for it. */
 const patienceMs = 2000
+
+/** Steps on Filecoin beside one transaction. */
+const stepsAtOnce = 4
 
 export interface LivePlay {
   /** Looks at what became of earlier transactions and sends one more, if there is something to do: 1, else 0. */
@@ -40,11 +45,15 @@ export function createLivePlay(scene: Scene, limits: LiveLimits, onNotice: (line
     lives = lives.filter((life) => !stillborn.includes(life))
     const idle = lives.filter((life) => !pendings.has(life))
     const moves = await scene.movesOf(idle)
-    const over = idle.filter((_, index) => ['done', 'vanished'].includes(moves[index]?.kind ?? 'done'))
+    const over = idle.filter((_, index) => isOver(moves[index]))
     lives = lives.filter((life) => !over.includes(life))
+    const steps = await performSteps(scene.filecoin, idle, moves, stepsAtOnce)
     await moveClockFor(moves)
+    if (scene.filecoin !== undefined) await alignClocks(scene, scene.filecoin)
     const outgoing = await choose(idle.flatMap((life, index) => toCalls(life, moves[index])))
-    return outgoing === undefined ? 0 : send(outgoing)
+    const sent = outgoing === undefined ? 0 : await send(outgoing)
+    scene.journal?.save(lives)
+    return steps + sent
   }
 
   async function choose(calls: LoanCall[]): Promise<Outgoing | undefined> {

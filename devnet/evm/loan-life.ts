@@ -1,5 +1,8 @@
 import { filPrice, type Deployment } from './deploy.ts'
 import { bytesText, channelIdBytes, filecoinAddressFor, namedSecret, secretHash } from './loan-texts.ts'
+import type { Cast } from '../loans/cast.ts'
+import { newHalf, type FilecoinHalf } from '../loans/filecoin-half.ts'
+import { partyTexts } from '../loans/party-texts.ts'
 import type { Random } from './random.ts'
 
 export const markets = ['erc20Loans', 'erc20CollateralLock'] as const
@@ -54,6 +57,8 @@ export interface Life {
   loanExpirationPeriod: number
   /** Its move failed in a batch: the next one goes alone. */
   alone: boolean
+  /** What is played of it on Filecoin; undefined for a loan that is on the EVM chain alone. */
+  half: FilecoinHalf | undefined
 }
 
 export interface LifeSource {
@@ -63,6 +68,8 @@ export interface LifeSource {
   /** The probability that a text in a loan is garbage. */
   hostility: number
   badTokens: boolean
+  /** Everybody's Filecoin wallets; undefined: loans are played on the EVM chain alone. */
+  cast: Cast | undefined
 }
 
 export function newLife(source: LifeSource, market: Market, plan: Plan, secretNumber: number): Life {
@@ -71,19 +78,40 @@ export function newLife(source: LifeSource, market: Market, plan: Plan, secretNu
   const half = Math.floor(people.length / 2)
   const lender = random.chance(0.3) ? deployment.batcher : random.pick(people.slice(0, half))
   const borrower = random.chance(0.3) ? deployment.borrowerBatcher : random.pick(people.slice(half))
-  const secrets = {
-    a1: maybeHostile(source, secretFor(source.seed, market, 'A1', secretNumber)),
-    b1: maybeHostile(source, secretFor(source.seed, market, 'B1', secretNumber)),
+  const usual = {
+    a1: secretFor(source.seed, market, 'A1', secretNumber),
+    b1: secretFor(source.seed, market, 'B1', secretNumber),
   }
+  const secrets = { a1: maybeHostile(source, usual.a1), b1: maybeHostile(source, usual.b1) }
+  const ownWallets = plan === 'cancel' || plan === 'leaveOpen' || plan === 'seize'
+  const filecoinHalf = newHalf({
+    seed: source.seed,
+    market,
+    number: secretNumber,
+    lender,
+    borrower,
+    ownWallets,
+  })
+  const texts =
+    source.cast === undefined
+      ? { lender: filecoinAddressFor(lender), borrower: filecoinAddressFor(borrower) }
+      : partyTexts(source.cast, filecoinHalf, { plan, lender, borrower })
+  const filLender = filecoinText(source, texts.lender)
+  const filBorrower = filecoinText(source, texts.borrower)
+  // Who writes garbage into a contract has no part on Filecoin that belongs to the loan.
+  const isPlain =
+    [secrets.a1 === usual.a1, secrets.b1 === usual.b1].every(Boolean) &&
+    filLender === textBytes(texts.lender) &&
+    filBorrower === textBytes(texts.borrower)
   return {
     ...{ market, plan, lender, borrower, secrets, loanId: undefined, alone: false },
     hashes: { a1: secretHash(secrets.a1), b1: secretHash(secrets.b1) },
-    filLender: filecoinText(source, lender),
-    filBorrower: filecoinText(source, borrower),
+    ...{ filLender, filBorrower },
     paymentChannelId: channelId(source),
     ...newTerms(source),
     loanExpirationPeriod:
       plan === 'seize' || plan === 'refund' ? random.int(30, 60) : random.int(1, 72) * 3600,
+    half: source.cast !== undefined && isPlain ? filecoinHalf : undefined,
   }
 }
 
@@ -112,12 +140,20 @@ function newTerms({ deployment, random, badTokens }: LifeSource): Terms {
   }
 }
 
-function filecoinText(source: LifeSource, party: string): string {
-  return bytesText(maybeHostile(source, new TextEncoder().encode(filecoinAddressFor(party))))
+function filecoinText(source: LifeSource, text: string): string {
+  return bytesText(maybeHostile(source, new TextEncoder().encode(text)))
 }
 
-function channelId({ random, hostility }: LifeSource): string {
-  return random.chance(hostility) ? bytesText(random.bytes(32)) : channelIdBytes(random.int(1000, 9_999_999))
+function textBytes(text: string): string {
+  return bytesText(new TextEncoder().encode(text))
+}
+
+/** That of no channel: a loan with a Filecoin half learns its channel's later. */
+function channelId({ random, hostility, cast }: LifeSource): string {
+  const first = cast === undefined ? 1000 : 900_000_000
+  return random.chance(hostility)
+    ? bytesText(random.bytes(32))
+    : channelIdBytes(random.int(first, first + 9_998_999))
 }
 
 /** Anyone may write anything: nothing at all, zero bytes, broken UTF-8, a wall of text. */

@@ -2,15 +2,25 @@ import { contracts } from './artifacts.ts'
 import type { Life } from './loan-life.ts'
 import type { LoanOnChain } from './loan-reader.ts'
 import { bytesText } from './loan-texts.ts'
+import type { Step } from '../loans/steps.ts'
 
 /** What is to be done for a loan now. `until`: chain time at which it can go on, seconds since 1970. */
 export type Move =
   | { kind: 'call'; sender: string; data: string }
   | { kind: 'wait'; until: number }
+  /** A step on Filecoin. */
+  | { kind: 'step'; step: Step }
+  /** Waits for Filecoin. */
+  | { kind: 'hold' }
   | { kind: 'done' }
   | { kind: 'vanished' }
 
 const done: Move = { kind: 'done' }
+
+/** Whether nothing will ever be done for a loan any more. */
+export function isOver(move: Move | undefined): boolean {
+  return move === undefined || move.kind === 'done' || move.kind === 'vanished'
+}
 
 /** A transaction is mined a little after it is sent: what would expire meanwhile is not tried. */
 const margin = 3

@@ -6,6 +6,10 @@ import { createLivePlay, type LiveLimits } from './live-play.ts'
 import { createRandom } from './random.ts'
 import { createRpc } from './rpc.ts'
 import { createScene } from './scene.ts'
+import { createFilecoinSide, type FilecoinOptions } from '../loans/filecoin-side.ts'
+import { lifeJournal } from '../loans/life-journal.ts'
+import { openPool } from '../loans/cast.ts'
+import type { Life } from './loan-life.ts'
 
 export interface PlayerOptions extends Partial<LiveLimits> {
   rpcUrl: string
@@ -21,6 +25,10 @@ export interface PlayerOptions extends Partial<LiveLimits> {
   /** A file to which every event is appended as a line of JSON. */
   diaryFile?: string
   onEvent?: (entry: DiaryEntry) => void
+  /** The node on which the loans' Filecoin halves are played; missing: they are not. */
+  filecoin?: FilecoinOptions
+  /** Where loans that are being lived survive a restart. Missing: only their EVM halves go on after one. */
+  livesFile?: string
   /** Told once when the node cannot be reached or misbehaves, and once when it is back. */
   onNotice?: (line: string) => void
 }
@@ -29,6 +37,8 @@ export interface PlayerOptions extends Partial<LiveLimits> {
 export interface Player {
   /** What it did since it was made, oldest first. */
   readonly diary: readonly DiaryEntry[]
+  /** The loans that it conceived, made or not; the newest last. */
+  readonly lives: readonly Life[]
   /** One look at the chain and at most one transaction; answers how many were sent. */
   step(): Promise<number>
   /** Plays at its pace until the signal; survives reorgs and a node that goes away for a while. */
@@ -47,19 +57,40 @@ export function createPlayer(options: PlayerOptions): Player {
   const diary = createDiary(deployment, options.diaryFile, options.onEvent ?? (() => undefined))
   const random = createRandom(seed)
   const { hostility = 0.02, badTokens = false } = options
-  const source = { deployment, random, seed, hostility, badTokens }
-  const scene = createScene({ rpc: createRpc(options.rpcUrl), deployment, diary, source })
+  const filecoin = options.filecoin === undefined ? undefined : createFilecoinSide(options.filecoin)
+  const source = { deployment, random, seed, hostility, badTokens, cast: filecoin?.cast }
+  const journal = options.livesFile === undefined ? undefined : lifeJournal(options.livesFile)
+  const scene = createScene({ rpc: createRpc(options.rpcUrl), deployment, diary, source, filecoin, journal })
   const { loansAtOnce = 12, maxLoans = Infinity, maxAheadSeconds = 600, onNotice = () => undefined } = options
   const live = createLivePlay(scene, { loansAtOnce, maxLoans, maxAheadSeconds }, onNotice)
+  const ready = once(() => (filecoin === undefined ? undefined : openPool(filecoin.cast, deployment)))
   const inTurn = createTurns()
-  const step = (): Promise<number> => inTurn(() => live.step())
+  const step = (): Promise<number> =>
+    inTurn(async () => {
+      await ready()
+      return live.step()
+    })
   const play = createLoop(step, options)
   return {
     diary: diary.entries,
+    lives: scene.lives,
     step,
     play,
     playFor: (milliseconds) => play(AbortSignal.timeout(milliseconds)),
-    playLoans: (loans, { loansAtOnce = 200 } = {}) => inTurn(() => playInBulk(scene, loans, loansAtOnce)),
+    playLoans: (loans, { loansAtOnce = 200 } = {}) =>
+      inTurn(async () => {
+        await ready()
+        return playInBulk(scene, loans, loansAtOnce)
+      }),
+  }
+}
+
+/** Done by the first call that succeeds. */
+function once(work: () => Promise<void> | undefined): () => Promise<void> {
+  let done = false
+  return async () => {
+    if (!done) await work()
+    done = true
   }
 }
 

@@ -10,6 +10,9 @@ import {
   type Plan,
 } from './loan-life.ts'
 import { lastLoanId, readLoans, type LoanOnChain } from './loan-reader.ts'
+import { nextWholeMove } from '../loans/whole-move.ts'
+import type { FilecoinSide } from '../loans/filecoin-side.ts'
+import type { LifeJournal } from '../loans/life-journal.ts'
 import { firstMove, nextMove, type Move } from './next-move.ts'
 import { quantity, type Rpc } from './rpc.ts'
 import { z } from 'zod'
@@ -20,6 +23,11 @@ export interface Scene {
   deployment: Deployment
   diary: Diary
   source: LifeSource
+  /** Undefined: loans are played on the EVM chain alone. */
+  filecoin: FilecoinSide | undefined
+  journal: LifeJournal | undefined
+  /** Every loan that was conceived, the newest last. */
+  lives: Life[]
   /** A loan that is not on the chain yet, with the next plan of the repertoire that is none of these. */
   conceive(except?: readonly Plan[]): Life
   /** The same, but with this plan. */
@@ -32,17 +40,29 @@ export interface Scene {
   now(): Promise<number>
 }
 
-export function createScene(parts: Pick<Scene, 'rpc' | 'deployment' | 'diary' | 'source'>): Scene {
-  const { rpc, deployment, source } = parts
+/** So many newest loans are remembered. */
+const memory = 20_000
+
+export function createScene(
+  parts: Pick<Scene, 'rpc' | 'deployment' | 'diary' | 'source' | 'filecoin' | 'journal'>,
+): Scene {
+  const { rpc, deployment, source, filecoin } = parts
+  const lives: Life[] = []
   const nextSecret: Record<Market, number> = { erc20Loans: 1, erc20CollateralLock: 1 }
   let played = 0
-  const conceiveAs = (market: Market, plan: Plan): Life => newLife(source, market, plan, nextSecret[market]++)
+  const conceiveAs = (market: Market, plan: Plan): Life => {
+    const life = newLife(source, market, plan, nextSecret[market]++)
+    lives.push(life)
+    if (lives.length > 2 * memory) lives.splice(0, memory)
+    return life
+  }
   const now = async (): Promise<number> => {
     const block = await rpc.call(z.object({ timestamp: quantity }), 'eth_getBlockByNumber', 'latest', false)
     return block.timestamp
   }
   return {
     ...parts,
+    lives,
     conceive(except = []) {
       for (;;) {
         const next = repertoire[played++ % repertoire.length]
@@ -62,7 +82,10 @@ export function createScene(parts: Pick<Scene, 'rpc' | 'deployment' | 'diary' | 
       const known = lives.flatMap((life) => (life.loanId === undefined ? [] : { life, ...idOf(life) }))
       const time = await now()
       const loans = await readLoans(rpc, deployment, known)
-      const moves = new Map(known.map(({ life }, index) => [life, moveFor(life, loans[index], time)]))
+      await filecoin?.view.refresh()
+      const moves = new Map(
+        known.map(({ life }, index) => [life, moveFor(life, loans[index], time, filecoin)]),
+      )
       return lives.map((life) => moves.get(life) ?? firstMove(life))
     },
     now,
@@ -73,6 +96,7 @@ function idOf({ market, loanId }: Life): { market: Market; loanId: bigint } {
   return { market, loanId: loanId ?? 0n }
 }
 
-function moveFor(life: Life, loan: LoanOnChain | undefined, now: number): Move {
-  return loan === undefined ? { kind: 'vanished' } : nextMove(life, loan, now)
+function moveFor(life: Life, loan: LoanOnChain | undefined, now: number, side?: FilecoinSide): Move {
+  if (loan === undefined) return { kind: 'vanished' }
+  return nextWholeMove(side, life, loan, () => nextMove(life, loan, now))
 }

@@ -8,13 +8,17 @@ const memorySchema = z.object({
   postgresPort: z.int().positive(),
   postgresPassword: z.string().min(1),
   devnetPort: z.int().positive(),
+  /** A start of an earlier version knew no Filecoin node. */
+  filecoinPort: z.int().positive().optional(),
 })
 
 /** What must stay the same from start to start; kept in DATA_DIR, readable by its owner alone. */
-export type Memory = z.infer<typeof memorySchema>
+export type Memory = z.infer<typeof memorySchema> & { filecoinPort: number }
 
 /** Wallets and scripts expect a local chain here. */
 const USUAL_DEVNET_PORT = 8545
+/** That of a Lotus node. */
+const USUAL_FILECOIN_PORT = 1234
 
 /**
  * The embedded parts' ports and password: those of the last start. A port that somebody else has taken meanwhile is
@@ -24,17 +28,19 @@ export async function recall(dataDir: string, avoid: number[]): Promise<Memory> 
   const file = join(dataDir, 'start.json')
   const former = read(file)
   const devnetPort = await portOr([former?.devnetPort ?? USUAL_DEVNET_PORT], avoid)
+  const filecoinPort = await portOr([former?.filecoinPort ?? USUAL_FILECOIN_PORT], [...avoid, devnetPort])
   const memory = {
-    postgresPort: await portOr([former?.postgresPort ?? 0], [...avoid, devnetPort]),
+    postgresPort: await portOr([former?.postgresPort ?? 0], [...avoid, devnetPort, filecoinPort]),
     postgresPassword: former?.postgresPassword ?? randomBytes(18).toString('base64url'),
     devnetPort,
+    filecoinPort,
   }
   writeFileSync(`${file}.new`, JSON.stringify(memory, null, 2), { mode: 0o600 })
   renameSync(`${file}.new`, file)
   return memory
 }
 
-function read(file: string): Memory | undefined {
+function read(file: string): z.infer<typeof memorySchema> | undefined {
   try {
     return memorySchema.parse(JSON.parse(readFileSync(file, 'utf8')))
   } catch {

@@ -81,14 +81,16 @@ async function startDevnet(plan: ServicePlan, family: Family): Promise<void> {
     name: 'devnet',
     program: 'devnet/main.ts',
     args: [
-      ...['--port', `${memory.devnetPort}`, '--data-dir', join(dataDir, 'devnet')],
-      ...['--networks-file', networksFile],
+      ...['--port', `${memory.devnetPort}`, '--filecoin-port', `${memory.filecoinPort}`],
+      ...['--data-dir', join(dataDir, 'devnet'), '--networks-file', networksFile, '--hand-in'],
     ],
-    env: process.env,
+    env: { ...process.env, DATABASE_URL: partsOf(plan).databaseUrl },
     ready: 'message',
     graceMs: 15_000,
   })
-  plan.onStep(`devnet     http://127.0.0.1:${memory.devnetPort}, chain 31337, contracts in ${networksFile}`)
+  const at = 'http://127.0.0.1'
+  plan.onStep(`devnet     ${at}:${memory.devnetPort}, chain 31337, contracts in ${networksFile}`)
+  plan.onStep(`filecoin   ${at}:${memory.filecoinPort}/rpc/v1, a stand-in for a Lotus node`)
 }
 
 async function startApi(plan: ServicePlan, family: Family): Promise<void> {

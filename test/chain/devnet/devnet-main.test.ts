@@ -58,7 +58,16 @@ await t.test(
     const dataDir = join(t.testdir(), 'data')
     const networksFile = join(dataDir, 'networks.json')
     const port = await claimPort(0)
-    const flags = ['--port', String(port), '--data-dir', dataDir, '--networks-file', networksFile]
+    const flags = [
+      '--port',
+      String(port),
+      '--filecoin-port',
+      '0',
+      '--data-dir',
+      dataDir,
+      '--networks-file',
+      networksFile,
+    ]
     const url = `http://127.0.0.1:${port}`
     const height = () => createRpc(url).call(quantity, 'eth_blockNumber')
 
@@ -69,8 +78,10 @@ await t.test(
     t.same([networks.evm[0]?.networkId, networks.evm[0]?.rpcUrls], ['31337', [url]])
 
     await t.test('two more that cannot run say so in one line', async (t) => {
-      const samePort = endAfter(startDevnet('--port', String(port), '--data-dir', join(dataDir, 'other')))
-      const sameData = endAfter(startDevnet('--port', '0', '--data-dir', dataDir))
+      const samePort = endAfter(
+        startDevnet('--port', String(port), '--filecoin-port', '0', '--data-dir', join(dataDir, 'other')),
+      )
+      const sameData = endAfter(startDevnet('--port', '0', '--filecoin-port', '0', '--data-dir', dataDir))
       t.same([await samePort.ended, await sameData.ended], [1, 1])
       t.match(lines(samePort), [/^devnet: port \d+ on 127.0.0.1 is in use/])
       t.match(lines(sameData), [/^devnet: another devnet \(process \d+\) runs on this data/])

@@ -1,0 +1,75 @@
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  readSync,
+  writeFileSync,
+} from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { addVoucher, openVoucherQueue } from '../../indexer/queue/voucher-queue.ts'
+import { openQueueBackend } from '../../indexer/queue/backend.ts'
+
+/**
+ * Vouchers that parties hand in to the service: a file of lines as the voucher queue's jobs (and `ops vouchers import`)
+ * have them. It is kept, so that no voucher is lost while the service is away.
+ */
+export interface VoucherOutbox {
+  put(voucher: string): void
+  /** Adds to the service's queue what it has not got yet, and goes on until the signal. */
+  forward(urls: { databaseUrl: string; redisUrl: string | undefined }, signal: AbortSignal): Promise<void>
+}
+
+const PAUSE_MS = 500
+const CHUNK_BYTES = 64 * 1024
+
+export function voucherOutbox(file: string, networkId: string): VoucherOutbox {
+  const progressFile = `${file}.sent`
+  return {
+    put: (voucher) => appendFileSync(file, `${JSON.stringify({ network: networkId, voucher })}\n`),
+    async forward(urls, signal) {
+      while (!signal.aborted) {
+        const from = existsSync(progressFile) ? Number(readFileSync(progressFile, 'utf8')) : 0
+        const { lines, to } = readLines(file, from)
+        try {
+          if (lines.length > 0) await send(lines, from, urls)
+          if (to > from) writeFileSync(progressFile, String(to))
+        } catch {
+          // The database or Redis is not there yet, or away: the same lines are sent again.
+        }
+        await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined)
+      }
+    },
+  }
+}
+
+/** Whole lines from a position in the file on, and where they end. */
+function readLines(file: string, from: number): { lines: string[]; to: number } {
+  if (!existsSync(file)) return { lines: [], to: from }
+  const handle = openSync(file, 'r')
+  try {
+    const chunk = Buffer.alloc(CHUNK_BYTES)
+    const text = chunk.subarray(0, readSync(handle, chunk, 0, CHUNK_BYTES, from)).toString()
+    const whole = text.slice(0, text.lastIndexOf('\n') + 1)
+    return { lines: whole.split('\n').filter((line) => line !== ''), to: from + Buffer.byteLength(whole) }
+  } finally {
+    closeSync(handle)
+  }
+}
+
+async function send(
+  lines: string[],
+  from: number,
+  urls: { databaseUrl: string; redisUrl: string | undefined },
+): Promise<void> {
+  const backend = openQueueBackend(urls, () => undefined)
+  const queue = openVoucherQueue(backend)
+  try {
+    for (const [index, line] of lines.entries())
+      await addVoucher(queue, JSON.parse(line), `devnet-${from}-${index}`)
+  } finally {
+    await queue.close()
+    backend.close()
+  }
+}
