@@ -1,6 +1,6 @@
 import { Token, Tokenizer, Type, decode, encode, type DecodeOptions, type EncodeOptions } from 'cborg'
 import { CID } from 'multiformats/cid'
-import { concatBytes, sameBytes } from './bytes.ts'
+import { concatBytes } from './bytes.ts'
 import { DecodeError } from './decode-error.ts'
 
 /** A CID in CBOR: tag 42 around a zero byte and the CID's bytes. */
@@ -61,10 +61,7 @@ function refuseUnwanted(token: Token): void {
 function readTaggedCid(content: unknown): CID {
   if (!(content instanceof Uint8Array) || content[0] !== 0)
     throw new DecodeError('CBOR: tag 42 without a CID')
-  const bytes = content.subarray(1)
-  const cid = CID.decode(bytes)
-  if (!sameBytes(cid.bytes, bytes)) throw new DecodeError('CBOR: a CID that is not in its shortest form')
-  return cid
+  return CID.decode(content.subarray(1))
 }
 
 function encodeObject(value: unknown): Token[] {

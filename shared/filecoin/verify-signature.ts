@@ -18,7 +18,7 @@ const BLS_BYTES = 96
  */
 export function recoverSecp256k1Address(message: Uint8Array, signature: Uint8Array): FilecoinAddress | null {
   const recoveryId = signature[64]
-  if (signature.length !== SECP256K1_BYTES || recoveryId === undefined || recoveryId > 3) return null
+  if (signature.length !== SECP256K1_BYTES || recoveryId === undefined) return null
   try {
     const key = secp256k1.Signature.fromBytes(signature.slice(0, 64), 'compact')
       .addRecoveryBit(recoveryId)

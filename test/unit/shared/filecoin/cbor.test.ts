@@ -31,13 +31,21 @@ void t.test('what is not the one way to write a value is refused', (t) => {
     ['d82a40', 'tag 42 around nothing'],
     ['d82a4100', 'tag 42 around an empty CID'],
     ['d82a430001', 'tag 42 cut off'],
-    ['d82a450081000100', 'a CID with a version in too many bytes'],
+    ['d82a46008100550000', 'a CID with a version in too many bytes'],
+    ['d82a46000155800000', 'a CID with a hash code in too many bytes'],
+    ['d82a46000155000301', 'a CID with a hash length that lies'],
     ['5bffffffffffffffff', 'a length that lies'],
     ['9affffffff00', 'a length that lies'],
     ['9b001fffffffffffff', 'a length that lies'],
   ] as const) {
     t.throws(() => decodeCbor(fromHex(hex)), DecodeError, `${what}: ${hex}`)
   }
+  t.end()
+})
+
+void t.test('the shortest CID is read, and written the same', (t) => {
+  const shortest = fromHex('d82a450001550000')
+  t.strictSame(encodeCbor(decodeCbor(shortest)), shortest)
   t.end()
 })
 

@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
+import { CID } from 'multiformats/cid'
+import { base58btc } from 'multiformats/bases/base58'
 import t from 'tap'
 import { idAddress } from '../../../../shared/filecoin/address.ts'
 import { encodeCbor } from '../../../../shared/filecoin/cbor.ts'
@@ -47,6 +49,7 @@ void t.test('a BLS signature is no part of the CID, any other is', (t) => {
   const signed = signedMessageCid(SEND, { type: 1, data })
   t.not(signed, messageCid(SEND))
   t.not(signed, signedMessageCid(SEND, { type: 3, data }))
+  t.not(signedMessageCid(SEND, { type: 3, data }), messageCid(SEND))
   t.not(signed, signedMessageCid({ ...SEND, gasPremium: 1n }, { type: 1, data }), 'a fee bump renames')
   t.end()
 })
@@ -57,11 +60,14 @@ void t.test('a CID: 38 bytes, and its text leads back to them', (t) => {
   t.equal(Buffer.from(signing.subarray(0, 6)).toString('hex'), '0171a0e40220')
   t.strictSame(parseCid(messageCid(SEND)), signing)
   t.strictSame(parseCid(cidOfBytes(Uint8Array.of(1))), cidBytesOf(Uint8Array.of(1)))
+  const base58 = CID.decode(signing).toString(base58btc)
+  t.match(base58, /^z/)
   for (const text of [
     '',
     'bafy',
     'x',
     messageCid(SEND).toUpperCase(),
+    base58,
     `${messageCid(SEND)}a`,
     'b'.repeat(1e6),
   ])

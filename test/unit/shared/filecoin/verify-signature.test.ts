@@ -51,6 +51,10 @@ void t.test('secp256k1: the signer’s own signature over these bytes and nothin
     signatureFault(TEXT, { ...signature, data: signature.data.slice(0, 64) }, ALICE.address),
     'a secp256k1 signature has 65 bytes',
   )
+  for (const recoveryId of [4, 27, 28, 255]) {
+    const data = Uint8Array.from([...signature.data.subarray(0, 64), recoveryId])
+    t.equal(recoverSecp256k1Address(TEXT, data), null, `recovery id ${recoveryId}`)
+  }
   for (const at of [0, 31, 32, 63, 64]) {
     const data = signature.data.slice()
     data[at] = (data[at] ?? 0) ^ 1
