@@ -27,7 +27,7 @@ export interface FollowOptions {
 const MAX_REORG_REACH = 1024
 const FIRST_BACKFILL_WIDTH = 16
 /** Ranges get narrower above this many events, for several are held in memory. */
-const TARGET_EVENTS_PER_RANGE = 1_000
+const TARGET_EVENTS_PER_RANGE = 500
 const LOOK_AT_HEAD_EVERY_MS = 10_000
 /** The chain moving under a read is usual; this often in a row it is a problem. */
 const MOVES_WORTH_TELLING = 5
@@ -106,7 +106,7 @@ class Follower {
     this.#options = options
     this.#branch = new KnownBranch(resume)
     this.#maxEvents = options.maxEventsPerStep ?? 250
-    this.#tipWidth = new RangeWidth(options.maxTipBlocks ?? 64)
+    this.#tipWidth = new RangeWidth(options.maxTipBlocks ?? 64, { targetEvents: TARGET_EVENTS_PER_RANGE })
     this.#width = new RangeWidth(source.maxBlockRange, {
       first: FIRST_BACKFILL_WIDTH,
       targetEvents: TARGET_EVENTS_PER_RANGE,
@@ -241,7 +241,7 @@ class Follower {
   async #readTip(headers: BlockHeader[]): ReturnType<ChainSource['readBlocks']> {
     try {
       const read = await this.#ask(this.#source.readBlocks(headers))
-      this.#tipWidth.succeeded(headers.length)
+      this.#tipWidth.succeeded(headers.length, read.events.length)
       return read
     } catch (error) {
       this.#tipWidth.failed(headers.length)

@@ -10,9 +10,10 @@ const MANAGER_DISABLED = 13
 const METHOD_NOT_FOUND = -32601
 
 const NO_ACTOR =
-  /actor not found|resolution lookup failed|not account|no such actor|unknown actor|address not found/i
+  /actor not found|resolution lookup failed|not account|no such actor|unknown actor|address (key )?not found|cannot resolve/i
 const REFUSED = /missing permission|payment channel manager (is )?disabled|method .*not (found|supported)/i
-const TOO_OLD = /lookbacks? of more than|pruned|historical state/i
+/** A tipset that is not there may come yet; a state that is not there was thrown away, or never kept. */
+const TOO_OLD = /lookbacks? of more than|pruned|historical state|state.*could not find/i
 const NOT_THERE = /could not find|not found|greater than start point|not in (the )?(blockstore|store)/i
 
 export function classifyLotusError(code: number, message: string): RpcErrorKind {
