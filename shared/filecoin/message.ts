@@ -16,7 +16,7 @@ import { DecodeError } from './decode-error.ts'
 import { encodeSignature, type Signature } from './signature.ts'
 
 export { cidOfBytes, parseCid } from './cid.ts'
-export { decodeSignature, encodeSignature, type Signature, type SignatureType } from './signature.ts'
+export { decodeSignature, encodeSignature, type Signature } from './signature.ts'
 
 /** What its sender wants done. Amounts are attoFIL. */
 export interface Message {

@@ -5,7 +5,7 @@ import { DecodeError } from './decode-error.ts'
 import { decodeVoucher, encodeVoucher, type SignedVoucher } from './voucher-cbor.ts'
 
 export { decodeVoucher, encodeVoucher } from './voucher-cbor.ts'
-export type { SignedVoucher, VoucherExtra, VoucherMerge } from './voucher-cbor.ts'
+export type { SignedVoucher, VoucherExtra } from './voucher-cbor.ts'
 
 /** A message, and so a redeemable voucher, has at most 64 KiB; base64 makes four of three. */
 export const MAX_VOUCHER_TEXT_LENGTH = Math.ceil((64 * 1024) / 3) * 4
