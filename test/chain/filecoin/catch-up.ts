@@ -7,7 +7,7 @@ import {
 } from '../../../indexer/sources/filecoin/filecoin-source.ts'
 import { followChain } from '../../../indexer/sources/follow-chain.ts'
 import type { DevChain, Lotus } from '../../../devnet/filecoin/lotus.ts'
-import { StepIndex } from '../sources/step-index.ts'
+import type { StepIndex } from '../sources/step-index.ts'
 import { chainLines, eventLines, keyAt } from './chain-truth.ts'
 
 export function networkOf(

@@ -1,0 +1,93 @@
+import fc from 'fast-check'
+import t from 'tap'
+import {
+  checkTime,
+  decodeTipset,
+  denseHeaders,
+  isNullRound,
+  type ChainFacts,
+  type Tipset,
+} from '../../../../indexer/sources/filecoin/decode-tipset.ts'
+import { BadAnswer } from '../../../../indexer/sources/rpc/rpc-error.ts'
+
+const FACTS: ChainFacts = { genesisKey: 'first', genesisTimeS: 1_000, epochDurationS: 30 }
+const cid = (name: string): unknown => ({ '/': `bafy2bza${name}` })
+const block = (changes: object = {}): unknown => ({
+  Parents: [cid('p1'), cid('p2')],
+  Height: 7,
+  Timestamp: 1_210,
+  ...changes,
+})
+const tipset = (changes: object = {}): unknown => ({
+  Cids: [cid('a'), cid('b')],
+  Blocks: [block(), block()],
+  Height: 7,
+  ...changes,
+})
+
+void t.test('a tipset is named by its blocks in their order', (t) => {
+  t.same(decodeTipset(tipset()), {
+    height: 7,
+    key: 'bafy2bzaa,bafy2bzab',
+    firstCid: 'bafy2bzaa',
+    parentKey: 'bafy2bzap1,bafy2bzap2',
+    timeS: 1_210,
+  })
+  t.doesNotThrow(() => checkTime(decodeTipset(tipset()), FACTS))
+  const first = decodeTipset({ Cids: [cid('g')], Blocks: [block({ Height: 0, Parents: null })], Height: 0 })
+  t.equal(first.parentKey, '', 'the first one has no parents')
+  t.end()
+})
+
+void t.test('parts that contradict each other are not believed', (t) => {
+  const bad: [string, unknown][] = [
+    ['nothing', null],
+    ['no CIDs', tipset({ Cids: [] })],
+    ['fewer blocks than CIDs', tipset({ Blocks: [block()] })],
+    ['other parents', tipset({ Blocks: [block(), block({ Parents: [cid('p2'), cid('p1')] })] })],
+    ['another height', tipset({ Blocks: [block(), block({ Height: 8 })] })],
+    ['another time', tipset({ Blocks: [block(), block({ Timestamp: 1_240 })] })],
+    ['no height', tipset({ Height: -1 })],
+    ['no CID', tipset({ Cids: [cid('a'), { '/': 'a,b' }] })],
+  ]
+  for (const [what, value] of bad) t.throws(() => decodeTipset(value), BadAnswer, what)
+  t.throws(() => checkTime(decodeTipset(tipset()), { ...FACTS, genesisTimeS: 1_001 }), BadAnswer)
+  t.end()
+})
+
+void t.test('heights are consecutive blocks, null rounds among them', (t) => {
+  const gaps = fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 2, maxLength: 30 })
+  fc.assert(
+    fc.property(gaps, fc.nat(20), fc.nat(20), (steps, skip, width) => {
+      const chain: Tipset[] = []
+      let height = 0
+      for (const step of steps) {
+        const parentKey = chain.at(-1)?.key ?? ''
+        chain.push({
+          height,
+          key: `k${height}`,
+          firstCid: `k${height}`,
+          parentKey,
+          timeS: 1_000 + 30 * height,
+        })
+        height += step
+      }
+      const top = chain.at(-1)?.height ?? 0
+      const from = Math.min(skip, top)
+      const to = Math.min(top, from + width)
+      const headers = denseHeaders([...chain].reverse(), from, to, FACTS)
+      if (headers.length !== to - from + 1) return false
+      return headers.every((header, index) => {
+        const real = chain.find((candidate) => candidate.height === header.number)
+        const before = headers[index - 1]
+        if (header.number !== from + index || header.timeS !== 1_000 + 30 * header.number) return false
+        if (before !== undefined && header.parentHash !== before.hash) return false
+        return (
+          isNullRound(header) === (real === undefined) && (real === undefined || header.hash === real.key)
+        )
+      })
+    }),
+  )
+  t.throws(() => denseHeaders([], 3, 4, FACTS), BadAnswer)
+  t.end()
+})
