@@ -4,8 +4,10 @@ import type { Trx } from '../../shared/db/transaction.ts'
 import { findPosition } from '../event-log/chain-position.ts'
 import { getLoansAfter, type ListedLoan } from '../projections/loans/read-loans.store.ts'
 import type { WatchedEvmNetwork } from '../watched-networks.ts'
+import { auditChannels } from './audit-channels.ts'
+import type { AuditDifference } from './audit-difference.ts'
 import { createProgress, withDatabase, withNetworks, type OutputOptions } from './context.ts'
-import { verifyLoanState, type Difference } from './verify-loan-state.ts'
+import { verifyLoanState } from './verify-loan-state.ts'
 
 const CHUNK = 200
 const ROLE_OF_TYPE: Record<ListedLoan['loanType'], ContractRole> = {
@@ -13,23 +15,22 @@ const ROLE_OF_TYPE: Record<ListedLoan['loanType'], ContractRole> = {
   FILERC20: 'erc20CollateralLock',
 }
 
-interface LoanDifference extends Difference {
-  network: string
-  loanType: string
-  loanId: string
-}
-
 /**
- * Compares every loan with its contract's `fetchLoan` at the block at which the index stands, and prints what
- * differs. Exit code 1 when anything does, or when interrupted.
+ * Compares every loan with its contract's `fetchLoan`, and every payment channel with the node's state or with its
+ * messages, at the block at which the index stands, and prints what differs. Exit code 1 when anything does, or when
+ * interrupted.
  */
 export async function runAudit(options: OutputOptions & { network?: string }): Promise<void> {
   await withDatabase(({ db, signal }) =>
     withNetworks(options.network, async (networks) => {
-      const differences: LoanDifference[] = []
+      const differences: AuditDifference[] = []
       let loans = 0
+      let channels = 0
+      const tell = (difference: AuditDifference): void => {
+        differences.push(difference)
+        if (options.json !== true) console.log(describe(difference))
+      }
       for (const watched of networks) {
-        if (watched.chain !== 'evm') continue
         // One state of the database: loans and position belong together however long this takes.
         await db
           .transaction()
@@ -38,29 +39,27 @@ export async function runAudit(options: OutputOptions & { network?: string }): P
           .execute(async (trx) => {
             const position = await findPosition(trx, watched.network)
             if (position?.block == null) return
-            loans += await auditNetwork(trx, watched, position.block, signal, (difference) => {
-              differences.push(difference)
-              if (options.json !== true) console.log(describe(difference))
-            })
+            if (watched.chain === 'evm') loans += await auditLoans(trx, watched, position.block, signal, tell)
+            else channels += await auditChannels(trx, watched, position.block, signal, tell)
           })
       }
       if (options.json === true)
-        console.log(JSON.stringify({ loans, finished: !signal.aborted, differences }))
+        console.log(JSON.stringify({ loans, channels, finished: !signal.aborted, differences }))
       else
         console.log(
-          `${loans} loans compared, ${differences.length} differences${signal.aborted ? ' (interrupted)' : ''}`,
+          `${loans} loans and ${channels} channels compared, ${differences.length} differences${signal.aborted ? ' (interrupted)' : ''}`,
         )
       if (differences.length > 0 || signal.aborted) process.exitCode = 1
     }),
   )
 }
 
-async function auditNetwork(
+async function auditLoans(
   trx: Trx,
   { network, source }: WatchedEvmNetwork,
   block: BlockRef,
   signal: AbortSignal,
-  onDifference: (difference: LoanDifference) => void,
+  onDifference: (difference: AuditDifference) => void,
 ): Promise<number> {
   const progress = createProgress()
   let audited = 0
@@ -82,7 +81,8 @@ async function auditNetwork(
         answer.loan === null
           ? [{ field: 'fetchLoan', indexed: part['state'] ?? null, onChain: answer.reason }]
           : verifyLoanState(part, answer.loan, tokenDecimals)
-      for (const difference of found) onDifference({ network, loanType, loanId, ...difference })
+      for (const difference of found)
+        onDifference({ network, subject: `${loanType} loan ${loanId}`, ...difference })
     })
     audited += loans.length
     progress.show(`${network}: ${audited} loans compared at block ${block.number}`)
@@ -91,6 +91,6 @@ async function auditNetwork(
   return audited
 }
 
-function describe({ network, loanType, loanId, field, indexed, onChain }: LoanDifference): string {
-  return `${network} ${loanType} loan ${loanId}: ${field} is ${indexed ?? 'null'} in the index, ${onChain ?? 'null'} on the chain`
+function describe({ network, subject, field, indexed, onChain }: AuditDifference): string {
+  return `${network} ${subject}: ${field} is ${indexed ?? 'null'} in the index, ${onChain ?? 'null'} on the chain`
 }

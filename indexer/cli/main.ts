@@ -71,7 +71,9 @@ program
   .action(runVerify)
 program
   .command('audit')
-  .description('compare every loan with its contract at the indexed block; 1 when anything differs')
+  .description(
+    'compare every loan with its contract and every channel with the node at the indexed block; 1 when anything differs',
+  )
   .option('--network <key>', 'one network (default: all)')
   .option('--json', 'as JSON')
   .action(runAudit)

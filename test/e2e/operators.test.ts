@@ -103,7 +103,7 @@ void t.test('operators’ commands against a real chain', async (t) => {
 
   await t.test('audit and verify find nothing on a good index', async (t) => {
     const audit = await ops('audit')
-    t.match(audit, { code: 0, out: /^30 loans compared, 0 differences/ })
+    t.match(audit, { code: 0, out: /^30 loans and 0 channels compared, 0 differences/ })
     t.match(await ops('verify', '--network', 'evm:31337'), {
       code: 0,
       out: /0 missing, 0 different, 0 foreign/,

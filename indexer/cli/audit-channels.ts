@@ -1,0 +1,88 @@
+import type { BlockRef } from '../../shared/events/chain-step.ts'
+import type { LogEntry } from '../../shared/events/log-entry.ts'
+import { channelSubject, naturalKey } from '../../shared/events/natural-key.ts'
+import type { Trx } from '../../shared/db/transaction.ts'
+import { canonicalJson } from '../event-log/plan-entries.evolve.ts'
+import { getHeldEntriesOf, getLastPosition } from '../event-log/read-log.ts'
+import type { Channel } from '../projections/channels/channel.evolve.ts'
+import { getChannelsAfter } from '../projections/channels/read-channels.store.ts'
+import type { WatchedFilecoinNetwork } from '../watched-networks.ts'
+import type { AuditDifference } from './audit-difference.ts'
+import { createProgress } from './context.ts'
+import { verifyChannelState } from './verify-channel-state.ts'
+
+const CHUNK = 100
+
+/**
+ * Compares every payment channel with the node: a living one with its state at the indexed block, a collected one
+ * (no node can tell its state) with its messages, read again. Answers how many were compared.
+ */
+export async function auditChannels(
+  trx: Trx,
+  { network, source }: WatchedFilecoinNetwork,
+  block: BlockRef,
+  signal: AbortSignal,
+  onDifference: (difference: AuditDifference) => void,
+): Promise<number> {
+  const progress = createProgress()
+  const newest = await getLastPosition(trx)
+  let audited = 0
+  for (let afterId = 0; !signal.aborted;) {
+    const channels = await getChannelsAfter(trx, network, afterId, CHUNK)
+    const last = channels.at(-1)
+    if (last === undefined) break
+    afterId = last.id
+    for (const { channel } of channels) {
+      const found =
+        channel.collection === null
+          ? await compareState(source, channel, block)
+          : await compareMessages(
+              source,
+              await getHeldEntriesOf(trx, [channelSubject(network, channel.robust)], newest),
+            )
+      const subject = `channel ${channel.channelId} (${channel.robust})`
+      for (const difference of found) onDifference({ network, subject, ...difference })
+      audited += 1
+      progress.show(`${network}: ${audited} channels compared at block ${block.number}`)
+    }
+  }
+  progress.end()
+  return audited
+}
+
+type Found = Pick<AuditDifference, 'field' | 'indexed' | 'onChain'>[]
+
+async function compareState(
+  source: WatchedFilecoinNetwork['source'],
+  channel: Channel,
+  block: BlockRef,
+): Promise<Found> {
+  const state = await source.readChannelState(channel.robust, block)
+  if (state.found) return verifyChannelState(channel, state)
+  return [{ field: 'state', indexed: 'not collected', onChain: state.reason }]
+}
+
+async function compareMessages(
+  source: WatchedFilecoinNetwork['source'],
+  entries: LogEntry[],
+): Promise<Found> {
+  const found: Found = []
+  const onChain = entries.filter(({ network }) => network === source.network)
+  for (const height of new Set(onChain.map(({ blockNumber }) => blockNumber))) {
+    const { events } = await source.readRange(height, height)
+    const read = new Map(events.map((event) => [naturalKey(event), event]))
+    for (const { naturalKey: key, event } of onChain.filter(({ blockNumber }) => blockNumber === height)) {
+      const there = read.get(key)
+      const field = `message ${key}`
+      if (there === undefined) found.push({ field, indexed: `at epoch ${height}`, onChain: null })
+      else if (withoutChannel(there) !== withoutChannel(event))
+        found.push({ field, indexed: withoutChannel(event), onChain: withoutChannel(there) })
+    }
+  }
+  return found
+}
+
+/** A source does not know the channel of a message to an ID address: the writer found it. */
+function withoutChannel(event: object | null): string {
+  return canonicalJson({ ...event, channel: null })
+}
