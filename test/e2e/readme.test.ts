@@ -15,6 +15,7 @@ const read = (path: string): string => readFileSync(new URL(path, root), 'utf8')
 const START = { file: 'test/e2e/start.test.ts' }
 const OPERATORS = { file: 'test/e2e/operators.test.ts' }
 const PRODUCTION = { file: 'test/e2e/production.test.ts' }
+const VOUCHERS = { file: 'test/queue/ops-vouchers.test.ts' }
 const CI = { file: '.ci/run' }
 
 /** Where a command is run, and the text there that runs it. */
@@ -47,6 +48,11 @@ const RUN_BY: Record<string, { file: string; proof: RegExp }> = {
   'npm run check': { ...CI, proof: /^npm run check$/m },
   'npm test -- test/unit': { file: 'test/run.ts', proof: /isFolder/ },
   'npx tap run test/unit/shared/amounts.test.ts': { file: 'test/run.ts', proof: /'run'/ },
+  'npm run ops -- vouchers import vouchers.txt': { ...VOUCHERS, proof: /ops\('vouchers', 'import'/ },
+  'npm run ops -- dead-letters list': { ...VOUCHERS, proof: /ops\('dead-letters', 'list'/ },
+  'npm run ops -- dead-letters show 1': { ...VOUCHERS, proof: /ops\('dead-letters', 'show'/ },
+  'npm run ops -- dead-letters retry all': { ...VOUCHERS, proof: /ops\('dead-letters', 'retry', 'all'/ },
+  'npm run ops -- dead-letters drop 1': { ...VOUCHERS, proof: /ops\('dead-letters', 'drop'/ },
   'npm run devnet': { file: 'test/chain/devnet/devnet-main.test.ts', proof: /devnet\/main\.ts/ },
 }
 
