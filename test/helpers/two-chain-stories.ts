@@ -1,5 +1,10 @@
 import type { ChainEvent, EvmLoanEvent } from '../../shared/events/chain-event.ts'
-import type { FilecoinEvent, FilecoinIdentity, VoucherFacts } from '../../shared/events/filecoin-event.ts'
+import type {
+  FilecoinIdentity,
+  FilecoinMessageEvent,
+  HandedInEvent,
+  VoucherFacts,
+} from '../../shared/events/filecoin-event.ts'
 import { actorAddress, formatAddress, secp256k1Address } from '../../shared/filecoin/address.ts'
 import {
   collectChannel,
@@ -18,8 +23,8 @@ import { hash, seededRandom } from './random-chain.ts'
  */
 export interface TwoChains {
   evm: EvmLoanEvent[]
-  filecoin: FilecoinEvent[]
-  offchain: FilecoinEvent[]
+  filecoin: FilecoinMessageEvent[]
+  offchain: HandedInEvent[]
   /** `event loanType/loanId txHash` of every record. */
   expected: string[]
 }
@@ -29,7 +34,12 @@ export interface StoryOptions {
   people?: number
   /** The probability that a voucher is handed in (it is in its redemption anyway). */
   handedIn?: number
+  /** Only this market, and only this end. */
+  market?: 'erc20' | 'fil'
+  end?: End
 }
+
+export type End = 'repaid' | 'seized' | 'cancelled'
 
 const START_S = 1_700_000_010
 const GENESIS_S = 1_600_000_000
@@ -222,7 +232,7 @@ interface StoryChannel {
 const FIL = '5000000000000000000'
 const TOKEN = '0x00000000000000000000000000000000000000AA'
 
-function lendErc20(story: Story, end: 'repaid' | 'seized' | 'cancelled'): void {
+function lendErc20(story: Story, end: End): void {
   const { borrower, lender, hashes, secrets, evmParties } = story
   const token = { amount: '1', token: TOKEN }
   story.contract({
@@ -288,7 +298,7 @@ function lendErc20(story: Story, end: 'repaid' | 'seized' | 'cancelled'): void {
   story.collect('LendERC20/CollectUnlockCollateral', channel, 'from')
 }
 
-function lendFil(story: Story, end: 'repaid' | 'seized' | 'cancelled'): void {
+function lendFil(story: Story, end: End): void {
   const { borrower, lender, hashes, secrets, evmParties } = story
   const collateral = { collateralAmount: '9', token: TOKEN }
   story.contract({
@@ -367,8 +377,9 @@ export function tellStories(seed: number, loans: number, options: StoryOptions =
   const name = (role: string, loan: number): string =>
     people === undefined ? `${role} of ${seed}/${loan}` : `person ${random.below(people)}`
   for (let loan = 1; loan <= loans; loan += 1) {
-    const isErc20 = random.chance(0.5)
-    const end = (['repaid', 'seized', 'cancelled'] as const)[random.below(3)] ?? 'repaid'
+    const isErc20 = options.market === undefined ? random.chance(0.5) : options.market === 'erc20'
+    const anyEnd = (['repaid', 'seized', 'cancelled'] as const)[random.below(3)] ?? 'repaid'
+    const end = options.end ?? anyEnd
     const story = new Story(chains, {
       id: loan,
       role: isErc20 ? 'erc20Loans' : 'erc20CollateralLock',

@@ -2,21 +2,16 @@ import fc from 'fast-check'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { raiseWriterEpoch } from '../../../indexer/event-log/chain-position.ts'
-import { appendOffchain, ingestStep } from '../../../indexer/ingest/ingest-step.ts'
+import { ingestStep } from '../../../indexer/ingest/ingest-step.ts'
 import { replay } from '../../../indexer/ingest/replay.ts'
 import { digestReadModel } from '../../../indexer/projections/digest.store.ts'
 import type { Db } from '../../../shared/db/connect.ts'
-import { inTransaction } from '../../../shared/db/transaction.ts'
 import type { ChainEvent } from '../../../shared/events/chain-event.ts'
 import type { BlockHeader, BlockRef, ChainStep } from '../../../shared/events/chain-step.ts'
-import type { HandedInEvent } from '../../../shared/events/filecoin-event.ts'
 import { testDatabase } from '../../helpers/database.ts'
+import { EVM, FILECOIN, handIn } from '../../helpers/ingest-ledger.ts'
 import { seededRandom } from '../../helpers/random-chain.ts'
 import { person, tellStories, type TwoChains } from '../../helpers/two-chain-stories.ts'
-
-const EVM = { network: 'evm:31337', blockchain: 'DEVNET' }
-const FILECOIN = { network: 'filecoin:testnet', blockchain: 'FIL' }
-const OFFCHAIN = { network: 'offchain:testnet', blockchain: 'FIL' }
 
 type Random = ReturnType<typeof seededRandom>
 
@@ -112,18 +107,16 @@ async function ingestInSomeOrder(
   const random = seededRandom(seed)
   const evm = await openLedger(db, EVM, chains.evm, random, unrest)
   const filecoin = await openLedger(db, FILECOIN, chains.filecoin, random, unrest)
-  const offchain = [...chains.offchain].sort(() => (random.chance(0.5) ? 1 : -1)) as HandedInEvent[]
-  const handIn = (event: HandedInEvent): Promise<unknown> =>
-    inTransaction(db, (trx) => appendOffchain(trx, OFFCHAIN, [event]))
+  const offchain = [...chains.offchain].sort(() => (random.chance(0.5) ? 1 : -1))
   if (first === 'evm') while (!evm.isDone()) await evm.writeSome()
   if (first === 'filecoin') while (!filecoin.isDone()) await filecoin.writeSome()
   while (!evm.isDone() || !filecoin.isDone() || offchain.length > 0) {
     const event = random.chance(0.3) ? offchain.pop() : undefined
-    if (event !== undefined) await handIn(event)
+    if (event !== undefined) await handIn(db, [event])
     else if (random.chance(0.5) ? !evm.isDone() : filecoin.isDone()) await evm.writeSome()
     else if (!filecoin.isDone()) await filecoin.writeSome()
   }
-  for (const event of chains.offchain.slice(0, 2)) await handIn(event as HandedInEvent)
+  for (const event of chains.offchain.slice(0, 2)) await handIn(db, [event])
 }
 
 /** What readers see, without what depends on when it was seen: ids and times. */
