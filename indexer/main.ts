@@ -11,7 +11,7 @@ import { forgetOtherNetworks, putNetworkStatus } from './event-log/network-statu
 import { newNetworkHealth, type NetworkHealth } from './network-state.ts'
 import { openQueueBackend } from './queue/backend.ts'
 import { runNetwork, type NetworkRun } from './run-network.ts'
-import { runVouchers, voucherStoreOf } from './run-vouchers.ts'
+import { runVouchers } from './run-vouchers.ts'
 import { startTelemetry } from './telemetry-server.ts'
 import { openNetworks, refuseCollisions, type WatchedNetwork } from './watched-networks.ts'
 
@@ -67,7 +67,7 @@ await runProgram('indexer', HELP, async () => {
         networks.map((watched, index) => {
           const own = health[index] ?? newNetworkHealth(watched)
           const run = { ...watched, db, databaseUrl, backend, log, signal: stopping.signal, health: own }
-          return runOne({ ...run, beside: vouchersBeside(run, configured) })
+          return runOne({ ...run, beside: vouchersBeside(watched, run, configured) })
         }),
       )
       // Every network has stopped for good or was told to: health stays up until the program is told to stop.
@@ -114,13 +114,14 @@ async function checkNetworks(networks: WatchedNetwork[], log: Logger): Promise<v
 
 /** What is signed off-chain comes in beside the writer of a Filecoin network. */
 function vouchersBeside(
-  { health, source, db, backend, log }: Omit<NetworkRun, 'beside'>,
+  watched: WatchedNetwork,
+  { health, db, backend, log }: Omit<NetworkRun, 'beside'>,
   configured: Networks,
 ): NetworkRun['beside'] {
   const { network, handedIn: counts } = health
-  if (counts === null) return null
+  if (watched.chain !== 'filecoin' || counts === null) return null
   const networks = configured.filecoin.map(filecoinNetworkKey)
-  const readNodeVouchers = voucherStoreOf(source, network, configured.filecoin)
+  const readNodeVouchers = (): Promise<string[]> => watched.source.nodeVouchers()
   return (signal) => runVouchers({ network, networks, readNodeVouchers, counts, db, backend, log, signal })
 }
 

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { filecoinNetworkKey, type FilecoinNetwork } from '../shared/config/networks.ts'
 import type { Db } from '../shared/db/connect.ts'
 import { isDatabaseRetryable } from '../shared/db/transaction.ts'
 import { messageOf } from '../shared/errors.ts'
@@ -31,32 +30,14 @@ export interface VoucherRun {
 const LOOK_AGAIN_MS = 1_000
 const AWAITED_AT_ONCE = 200
 const NODE_STORE_MS = 30_000
-/** Of the node's store; it is read from its beginning each time. */
-const NODE_VOUCHERS_KEPT = 10_000
+/** Of the node's store, which is read from its beginning each time: what is judged each time, and remembered. */
+const NODE_VOUCHERS_AT_ONCE = 1_000
+const NODE_VOUCHERS_REMEMBERED = 100_000
 const WATCH_MS = 5_000
 /** A worker that takes nothing for so long while jobs wait is replaced. */
 const STUCK_MS = 30_000
 /** A queue whose Redis is away never closes. */
 const CLOSE_MS = 5_000
-
-/** A source that can read what its node's own wallet signed or received. */
-interface VoucherStore {
-  nodeVouchers(): Promise<string[]>
-}
-
-/** The reading of the node's store, where the source has one and the configuration lets it be read. */
-export function voucherStoreOf(
-  source: object,
-  network: string,
-  configured: Pick<FilecoinNetwork, 'networkId' | 'readVoucherStore'>[],
-): VoucherRun['readNodeVouchers'] {
-  const isRead = configured.some((each) => filecoinNetworkKey(each) === network && each.readVoucherStore)
-  return isRead && hasVoucherStore(source) ? () => source.nodeVouchers() : null
-}
-
-function hasVoucherStore(source: object): source is VoucherStore {
-  return 'nodeVouchers' in source && typeof source.nodeVouchers === 'function'
-}
 
 /**
  * Takes what is signed off-chain by each of the ways in, beside the one writer of a Filecoin network, until `signal`
@@ -177,18 +158,17 @@ function nodeStoreReader(
 ): () => Promise<void> {
   const judged = new Set<string>()
   return async () => {
-    const texts = await readNodeVouchers()
-    for (const voucher of texts.slice(0, NODE_VOUCHERS_KEPT)) {
+    const fresh = (await readNodeVouchers()).filter((voucher) => !judged.has(payloadDigest(voucher)))
+    for (const voucher of fresh.slice(0, NODE_VOUCHERS_AT_ONCE)) {
       if (signal.aborted) return
-      if (judged.has(voucher)) continue
       const { outcome, reason } = await ingestHandedIn(db, { network, item: { voucher } }, 'node-store')
       counts[outcome] += 1
       if (outcome === 'refused') {
         const payload = { network: network.slice(network.indexOf(':') + 1), voucher }
         await putDeadLetter(db, { queue: 'node-store', jobId: null, network, payload, reason: reason ?? '' })
       }
-      if (judged.size >= NODE_VOUCHERS_KEPT) judged.clear()
-      judged.add(voucher)
+      if (judged.size >= NODE_VOUCHERS_REMEMBERED) judged.clear()
+      judged.add(payloadDigest(voucher))
     }
   }
 }

@@ -81,15 +81,6 @@ export async function getAwaited(db: Db, network: string, limit: number): Promis
   return rows.map(toWaiting)
 }
 
-export async function countWaiting(db: Db, network: string): Promise<number> {
-  const row = await db
-    .selectFrom('ledger.waiting_vouchers')
-    .select(sql<number>`count(*)`.as('count'))
-    .where('network', '=', network)
-    .executeTakeFirstOrThrow()
-  return row.count
-}
-
 interface WaitingRow {
   id: number
   network: string

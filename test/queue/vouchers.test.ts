@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { newNetworkHealth, type HandedInCounts } from '../../indexer/network-state.ts'
 import { openQueueBackend, type QueueBackend } from '../../indexer/queue/backend.ts'
+import { startVoucherWorker } from '../../indexer/queue/voucher-worker.ts'
 import { runVouchers } from '../../indexer/run-vouchers.ts'
 import { openVoucherQueue } from '../../indexer/queue/voucher-queue.ts'
 import type { Db } from '../../shared/db/connect.ts'
@@ -184,6 +185,45 @@ for (const kind of ['postgres', 'redis'] as const) {
       await eventually('it is taken', () => counts.accepted === 1)
       stopping.abort()
       await next
+    })
+
+    await t.test('a job whose database is away is put back, not lost, when its worker stops', async (t) => {
+      const running = await start(t, kind)
+      if (running === undefined) return
+      await running.stop()
+      const backend = openQueueBackend(running, () => undefined)
+      t.teardown(() => backend.close())
+      await add(backend, { voucher: signedText() })
+      const stopping = new AbortController()
+      let tries = 0
+      const handling = {
+        refusalOf: () => null,
+        isRetryable: () => true,
+        onRetry: () => undefined,
+        onDead: () => Promise.reject(new Error('nothing is refused')),
+      }
+      const first = startVoucherWorker<string>(backend, {
+        ...handling,
+        ingest: () => {
+          tries += 1
+          return Promise.reject(new Error('the database is away'))
+        },
+        onDone: () => void t.fail('nothing was written'),
+        signal: stopping.signal,
+      })
+      await eventually('it is tried again', () => tries >= 2)
+      stopping.abort()
+      await first.close()
+      const taken: unknown[] = []
+      const second = startVoucherWorker<string>(backend, {
+        ...handling,
+        ingest: () => Promise.resolve('written'),
+        onDone: (_outcome, data) => void taken.push(data),
+        signal: new AbortController().signal,
+      })
+      await eventually('the next worker takes it', () => taken.length === 1)
+      await second.close()
+      t.same(taken, [{ voucher: signedText() }])
     })
 
     await t.test('the README’s producer', async (t) => {
