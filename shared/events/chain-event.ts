@@ -4,19 +4,15 @@
  * EIP-55. Parameters of the contracts' events: the service's protocol description, section 2.
  */
 
+import type { AddressText, EventPlace, HexText, UintText } from './event-place.ts'
 import type { FilecoinEvent } from './filecoin-event.ts'
+
+export type { AddressText, EventPlace, HexText, UintText }
 
 export type LoanType = 'ERC20FIL' | 'FILERC20'
 
 /** Which of a network's contracts wrote a log. */
 export type ContractRole = 'erc20Loans' | 'erc20CollateralLock'
-
-/** A uint256 as decimal text, in the token's base units where it is an amount. */
-export type UintText = string
-/** 0x and an even number of lower-case hex digits. */
-export type HexText = string
-/** An EIP-55 checksummed address. */
-export type AddressText = string
 
 /** The arguments of each event as its contract declares them, without `loanId` (it is in the event itself). */
 export interface EvmEventArgs {
@@ -88,25 +84,6 @@ export type Terms<K extends EvmEventKind> = {
   values: { [T in keyof EvmEventTerms[K]]: EvmEventTerms[K][T] | null }
   /** Term name -> the reason why its value is null. */
   unknown?: Record<string, string>
-}
-
-/** Where on its ledger an event stands. */
-export interface EventPlace {
-  /** A block's number; on Filecoin a tipset's height. */
-  blockNumber: number
-  /** A block's hash; on Filecoin a tipset's key. */
-  blockHash: string
-  /** Unix seconds, the block's own. */
-  blockTimeS: number
-  /** A transaction's hash; on Filecoin a message's CID. */
-  txHash: string
-  /** Position of the log (or message) in its block: the order of events within a block. */
-  logIndex: number
-  /**
-   * Position of the log among the logs that this contract wrote in this transaction. Unlike `logIndex` it is the
-   * same in every branch in which the transaction runs the same way, and it needs no other contract's logs.
-   */
-  txLogIndex: number
 }
 
 interface EvmEventBase extends EventPlace {

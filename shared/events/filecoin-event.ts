@@ -5,7 +5,7 @@
  * elsewhere) and are compared without it; amounts are attoFIL as decimal text; epochs are heights of tipsets.
  */
 
-import type { EventPlace, HexText, UintText } from './chain-event.ts'
+import type { EventPlace, HexText, UintText } from './event-place.ts'
 
 /** An address of any form, as text. */
 export type FilecoinAddressText = string
@@ -160,7 +160,6 @@ export interface SignedStatementEvent extends HandedInBase {
 
 export type HandedInEvent = SignedVoucherEvent | SignedStatementEvent
 export type FilecoinEvent = FilecoinMessageEvent | HandedInEvent
-export type FilecoinEventKind = FilecoinEvent['kind']
 
 /** The key under which the log keeps what was handed in for a Filecoin network (`filecoin:<id>`). */
 export function offchainLedger(network: string): string {

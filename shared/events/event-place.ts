@@ -1,0 +1,25 @@
+/** A uint256 as decimal text, in the token's base units where it is an amount. */
+export type UintText = string
+/** 0x and an even number of lower-case hex digits. */
+export type HexText = string
+/** An EIP-55 checksummed address. */
+export type AddressText = string
+
+/** Where on its ledger an event stands. */
+export interface EventPlace {
+  /** A block's number; on Filecoin a tipset's height. */
+  blockNumber: number
+  /** A block's hash; on Filecoin a tipset's key. */
+  blockHash: string
+  /** Unix seconds, the block's own. */
+  blockTimeS: number
+  /** A transaction's hash; on Filecoin a message's CID. */
+  txHash: string
+  /** Position of the log (or message) in its block: the order of events within a block. */
+  logIndex: number
+  /**
+   * Position of the log among the logs that this contract wrote in this transaction. Unlike `logIndex` it is the
+   * same in every branch in which the transaction runs the same way, and it needs no other contract's logs.
+   */
+  txLogIndex: number
+}
