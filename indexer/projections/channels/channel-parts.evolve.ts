@@ -3,7 +3,7 @@ import type { FilecoinIdentity } from '../../../shared/events/filecoin-event.ts'
 import type { LoanFacts } from '../links/loan-facts.evolve.ts'
 import type { ChannelRole } from '../links/link.evolve.ts'
 import { FIL_DECIMALS } from '../loans/erc20-loan.evolve.ts'
-import { lastUse, vouchersFor } from './channel-records.evolve.ts'
+import { lastUse, latestVoucher, vouchersFor } from './channel-records.evolve.ts'
 import type { Channel } from './channel.evolve.ts'
 
 /** What the parts of a lookup take from the contract's half of the loan. */
@@ -68,8 +68,8 @@ function payState(role: ChannelRole, channel: Channel, loan: LoanFacts): string 
 }
 
 function collateralPart(channel: Channel, loan: LoanSide, networkId: string): ChannelPart {
-  const seize = vouchersFor('seize', 'collateral', channel, loan.facts).at(-1)
-  const unlock = vouchersFor('unlock', 'collateral', channel, loan.facts).at(-1)
+  const seize = latestVoucher('seize', 'collateral', channel, loan.facts)
+  const unlock = latestVoucher('unlock', 'collateral', channel, loan.facts)
   return {
     paymentChannelId: channel.channelId,
     paymentChannelAddress: channel.robust,
@@ -94,7 +94,7 @@ function collateralPart(channel: Channel, loan: LoanSide, networkId: string): Ch
 }
 
 function principalPart(channel: Channel, loan: LoanSide, networkId: string): ChannelPart {
-  const voucher = vouchersFor('pay', 'principal', channel, loan.facts).at(-1)
+  const voucher = latestVoucher('pay', 'principal', channel, loan.facts)
   return {
     paymentChannelId: channel.channelId,
     paymentChannelAddress: channel.robust,
@@ -115,7 +115,7 @@ function principalPart(channel: Channel, loan: LoanSide, networkId: string): Cha
 }
 
 function paybackPart(channel: Channel, loan: LoanSide, networkId: string): ChannelPart {
-  const voucher = vouchersFor('pay', 'payback', channel, loan.facts).at(-1)
+  const voucher = latestVoucher('pay', 'payback', channel, loan.facts)
   return {
     paymentChannelId: channel.channelId,
     paymentChannelAddress: channel.robust,

@@ -40,6 +40,23 @@ export function vouchersFor(
   })
 }
 
+/** The one that overrules the others on its lane: the highest nonce. It does not matter which was known first. */
+export function latestVoucher(
+  use: VoucherUse,
+  role: ChannelRole,
+  channel: Channel,
+  loan: LoanFacts,
+): KnownVoucher | undefined {
+  return vouchersFor(use, role, channel, loan).reduce<KnownVoucher | undefined>(
+    (latest, voucher) => (latest === undefined || isLater(voucher, latest) ? voucher : latest),
+    undefined,
+  )
+}
+
+function isLater({ facts: a }: KnownVoucher, { facts: b }: KnownVoucher): boolean {
+  return a.nonce === b.nonce ? a.key > b.key : BigInt(a.nonce) > BigInt(b.nonce)
+}
+
 /** The use of the last voucher that was redeemed among the first `count`; null when nothing was. */
 export function lastUse(
   role: ChannelRole,
