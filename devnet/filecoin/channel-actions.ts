@@ -31,8 +31,9 @@ export type Extras = Partial<Sending>
 export const INIT_ACTOR = idAddress(1n)
 
 export function toAddress(address: AddressLike): FilecoinAddress {
-  const parsed = typeof address === 'string' ? parseAddress(address) : address
-  if (parsed === null) throw new Error(`${String(address)} is no address`)
+  if (typeof address !== 'string') return address
+  const parsed = parseAddress(address)
+  if (parsed === null) throw new Error(`${address} is no address`)
   return parsed
 }
 

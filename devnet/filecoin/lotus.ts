@@ -4,6 +4,7 @@ import { noJournal, openJournal, type ChainSettings, type Journal } from './chai
 import { startClock } from './clock.ts'
 import type { Permission } from './rpc/method.ts'
 import { startRpcServer } from './rpc/rpc-server.ts'
+import { createTraffic } from './traffic.ts'
 import { VoucherStore } from './voucher-store.ts'
 
 export type { DevChain } from './chain/dev-chain.ts'
@@ -42,6 +43,8 @@ export interface LotusOptions {
   anonymous?: Permission | null
   /** Epochs for which the state is kept; 20,000 when missing. */
   stateHistoryEpochs?: number
+  /** Messages a tipset, on average, that concern no loan: see traffic.ts. None when missing. */
+  traffic?: number
   onNotice?: (line: string) => void
 }
 
@@ -62,6 +65,8 @@ const FINALITY_WITHOUT_F3 = 900
 export async function startLotus(options: LotusOptions = {}): Promise<Lotus> {
   const journal = openOrBegin(options)
   const chain = new DevChain(journal, chainOptions(options))
+  const { traffic = 0 } = options
+  if (traffic > 0) chain.beforeTipset = createTraffic(chain, traffic)
   const vouchers = new VoucherStore(chain)
   const { token, readToken } = options
   const anonymous =

@@ -23,7 +23,9 @@ const NO_MESSAGES: readonly SignedMessage[] = []
  * Who includes what: each sender's messages are whole in one block, and often once more, whole or in part, in
  * others, as miners do not ask each other.
  */
-export function planBlocks({ height, salt, blocks, random, ready, keepOrder }: PlanOptions): BlockPlan[] {
+export function planBlocks({ height, salt, random, ready, keepOrder, ...options }: PlanOptions): BlockPlan[] {
+  const hasRivals = ready.some(({ rival }) => rival !== undefined)
+  const blocks = hasRivals ? Math.max(2, options.blocks) : options.blocks
   const first = random.int(0, MINERS.length - 1)
   const miners = Array.from({ length: blocks }, (_, i) => MINERS[(first + i) % MINERS.length] ?? 0)
   if (ready.length === 0) return miners.map((miner) => ({ miner, salt, messages: NO_MESSAGES }))
@@ -33,10 +35,11 @@ export function planBlocks({ height, salt, blocks, random, ready, keepOrder }: P
     messages: [] as SignedMessage[],
   }))
   const senders = keepOrder ? ready : shuffled(ready, random)
-  senders.forEach(({ messages }, i) => {
+  senders.forEach(({ messages, rival }, i) => {
     const home = keepOrder ? Math.floor((i * blocks) / senders.length) : random.int(0, blocks - 1)
     plans.forEach((plan, at) => {
       if (at === home) plan.messages.push(...messages)
+      else if (rival !== undefined) plan.messages.push(rival)
       // Before its home it would run earlier than its turn.
       else if ((!keepOrder || at > home) && random.chance(0.3)) {
         plan.messages.push(...messages.slice(0, random.int(1, messages.length)))

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
-  formatAddress,
   networkLetter,
   parseAddress,
+  sameAddress,
   type FilecoinAddress,
   type NetworkLetter,
 } from '../../../shared/filecoin/address.ts'
@@ -59,12 +59,16 @@ export class DevChain {
   readonly certifiesFinality: boolean
   /** Vouchers of earlier runs for the node's store, with their channels' robust addresses. */
   readonly storedVouchers: { channel: string; voucher: SignedVoucher }[] = []
+  /** Runs before each tipset of `mine`. */
+  beforeTipset: (() => Promise<void>) | null = null
   private readonly checks: SignatureChecks
   private readonly options: DevChainOptions
   private readonly keeper: JournalKeeper
   private readonly listeners = new Set<(changes: readonly HeadChange[]) => void>()
   private readonly waiters = new Waiters()
   private branch = 0
+  /** Of the branch's tickets; one string for all of its blocks. */
+  private salt: string
   private next = 1
 
   constructor(journal: Journal, options: DevChainOptions) {
@@ -73,10 +77,11 @@ export class DevChain {
     this.options = options
     this.finalityEpochs = options.finalityEpochs
     this.certifiesFinality = options.certifiesFinality
+    this.salt = `${this.settings.seed}/0`
     this.keeper = new JournalKeeper(journal)
     this.checks = new SignatureChecks((key, valid) => this.keeper.checked(key, valid))
     this.store = new ChainStore(options.stateHistoryEpochs)
-    this.faucet = openWallet(this, 'secp256k1', `${this.settings.seed}/faucet`)
+    this.faucet = this.wallet('secp256k1', `${this.settings.seed}/faucet`)
     this.begin()
     restoreChain(journal.records, this.keeper, this)
   }
@@ -97,7 +102,7 @@ export class DevChain {
   }
 
   createWallet(kind: KeyKind, seedText: string): Promise<Wallet> {
-    return Promise.resolve(openWallet(this, kind, seedText))
+    return Promise.resolve(this.wallet(kind, seedText))
   }
 
   /** A message of the faucet: the money is there after the next tipset, an account with an ID with it. */
@@ -113,21 +118,23 @@ export class DevChain {
     return Promise.resolve(waiting === undefined || waiting < mined ? mined : waiting + 1n)
   }
 
-  /** The message's CID. Rejects with a {@link RefusedMessage}: bad signature, used nonce, too small a premium. */
-  push(signed: SignedMessage): Promise<string> {
-    try {
-      this.accept(signed)
+  /**
+   * The message's CID. Rejects with a {@link RefusedMessage}: bad signature, used nonce, too small a premium.
+   * `keepRival`: a message that this one replaces stays with some miners, so that either may run.
+   */
+  push(signed: SignedMessage, options: { keepRival?: boolean } = {}): Promise<string> {
+    return Promise.resolve().then(() => {
+      this.accept(signed, options)
       this.keeper.flush()
-      return Promise.resolve(signed.cid)
-    } catch (error) {
-      return Promise.reject(error instanceof Error ? error : new Error(String(error)))
-    }
+      return signed.cid
+    })
   }
 
   /** Mines so many tipsets; null rounds may come between them. */
   async mine(tipsets = 1): Promise<Tipset> {
     let sliceEnd = Date.now() + 20
     for (let i = 0; i < tipsets; i++) {
+      await this.beforeTipset?.()
       this.mineOne()
       if (Date.now() > sliceEnd) {
         await nextTurn()
@@ -157,7 +164,7 @@ export class DevChain {
   reorg(depth: number, options: ReorgOptions = {}): { ancestor: Tipset; changes: readonly HeadChange[] } {
     const old = this.head()
     const ancestor = this.forkPoint(depth)
-    this.branch++
+    this.setBranch(this.branch + 1)
     const random = this.random(`reorg ${old.height}`)
     const reverted = this.store.path(old, ancestor).map(({ tipset }) => tipset)
     const plan = planBranch([...reverted].reverse(), options, random)
@@ -168,7 +175,7 @@ export class DevChain {
       const blocks = Math.max(this.blockCount(random), Math.min(missing, MINERS.length))
       const plans = planBlocks({
         height,
-        salt: this.salt(),
+        salt: this.salt,
         blocks,
         random,
         ready,
@@ -187,7 +194,7 @@ export class DevChain {
     const miner = MINERS.find((id) => old.blocks.every((block) => block.miner !== id))
     if (parent === null || miner === undefined) throw new Error('this tipset has no room for another block')
     const ready = this.pool.ready(this.stateNow())
-    const fresh: BlockPlan = { miner, salt: this.salt(), messages: ready.flatMap(({ messages }) => messages) }
+    const fresh: BlockPlan = { miner, salt: this.salt, messages: ready.flatMap(({ messages }) => messages) }
     const wider = this.build(parent, old.height, [...old.blocks, fresh], old.costly)
     const changes = this.store.setHead(wider)
     this.follow(changes)
@@ -256,7 +263,7 @@ export class DevChain {
       this.build(parent, height, plans, costly),
     head: (tipset: Tipset): void => this.follow(this.store.setHead(tipset)),
     branch: (number: number): void => {
-      this.branch = Math.max(this.branch, number)
+      if (number > this.branch) this.setBranch(number)
     },
     voucher: (channel: string, voucher: SignedVoucher): void => {
       this.storedVouchers.push({ channel, voucher })
@@ -282,7 +289,7 @@ export class DevChain {
     const height = this.next
     const ready: ReadyMessages[] = this.pool.ready(this.stateNow())
     const blocks = this.blockCount(random)
-    const plans = planBlocks({ height, salt: this.salt(), blocks, random, ready, keepOrder: false })
+    const plans = planBlocks({ height, salt: this.salt, blocks, random, ready, keepOrder: false })
     const changes = this.store.setHead(this.build(this.head(), height, plans, NONE))
     this.follow(changes)
     this.announce(changes)
@@ -320,18 +327,32 @@ export class DevChain {
     return changes
   }
 
-  private accept(signed: SignedMessage): void {
+  /** Its signatures were made a moment ago, by the library that would check them. */
+  private wallet(kind: KeyKind, seedText: string): Wallet {
+    const push = (signed: SignedMessage): Promise<string> =>
+      Promise.resolve().then(() => {
+        this.accept(signed, { signedBy: wallet.key })
+        this.keeper.flush()
+        return signed.cid
+      })
+    const nextNonce = (address: FilecoinAddress): Promise<bigint> => this.nextNonce(address)
+    const wallet: Wallet = openWallet({ letter: this.letter, nextNonce, push }, kind, seedText)
+    return wallet
+  }
+
+  private accept(signed: SignedMessage, options: { signedBy?: FilecoinAddress; keepRival?: boolean }): void {
     const { message, signature } = signed
     const signer = this.keyOf(message.from)
     if (signer === null) throw new RefusedMessage('the sender has no key')
     if (message.value < 0n || message.gasLimit <= 0n) throw new RefusedMessage('negative value or no gas')
-    if (!this.checks.verify(messageSigningBytes(message), signature, signer)) {
+    const isOurs = options.signedBy !== undefined && sameAddress(options.signedBy, signer)
+    if (!isOurs && !this.checks.verify(messageSigningBytes(message), signature, signer)) {
       throw new RefusedMessage('signature verification failed')
     }
     if (message.nonce < (this.stateNow().find(signer)?.nonce ?? 0n)) {
       throw new RefusedMessage('minimum expected nonce is higher: message nonce too low')
     }
-    if (this.pool.add(signed, signer)) this.keeper.pushed(signed)
+    if (this.pool.add(signed, signer, options.keepRival)) this.keeper.pushed(signed)
   }
 
   /** Key address of a sender; null when it has none. */
@@ -362,20 +383,17 @@ export class DevChain {
     return { settleDelayEpochs: this.settings.settleDelayEpochs, checks: this.checks }
   }
 
-  private salt(): string {
-    return `${this.settings.seed}/${this.branch}`
+  private setBranch(number: number): void {
+    this.branch = number
+    this.salt = `${this.settings.seed}/${number}`
   }
 
   private random(purpose: string): Random {
-    return createRandom(`${this.salt()}/${purpose}`)
+    return createRandom(`${this.salt}/${purpose}`)
   }
 
   private blockCount(random: Random): number {
     const [fewest, most] = this.options.blocksPerTipset
     return random.int(fewest, Math.min(most, MINERS.length))
-  }
-
-  textOf(address: FilecoinAddress): string {
-    return formatAddress(address, this.letter)
   }
 }

@@ -1,4 +1,5 @@
 import { formatAddress, sameAddress, type FilecoinAddress } from '../../../shared/filecoin/address.ts'
+import { addressKey } from '../vm/address-key.ts'
 import { reservedGas } from '../vm/execute-message.ts'
 import type { Actor, WorldState } from '../vm/world-state.ts'
 import type { SignedMessage } from './signed-message.ts'
@@ -10,9 +11,11 @@ export class RefusedMessage extends Error {
 
 /** Messages of one sender that can be executed in this order. */
 export interface ReadyMessages {
-  /** Key address. */
+  /** Key of the sender's address. */
   signer: string
   messages: readonly SignedMessage[]
+  /** A message with the first one's nonce: of the two that runs which stands in the earlier block. */
+  rival?: SignedMessage
 }
 
 /** A block has room for so many of one sender. */
@@ -21,10 +24,15 @@ const MOST_OF_ONE_SENDER = 200
 /** What waits to be included. Never forgets a message, so that it can be asked for by its CID. */
 export class MessagePool {
   private readonly pending = new Map<string, Map<bigint, SignedMessage>>()
+  /** Replaced messages that some miners still have. */
+  private readonly rivals = new Map<string, SignedMessage>()
   private readonly known = new Map<string, { signed: SignedMessage; signer: FilecoinAddress }>()
 
-  /** True when it was not known before. The signature was checked. Throws a {@link RefusedMessage}. */
-  add(signed: SignedMessage, signer: FilecoinAddress): boolean {
+  /**
+   * True when it was not known before. The signature was checked. `keepRival`: should it replace another, miners
+   * include both. Throws a {@link RefusedMessage}.
+   */
+  add(signed: SignedMessage, signer: FilecoinAddress, keepRival = false): boolean {
     if (this.known.has(signed.cid)) return false
     const own = this.pendingOf(signer)
     const rival = own.get(signed.message.nonce)
@@ -34,6 +42,7 @@ export class MessagePool {
           'increase GasPremium to replace it',
       )
     }
+    if (keepRival && rival !== undefined) this.rivals.set(addressKey(signer), rival)
     own.set(signed.message.nonce, signed)
     this.known.set(signed.cid, { signed, signer })
     return true
@@ -75,7 +84,10 @@ export class MessagePool {
     for (const [signer, own] of this.pending) {
       if (own.size === 0) continue
       const messages = this.readyOf(own, state)
-      if (messages.length > 0) ready.push({ signer, messages })
+      const rival = this.rivals.get(signer)
+      if (rival !== undefined && rival.message.nonce === messages[0]?.message.nonce) {
+        ready.push({ signer, messages, rival })
+      } else if (messages.length > 0) ready.push({ signer, messages })
     }
     return ready
   }
@@ -90,7 +102,7 @@ export class MessagePool {
   }
 
   private pendingOf(signer: FilecoinAddress): Map<bigint, SignedMessage> {
-    const key = formatAddress(signer, 'f')
+    const key = addressKey(signer)
     const known = this.pending.get(key)
     if (known !== undefined) return known
     const own = new Map<bigint, SignedMessage>()

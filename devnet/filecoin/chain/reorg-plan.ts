@@ -59,7 +59,7 @@ function turnsOf(places: ReadonlyMap<string, number> | null, heights: readonly n
     announce(ordered)
     return ordered
       .filter(({ signer }) => height === last || (from.get(signer) ?? last) <= height)
-      .map(({ signer, messages }) => ({ signer, messages: until(messages, dropped) }))
+      .map((sender) => ({ ...sender, messages: until(sender.messages, dropped) }))
       .filter(({ messages }) => messages.length > 0)
   }
 }

@@ -5,25 +5,24 @@ import {
   decodeSignature,
   encodeMessage,
   encodeSignature,
-  messageCid,
   signedMessageCid,
   type Message,
   type Signature,
 } from '../../../shared/filecoin/message.ts'
 
-/** A message as it came, with both of its names. */
+/** A message as it came. */
 export interface SignedMessage {
   message: Message
   signature: Signature
   /** By which nodes know it: of the signed message, for BLS of the unsigned one. */
   cid: string
-  /** Of the unsigned message. */
-  unsignedCid: string
+  /** Length of its CBOR without the signature. */
+  size: number
 }
 
 export function signedMessage(message: Message, signature: Signature): SignedMessage {
-  const unsignedCid = messageCid(message)
-  return { message, signature, unsignedCid, cid: signedMessageCid(message, signature) }
+  const size = encodeMessage(message).length
+  return { message, signature, cid: signedMessageCid(message, signature), size }
 }
 
 export function isBls({ signature }: SignedMessage): boolean {

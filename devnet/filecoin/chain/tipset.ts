@@ -1,6 +1,7 @@
 import { encodeCbor } from '../../../shared/filecoin/cbor.ts'
 import { cidOfBytes } from '../../../shared/filecoin/message.ts'
 import { dispatch } from '../actors/dispatch.ts'
+import { addressKey } from '../vm/address-key.ts'
 import { executeMessage, type Receipt } from '../vm/execute-message.ts'
 import type { Surroundings } from '../vm/machine.ts'
 import type { WorldState } from '../vm/world-state.ts'
@@ -85,18 +86,14 @@ function messagesOf(blocks: readonly Block[]): SignedMessage[] {
   const chosen: SignedMessage[] = []
   for (const { messages } of blocks) {
     for (const message of [...messages.filter(isBls), ...messages.filter((other) => !isBls(other))]) {
-      const sender = senderKey(message)
-      const { nonce } = message.message
+      const { from, nonce } = message.message
+      const sender = addressKey(from)
       if ((next.get(sender) ?? nonce) !== nonce) continue
       next.set(sender, nonce + 1n)
       chosen.push(message)
     }
   }
   return chosen
-}
-
-function senderKey({ message: { from } }: SignedMessage): string {
-  return `${from.protocol}/${Buffer.from(from.payload).toString('hex')}`
 }
 
 function execute(
@@ -108,8 +105,8 @@ function execute(
   if (messages.length === 0) return { execution: NOTHING, state: before }
   let state = before
   const receipts: Receipt[] = []
-  for (const { message, cid } of messages) {
-    const outcome = executeMessage(state, message, around, costly.has(cid))
+  for (const signed of messages) {
+    const outcome = executeMessage(state, signed, around, costly.has(signed.cid))
     receipts.push(outcome.receipt)
     state = outcome.state
   }

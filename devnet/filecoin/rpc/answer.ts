@@ -71,11 +71,7 @@ export function readRequest(body: unknown): Request {
   return { id: body['id'], method: body['method'], params: params as unknown[] }
 }
 
-async function callMethod(
-  node: Node,
-  permission: Permission,
-  { method: name, params }: Request,
-): Promise<unknown> {
+function callMethod(node: Node, permission: Permission, { method: name, params }: Request): unknown {
   const method = methods.get(name)
   if (name === 'Filecoin.ChainNotify') {
     throw new RpcError(-32_601, `method '${name}' not supported in this mode (no out channel support)`, 500)

@@ -29,7 +29,7 @@ function blockForm(block: Block, tipset: Tipset, letter: NetworkLetter) {
   return {
     Miner: `${letter}0${header.miner}`,
     Ticket: { VRFProof: header.ticket },
-    ElectionProof: { WinCount: 1, VRFProof: header.electionProof },
+    ElectionProof: { WinCount: 1, VRFProof: null },
     BeaconEntries: null,
     WinPoStProof: null,
     Parents: tipset.parent === null ? [] : keyOf(tipset.parent).map(link),
@@ -38,7 +38,7 @@ function blockForm(block: Block, tipset: Tipset, letter: NetworkLetter) {
     ParentStateRoot: link(header.parentStateRoot),
     ParentMessageReceipts: link(header.parentReceiptsRoot),
     Messages: link(header.messagesRoot),
-    BLSAggregate: { Type: 2, Data: Uint8Array.of(0xc0, ...new Uint8Array(95)) },
+    BLSAggregate: null,
     Timestamp: header.timestampS,
     BlockSig: null,
     ForkSignaling: 0,

@@ -32,19 +32,21 @@ async function serve(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const path = new URL(request.url ?? '/', 'http://localhost').pathname
-  if (path !== PATH) return end(response, 404, '')
-  const permission = permissionOf(request, rules)
-  if (permission === null) return end(response, 401, '')
-  if (request.method !== 'POST') return end(response, 405, '')
-  const body = await bodyOf(request)
-  if (body === undefined) return end(response, 413, '')
-  const { status, text } = await answerText(node, permission, body)
-  end(response, status, text === '' ? '' : `${text}\n`)
+  const [status, text] = await reply(node, rules, request)
+  response.writeHead(status, { 'content-type': 'application/json' }).end(text === '' ? '' : `${text}\n`)
 }
 
-function end(response: ServerResponse, status: number, text: string): void {
-  response.writeHead(status, { 'content-type': 'application/json' }).end(text)
+/** HTTP status and body. */
+async function reply(node: Node, rules: AccessRules, request: IncomingMessage): Promise<[number, string]> {
+  const path = new URL(request.url ?? '/', 'http://localhost').pathname
+  if (path !== PATH) return [404, '']
+  const permission = permissionOf(request, rules)
+  if (permission === null) return [401, '']
+  if (request.method !== 'POST') return [405, '']
+  const body = await bodyOf(request)
+  if (body === undefined) return [413, '']
+  const { status, text } = await answerText(node, permission, body)
+  return [status, text]
 }
 
 async function bodyOf(request: IncomingMessage): Promise<string | undefined> {

@@ -50,7 +50,7 @@ export const stateMethods: Methods = {
     if (id === null) return formatAddress(address, node.chain.letter)
     const robust = stateAt(node, key).robustOf(Number(id))
     if (robust === null) throw failed('Address key not found')
-    return `${node.chain.letter}${robust.slice(1)}`
+    return formatAddress(robust, node.chain.letter)
   }),
   StateAccountKey: read(2, (node, [text, key]) => {
     const address = take.address(text)

@@ -1,4 +1,4 @@
-import { encodeMessage, type Message } from '../../../shared/filecoin/message.ts'
+import { type Message } from '../../../shared/filecoin/message.ts'
 import { idAddress } from '../../../shared/filecoin/address.ts'
 import { cidOfBytes } from '../../../shared/filecoin/message.ts'
 import { ActorExit, Exit } from './exit-codes.ts'
@@ -27,7 +27,7 @@ const EMPTY = new Uint8Array()
  */
 export function executeMessage(
   state: WorldState,
-  message: Message,
+  { message, size }: { message: Message; size: number },
   around: Surroundings,
   outOfGas: boolean,
 ): { state: WorldState; receipt: Receipt } {
@@ -35,7 +35,7 @@ export function executeMessage(
   if (sender === undefined || sender.balance < reservedGas(message)) {
     return { state, receipt: failure(Exit.senderStateInvalid, 0n) }
   }
-  const gasUsed = outOfGas ? message.gasLimit : gasOf(message)
+  const gasUsed = outOfGas ? message.gasLimit : gasOf(message, size)
   if (outOfGas || gasUsed > message.gasLimit) {
     return {
       state: payGas(state, sender, message, message.gasLimit),
@@ -63,9 +63,9 @@ function failure(exitCode: number, gasUsed: bigint): Receipt {
 }
 
 /** Not the real prices: the same order of magnitude, by the message's length and whether an actor has to work. */
-export function gasOf(message: Message): bigint {
+function gasOf(message: Message, size: number): bigint {
   const work = message.method === 0n ? 0n : 1_500_000n
-  return 450_000n + work + 1_300n * BigInt(encodeMessage(message).length)
+  return 450_000n + work + 1_300n * BigInt(size)
 }
 
 function payGas(state: WorldState, sender: Actor, message: Message, gasUsed: bigint): WorldState {

@@ -1,23 +1,28 @@
-import { encodeUtf8 } from './utf8.ts'
 import { blake2b256 } from '../../../shared/filecoin/blake2b.ts'
 import { concatBytes } from '../../../shared/filecoin/bytes.ts'
+import { encodeUtf8 } from './utf8.ts'
 
-const BUCKETS = 256
-const digests = new WeakMap<ReadonlyMap<string, unknown>, Uint8Array>()
+/** Groups of a map, and buckets of a group. */
+const WIDTH = 16
+type Bucket<V> = ReadonlyMap<string, V>
+type Group<V> = readonly Bucket<V>[]
+
+const digests = new WeakMap<object, Uint8Array>()
 
 /**
  * A map that is never changed: `with` and `without` give a new one that shares all but one bucket with the old.
  * So each tipset can keep the state of the world as it was, at the price of what its messages touched.
  */
 export class PersistentMap<V> {
-  private readonly buckets: readonly ReadonlyMap<string, V>[]
+  private readonly groups: readonly Group<V>[]
 
-  constructor(buckets: readonly ReadonlyMap<string, V>[] = empty<V>()) {
-    this.buckets = buckets
+  constructor(groups: readonly Group<V>[] = empty<V>()) {
+    this.groups = groups
   }
 
   get(key: string): V | undefined {
-    return this.buckets[bucketOf(key)]?.get(key)
+    const hash = hashOf(key)
+    return this.groups[hash % WIDTH]?.[hash >>> 4]?.get(key)
   }
 
   with(key: string, value: V): PersistentMap<V> {
@@ -29,41 +34,52 @@ export class PersistentMap<V> {
   }
 
   *entries(): Generator<[string, V]> {
-    for (const bucket of this.buckets) yield* bucket
+    for (const bucket of this.groups.flat()) yield* bucket
   }
 
   /** Commits to the contents, however the map came to them; `text` says all of a value. */
   digest(text: (value: V) => string): Uint8Array {
-    return blake2b256(concatBytes(...this.buckets.map((bucket) => digestOf(bucket, text))))
+    const ofBucket = (bucket: Bucket<V>): Uint8Array => remembered(bucket, () => contentsOf(bucket, text))
+    const ofGroup = (group: Group<V>): Uint8Array =>
+      remembered(group, () => concatBytes(...group.map(ofBucket)))
+    return blake2b256(concatBytes(...this.groups.map(ofGroup)))
   }
 
   private change(key: string, edit: (bucket: Map<string, V>) => void): PersistentMap<V> {
-    const at = bucketOf(key)
-    const bucket = new Map(this.buckets[at])
+    const hash = hashOf(key)
+    const group = this.groups[hash % WIDTH] ?? []
+    const bucket = new Map(group[hash >>> 4])
     edit(bucket)
-    const buckets = [...this.buckets]
-    buckets[at] = bucket
-    return new PersistentMap(buckets)
+    return new PersistentMap(this.groups.with(hash % WIDTH, group.with(hash >>> 4, bucket)))
   }
 }
 
-function empty<V>(): ReadonlyMap<string, V>[] {
-  return new Array<ReadonlyMap<string, V>>(BUCKETS).fill(new Map<string, V>())
+function empty<V>(): Group<V>[] {
+  const group = new Array<Bucket<V>>(WIDTH).fill(new Map<string, V>())
+  return new Array<Group<V>>(WIDTH).fill(group)
 }
 
 /** FNV-1a, folded to a byte. */
-function bucketOf(key: string): number {
+function hashOf(key: string): number {
   let hash = 0x811c9dc5
   for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x01000193)
   return (hash ^ (hash >>> 8) ^ (hash >>> 16) ^ (hash >>> 24)) & 0xff
 }
 
-/** A bucket is never changed either, so its digest is computed once. */
-function digestOf<V>(bucket: ReadonlyMap<string, V>, text: (value: V) => string): Uint8Array {
-  const known = digests.get(bucket)
+/** Parts are never changed either, so the digest of each is computed once. */
+function remembered(part: object, contents: () => Uint8Array): Uint8Array {
+  const known = digests.get(part)
   if (known !== undefined) return known
-  const lines = [...bucket].map(([key, value]) => `${key} ${text(value)}\n`).sort()
-  const digest = blake2b256(encodeUtf8(lines.join('')))
-  digests.set(bucket, digest)
+  const digest = blake2b256(contents())
+  digests.set(part, digest)
   return digest
+}
+
+function contentsOf<V>(bucket: Bucket<V>, text: (value: V) => string): Uint8Array {
+  return encodeUtf8(
+    [...bucket]
+      .map(([key, value]) => `${key} ${text(value)}\n`)
+      .sort()
+      .join(''),
+  )
 }

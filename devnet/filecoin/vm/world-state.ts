@@ -1,6 +1,7 @@
-import { formatAddress, idAddress, type FilecoinAddress } from '../../../shared/filecoin/address.ts'
+import { actorIdOf, type FilecoinAddress } from '../../../shared/filecoin/address.ts'
 import { cidOfBytes } from '../../../shared/filecoin/message.ts'
 import { concatBytes } from '../../../shared/filecoin/bytes.ts'
+import { addressKey, addressOfKey } from './address-key.ts'
 import { PersistentMap } from './persistent-map.ts'
 import { encodeUtf8 } from './utf8.ts'
 
@@ -92,9 +93,9 @@ export class WorldState {
 
   /** The number behind an address, also of an actor that is gone; null when the state knows none. */
   idOf(address: FilecoinAddress): number | null {
-    const text = formatAddress(address, 'f')
-    if (address.protocol === 0) return text.length > 15 ? null : Number(text.slice(2))
-    return this.ids.get(text) ?? null
+    const id = actorIdOf(address)
+    if (id !== null) return id > Number.MAX_SAFE_INTEGER ? null : Number(id)
+    return this.ids.get(addressKey(address)) ?? null
   }
 
   find(address: FilecoinAddress): Actor | undefined {
@@ -115,13 +116,9 @@ export class WorldState {
   }
 
   /** The robust address that has this number, also of an actor that is gone. Looks through all of them. */
-  robustOf(id: number): string | null {
-    for (const [text, known] of this.ids.entries()) if (known === id) return text
+  robustOf(id: number): FilecoinAddress | null {
+    for (const [key, known] of this.ids.entries()) if (known === id) return addressOfKey(key)
     return null
-  }
-
-  *all(): Generator<Actor> {
-    for (const [, actor] of this.actors.entries()) yield actor
   }
 
   /** CID that commits to everything in here. */
@@ -133,8 +130,8 @@ export class WorldState {
 }
 
 function rememberId(ids: PersistentMap<number>, address: FilecoinAddress, id: number): PersistentMap<number> {
-  const text = formatAddress(address, 'f')
-  return ids.get(text) === id ? ids : ids.with(text, id)
+  const key = addressKey(address)
+  return ids.get(key) === id ? ids : ids.with(key, id)
 }
 
 function actorText(actor: Actor): string {
@@ -142,8 +139,4 @@ function actorText(actor: Actor): string {
     if (typeof value === 'bigint') return value.toString()
     return value instanceof Map ? [...(value as ReadonlyMap<unknown, unknown>)] : value
   })
-}
-
-export function idAddressOf(actor: Pick<Actor, 'id'>): FilecoinAddress {
-  return idAddress(BigInt(actor.id))
 }
