@@ -7,7 +7,7 @@ import { createPlayer } from './evm/player.ts'
 import { help, readFlags, type Flags } from './flags.ts'
 import { loadEnvironment } from '../shared/config/config.ts'
 import { startLotus, type Lotus } from './filecoin/lotus.ts'
-import { voucherOutbox } from './loans/voucher-outbox.ts'
+import { voucherOutbox, type QueueUrls } from './loans/voucher-outbox.ts'
 import { filecoinNetworkId, writeNetworksFile } from './networks-file.ts'
 
 const say = (line: string): void => console.log(line)
@@ -67,12 +67,14 @@ async function setUpAndPlay(anvil: Anvil, lotus: Lotus, flags: Flags, stop: Abor
     filecoin: { lotus, settleDelayEpochs, epochDurationS, handIn },
     livesFile: join(flags.dataDir, 'lives.json'),
   })
-  const forwarding = flags.handIn ? outbox.forward(queueUrls(), stop) : Promise.resolve()
+  const forwarding = flags.handIn
+    ? outbox.forward(queueUrls(), join(flags.dataDir, 'vouchers.sent'), stop)
+    : Promise.resolve()
   await player.play(stop)
   await forwarding
 }
 
-function queueUrls(): { databaseUrl: string; redisUrl: string | undefined } {
+function queueUrls(): QueueUrls {
   const { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl } = loadEnvironment()
   if (databaseUrl === undefined) throw new ConfigError('--hand-in needs DATABASE_URL')
   return { databaseUrl, redisUrl }

@@ -30,8 +30,7 @@ export function createCast({ chain }: Lotus, rpc: LotusRpc): Cast {
   const ids = new Map<string, string>()
 
   function address(name: string): string {
-    const found =
-      addresses.get(name) ?? formatAddress(createKey(kindOf(name), utf8ToBytes(name)).address, 't')
+    const found = addresses.get(name) ?? walletAddress(name)
     addresses.set(name, found)
     return found
   }
@@ -75,6 +74,11 @@ export function createCast({ chain }: Lotus, rpc: LotusRpc): Cast {
       }
     },
   }
+}
+
+/** The robust address of the wallet with this name. */
+export function walletAddress(name: string): string {
+  return formatAddress(createKey(kindOf(name), utf8ToBytes(name)).address, 't')
 }
 
 async function unlessRefused<T>(answer: Promise<T>): Promise<T | undefined> {

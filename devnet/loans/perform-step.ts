@@ -14,6 +14,7 @@ import { voucherFromText, voucherText } from '../../shared/filecoin/voucher.ts'
 import { z } from 'zod'
 import type { Life } from '../evm/loan-life.ts'
 import type { Move } from '../evm/next-move.ts'
+import { firstFunds, fundsOf } from './funds.ts'
 import type { Channel, FilecoinSide } from './filecoin-side.ts'
 import type { FilecoinHalf, VoucherRole } from './filecoin-half.ts'
 import { FUNDER, otherParty, type Party, type Step } from './steps.ts'
@@ -66,7 +67,11 @@ function toMessage(side: FilecoinSide, life: WholeLife, step: Step): Sending {
   if ('voucher' in step) return { to, method: PAYCH_UPDATE, params: redemption(life, step) }
   switch (step.do) {
     case 'fund':
-      return { to, method: SEND, value: fundsOf(life, step) - firstFunds(life, step) }
+      return {
+        to,
+        method: SEND,
+        value: fundsOf(life, half, step.channel) - firstFunds(life, half, step.channel),
+      }
     case 'settle':
       return { to, method: SETTLE }
     case 'collect':
@@ -96,16 +101,7 @@ function creation(side: FilecoinSide, life: WholeLife, step: Step): Sending {
   }
   const parties = encodeConstructorParams(partyOf(funder), partyOf(otherParty(funder)))
   const params = encodeExecParams(codeOf('paymentchannel'), parties)
-  return { to: INIT_ACTOR, method: INIT_EXEC, value: firstFunds(life, step), params }
-}
-
-function fundsOf({ filAmount, half }: WholeLife, { channel }: Step): bigint {
-  return channel === 'payback' ? filAmount + (filAmount * BigInt(half.paybackRate)) / 10_000n : filAmount
-}
-
-function firstFunds(life: WholeLife, step: Step): bigint {
-  const funds = fundsOf(life, step)
-  return life.half.choices.toppedUp ? (funds * 9n) / 10n : funds
+  return { to: INIT_ACTOR, method: INIT_EXEC, value: firstFunds(life, half, step.channel), params }
 }
 
 /** Of whom the secret is that a voucher is locked with. */
@@ -141,7 +137,7 @@ async function signVoucher(
       channel: byId ? channel.id : channel.robust,
       secretHash: Buffer.from(hashes[SECRET_OF[role]].slice(2), 'hex'),
       nonce: role === 'unlock' ? firstNonce + 1n : firstNonce,
-      amount: role === 'unlock' ? 0n : fundsOf(life, step),
+      amount: role === 'unlock' ? 0n : fundsOf(life, half, step.channel),
       // The dapp gave a time where an epoch belongs: in effect, no end.
       timeLockMax: role === 'payback' ? BigInt(side.view.timeS()) : 0n,
     },

@@ -17,18 +17,22 @@ import { openQueueBackend } from '../../indexer/queue/backend.ts'
  */
 export interface VoucherOutbox {
   put(voucher: string): void
-  /** Adds to the service's queue what it has not got yet, and goes on until the signal. */
-  forward(urls: { databaseUrl: string; redisUrl: string | undefined }, signal: AbortSignal): Promise<void>
+  /** Adds to a service's queue what it has not got yet (a file says how far), and goes on until the signal. */
+  forward(urls: QueueUrls, progressFile: string, signal: AbortSignal): Promise<void>
+}
+
+export interface QueueUrls {
+  databaseUrl: string
+  redisUrl: string | undefined
 }
 
 const PAUSE_MS = 500
 const CHUNK_BYTES = 64 * 1024
 
 export function voucherOutbox(file: string, networkId: string): VoucherOutbox {
-  const progressFile = `${file}.sent`
   return {
     put: (voucher) => appendFileSync(file, `${JSON.stringify({ network: networkId, voucher })}\n`),
-    async forward(urls, signal) {
+    async forward(urls, progressFile, signal) {
       while (!signal.aborted) {
         const from = existsSync(progressFile) ? Number(readFileSync(progressFile, 'utf8')) : 0
         const { lines, to } = readLines(file, from)
@@ -58,11 +62,7 @@ function readLines(file: string, from: number): { lines: string[]; to: number } 
   }
 }
 
-async function send(
-  lines: string[],
-  from: number,
-  urls: { databaseUrl: string; redisUrl: string | undefined },
-): Promise<void> {
+async function send(lines: string[], from: number, urls: QueueUrls): Promise<void> {
   const backend = openQueueBackend(urls, () => undefined)
   const queue = openVoucherQueue(backend)
   try {

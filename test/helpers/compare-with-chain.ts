@@ -36,7 +36,11 @@ function abiOf(name: string): Interface {
 export async function compareWithChain(db: Db, rpcUrl: string, deployment: Deployment): Promise<Comparison> {
   const provider = new JsonRpcProvider(rpcUrl, 31337, { staticNetwork: true })
   try {
-    const position = await db.selectFrom('ledger.chain_position').selectAll().executeTakeFirstOrThrow()
+    const position = await db
+      .selectFrom('ledger.chain_position')
+      .selectAll()
+      .where('network', '=', 'evm:31337')
+      .executeTakeFirstOrThrow()
     const block = position.number ?? -1
     const differences: string[] = []
     const theirs = await provider.getBlock(block)
@@ -72,7 +76,8 @@ async function compareRecords(
     }
   }
   const rows = await db.selectFrom('projection.activity').selectAll().orderBy('id').execute()
-  const found = rows.map((row) =>
+  const ofContracts = rows.filter(({ network }) => network === 'evm:31337')
+  const found = ofContracts.map((row) =>
     [row.tx_hash, row.event, row.loan_id, row.network_id, row.contract_address ?? '', row.loan_type].join(
       ' ',
     ),
@@ -85,7 +90,7 @@ async function compareRecords(
   return wanted.length
 }
 
-function compareBags(wanted: string[], found: string[], differences: string[]): void {
+export function compareBags(wanted: string[], found: string[], differences: string[]): void {
   const counts = new Map<string, number>()
   for (const line of wanted) counts.set(line, (counts.get(line) ?? 0) + 1)
   for (const line of found) counts.set(line, (counts.get(line) ?? 0) - 1)
@@ -227,7 +232,7 @@ function addAmount(expected: Expected, field: string, amount: bigint, decimals: 
 }
 
 /** By division and not by cutting text, so that it is not the code under test once more. */
-function decimal(amount: bigint, decimals: bigint): string {
+export function decimal(amount: bigint, decimals: bigint): string {
   const unit = 10n ** decimals
   let rest = amount % unit
   let fraction = ''
