@@ -80,6 +80,8 @@ export async function* followChain(
   } finally {
     signal.removeEventListener('abort', stop)
     stop()
+    // Where the last tick was taken nobody asks for another one: this closes its sockets.
+    await ticks.return?.()
   }
 }
 

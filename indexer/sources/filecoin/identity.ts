@@ -39,38 +39,51 @@ export class Identities {
     this.#letter = letter
   }
 
-  /** In the questions' order. Throws a RetryableError when a node may know and does not answer. */
-  async identify(questions: readonly IdentityQuestion[]): Promise<FilecoinIdentity[]> {
+  /**
+   * In the questions' order; `beside` are questions of another kind that go along, to save a request. Throws a
+   * RetryableError when a node may know and does not answer.
+   */
+  async identify(
+    questions: readonly IdentityQuestion[],
+    beside: readonly StateCall[],
+  ): Promise<{ identities: FilecoinIdentity[]; beside: RpcAnswer[] }> {
     const open = new Map<string, IdentityQuestion>()
     for (const question of questions)
       if (!this.#known.has(question.address)) open.set(keyOf(question), question)
     const asked = [...open.values()]
     const found = new Map<string, Names>()
-    for (const [index, names] of (await this.#ask(asked)).entries()) {
+    const { names: all, others } = await this.#ask(asked, beside)
+    for (const [index, names] of all.entries()) {
       const question = asked[index]
       if (question === undefined) continue
       found.set(keyOf(question), names)
       if (question.isFinal && names.id !== null && names.robust.length > 0) this.#remember(question, names)
     }
-    return questions.map((question) => {
+    const identities = questions.map((question) => {
       const names = found.get(keyOf(question)) ?? this.#known.get(question.address)
       return { asWritten: question.address, id: names?.id ?? null, robust: [...(names?.robust ?? [])] }
     })
+    return { identities, beside: others }
   }
 
   /** Two rounds: numbers and keys for all, then the addresses of actors that are named by their number. */
-  async #ask(questions: readonly IdentityQuestion[]): Promise<Names[]> {
-    const first = await askState(this.#client, 'identities', questions.flatMap(firstCalls))
+  async #ask(
+    questions: readonly IdentityQuestion[],
+    beside: readonly StateCall[],
+  ): Promise<{ names: Names[]; others: RpcAnswer[] }> {
+    const calls = questions.flatMap(firstCalls)
+    const first = await askState(this.#client, 'identities', [...calls, ...beside])
     const names = questions.map(({ address }, index) =>
       this.#namesOf(address, first[2 * index], first[2 * index + 1]),
     )
     const nameless = questions.filter((_, index) => names[index]?.robust.length === 0)
     const second = await askState(this.#client, 'robust addresses', nameless.map(robustCall))
-    return questions.map((question, index) => {
+    const complete = questions.map((question, index) => {
       const known = names[index] ?? { id: null, robust: [] }
       const robust = this.#address(second[nameless.indexOf(question)])
       return known.robust.length > 0 || robust === null ? known : { ...known, robust: [robust] }
     })
+    return { names: complete, others: first.slice(calls.length) }
   }
 
   /** `other` is the key of a number, or the number of a key; the actor itself may tell a delegated address. */

@@ -11,6 +11,7 @@ import type { TipsetMemory } from './tipset-memory.ts'
 
 /** Where the chain ends is final this far behind the head, for nodes that do not tell it. */
 const FALLBACK_DEPTH = 900
+const OLD_AFTER_EPOCHS = 2
 
 /** One look at the chain. */
 export interface HeadView {
@@ -73,8 +74,29 @@ export class LotusHead {
   }
 
   async look(): Promise<HeadView> {
-    this.#view = await this.#client.rpc.read('head', (endpoint) => this.#lookAt(endpoint))
-    return this.#view
+    const { rpc } = this.#client
+    const seen: RpcEndpoint[] = []
+    const at = (endpoint: RpcEndpoint): Promise<HeadView> => {
+      seen.push(endpoint)
+      return this.#lookAt(endpoint)
+    }
+    let view = await rpc.read('head', at)
+    while (this.#isOld(view) && rpc.available().some((endpoint) => !seen.includes(endpoint))) {
+      try {
+        const other = await rpc.read('head', at, { excluding: [...seen], attempts: 1 })
+        if (other.head.height > view.head.height) view = other
+      } catch (error) {
+        if (!(error instanceof RetryableError)) throw error
+        break
+      }
+    }
+    this.#view = view
+    return view
+  }
+
+  /** No chain stands still for so long, but a node does: then the others are worth asking. */
+  #isOld({ head, atMs }: HeadView): boolean {
+    return atMs / 1000 - head.timeS > OLD_AFTER_EPOCHS * this.#client.facts().epochDurationS
   }
 
   async #lookAt(endpoint: RpcEndpoint): Promise<HeadView> {

@@ -4,12 +4,12 @@ import type {
   SettleChannelEvent,
 } from '../../../shared/events/filecoin-event.ts'
 import type { NetworkLetter } from '../../../shared/filecoin/address.ts'
+import type { RpcAnswer } from '../rpc/rpc-endpoint.ts'
 import type { ChannelCodes } from './channel-codes.ts'
 import { settlingAtOf } from './channel-state.ts'
 import { decodeMessage, execCode } from './decode-message.ts'
 import type { Identities, IdentityQuestion } from './identity.ts'
 import type { LotusClient } from './lotus-client.ts'
-import { askState } from './state-calls.ts'
 import type { TipsetMessages } from './tipset-messages.ts'
 
 /** What it takes to make events of messages. */
@@ -37,8 +37,7 @@ export async function messageEvents(
   finalHeight: number,
 ): Promise<FilecoinMessageEvent[]> {
   const placed = await decodeAll(reader, tipsets, finalHeight)
-  await identifyAll(reader, placed)
-  await readSettling(reader, placed)
+  await askNodes(reader, placed)
   return placed.map(({ event }) => event)
 }
 
@@ -66,10 +65,10 @@ async function decodeAll(
 }
 
 /**
- * Who made, redeemed, settled or collected. Who sent funds is not asked: most of these are no channel's, and it says
- * nothing of the loan.
+ * Who made, redeemed, settled or collected, and when settling ends. Who sent funds is not asked: most of these are no
+ * channel's, and it says nothing of the loan.
  */
-async function identifyAll({ identities }: EventReader, placed: readonly Placed[]): Promise<void> {
+async function askNodes({ identities }: EventReader, placed: readonly Placed[]): Promise<void> {
   const questions: IdentityQuestion[] = []
   const put: ((identity: FilecoinIdentity) => void)[] = []
   const ask = ({ at, isFinal }: Placed, who: FilecoinIdentity): void => {
@@ -84,23 +83,21 @@ async function identifyAll({ identities }: EventReader, placed: readonly Placed[
     ask(item, event.from)
     ask(item, event.recipient)
   }
-  for (const [index, identity] of (await identities.identify(questions)).entries()) put[index]?.(identity)
+  const settling = placed.filter(isSettling)
+  const states = settling.map(({ event, at }) => ({ method: 'StateReadState', params: [event.to], at }))
+  const answers = await identities.identify(questions, states)
+  for (const [index, identity] of answers.identities.entries()) put[index]?.(identity)
+  for (const [index, { event }] of settling.entries()) takeSettlingAt(event, answers.beside[index])
+}
+
+function isSettling(item: Placed): item is Placed<SettleChannelEvent> {
+  return item.event.kind === 'SettleChannel'
 }
 
 /** The state says it exactly: vouchers can have put the time off. Where no node has it, the rule stands. */
-async function readSettling({ client }: EventReader, placed: readonly Placed[]): Promise<void> {
-  const settling = placed.filter(
-    (item): item is Placed<SettleChannelEvent> => item.event.kind === 'SettleChannel',
-  )
-  const answers = await askState(
-    client.rpc,
-    'channels that settle',
-    settling.map(({ event, at }) => ({ method: 'StateReadState', params: [event.to], at })),
-  )
-  for (const [index, { event }] of settling.entries()) {
-    const epoch = settlingAtOf(answers[index])
-    if (epoch === null) continue
-    event.settlingAtEpoch = epoch
-    event.settlingAtFrom = 'state'
-  }
+function takeSettlingAt(event: SettleChannelEvent, state: RpcAnswer | undefined): void {
+  const epoch = settlingAtOf(state)
+  if (epoch === null) return
+  event.settlingAtEpoch = epoch
+  event.settlingAtFrom = 'state'
 }
