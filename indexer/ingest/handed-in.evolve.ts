@@ -10,6 +10,7 @@ import {
 import { blake2b256 } from '../../shared/filecoin/blake2b.ts'
 import { DecodeError } from '../../shared/filecoin/decode-error.ts'
 import { voucherFromText, voucherText } from '../../shared/filecoin/voucher.ts'
+import { voucherFacts } from '../../shared/filecoin/voucher-facts.ts'
 import { readStatement, verifyStatement } from './verify-statement.ts'
 import { verifyVoucher, type ChannelFacts } from './verify-voucher.ts'
 
@@ -19,7 +20,9 @@ export interface ReadHandedIn {
   channelAddr: string
   /** The same thing in its one spelling: by it two of them are told to be one. */
   item: HandedIn
-  /** The event it is, or why it is none. */
+  /** The `txHash` of its event, where that has the signature in it: what was accepted under it was this, proven. */
+  signedText: string | null
+  /** The event it is, or why it is none. Verifies its signature. */
   judge: (channel: ChannelFacts, way: HandInWay) => Judgement
 }
 
@@ -40,11 +43,12 @@ function readVoucher(text: string, letter: NetworkLetter): Reading {
     const voucher = voucherFromText(text)
     const { channelAddr } = voucher
     if (!canBeChannel(channelAddr)) return { ok: false, reason: 'what it names is no address of an actor' }
+    const { text: kept, key } = voucherFacts(voucher, letter)
+    const txHash = kept ?? key
     const judge = (channel: ChannelFacts, way: HandInWay): Judgement => {
       const verdict = verifyVoucher(voucher, channel, letter)
       if (!verdict.ok) return verdict
       const { signer, facts } = verdict
-      const txHash = facts.text ?? facts.key
       return {
         ok: true,
         event: {
@@ -59,7 +63,10 @@ function readVoucher(text: string, letter: NetworkLetter): Reading {
       }
     }
     const item = { voucher: voucherText(voucher) }
-    return { ok: true, read: { channelAddr: formatAddress(channelAddr, letter), item, judge } }
+    return {
+      ok: true,
+      read: { channelAddr: formatAddress(channelAddr, letter), item, signedText: kept, judge },
+    }
   } catch (error) {
     if (error instanceof DecodeError) return { ok: false, reason: error.message }
     throw error
@@ -76,6 +83,8 @@ function readSigned(
   const address = parseAddress(named)
   if (address === null || !canBeChannel(address))
     return { ok: false, reason: `the statement's channel ${JSON.stringify(named)} is no address of an actor` }
+  // Its text is too long to find it by.
+  const txHash = bytesToHex(blake2b256(utf8ToBytes(statement.message)))
   const judge = (channel: ChannelFacts, way: HandInWay): Judgement => {
     const verdict = verifyStatement(statement, channel, letter)
     if (!verdict.ok) return { ...verdict, mayChange: false }
@@ -85,8 +94,7 @@ function readSigned(
       event: {
         ...NOWHERE,
         kind: 'SignedStatement',
-        // Its text is too long to find it by.
-        txHash: bytesToHex(blake2b256(utf8ToBytes(statement.message))),
+        txHash,
         channel: channel.robust,
         signer: verdict.signer,
         way,
@@ -98,7 +106,10 @@ function readSigned(
       },
     }
   }
-  return { ok: true, read: { channelAddr: formatAddress(address, letter), item: { statement }, judge } }
+  return {
+    ok: true,
+    read: { channelAddr: formatAddress(address, letter), item: { statement }, signedText: null, judge },
+  }
 }
 
 /** A channel is named by its ID or by the robust address that the Init actor gave it. */

@@ -75,7 +75,12 @@ async function ingestRead(
   // Taken before anything is looked at: what the log learns from here on makes it worth another look.
   const lookedPosition = await getLastPosition(trx)
   const digest = payloadDigest(read.item)
-  const judgement = await judge(trx, network, read, way)
+  const before = await getChannelEntries(trx, network, read.channelAddr)
+  if (isProven(before, read)) {
+    await removeWaiting(trx, network, digest)
+    return { outcome: 'known' }
+  }
+  const judgement = await judge(trx, network, read, way, before)
   if (judgement.ok || !judgement.mayChange) {
     await removeWaiting(trx, network, digest)
     if (!judgement.ok) return { outcome: 'refused', reason: judgement.reason }
@@ -95,13 +100,24 @@ async function ingestRead(
  * Against the channel as the log holds it. Signatures are verified while others may write; whoever is about to append
  * looks once more, with the log locked, whether the channel is still the same.
  */
-async function judge(trx: Trx, network: string, read: ReadHandedIn, way: HandInWay): Promise<Judgement> {
-  const before = await getChannelEntries(trx, network, read.channelAddr)
+async function judge(
+  trx: Trx,
+  network: string,
+  read: ReadHandedIn,
+  way: HandInWay,
+  before: LogEntry[],
+): Promise<Judgement> {
   const judgement = judgeBy(before, read, way)
   if (!judgement.ok) return judgement
   await lockLog(trx)
   const now = await getChannelEntries(trx, network, read.channelAddr)
   return positionsOf(now) === positionsOf(before) ? judgement : judgeBy(now, read, way)
+}
+
+/** Word for word what was accepted before, signature included: it need not be verified again. */
+function isProven(entries: LogEntry[], { signedText }: ReadHandedIn): boolean {
+  if (signedText === null) return false
+  return entries.some(({ event }) => event?.kind === 'SignedVoucher' && event.txHash === signedText)
 }
 
 function judgeBy(entries: LogEntry[], read: ReadHandedIn, way: HandInWay): Judgement {
