@@ -95,8 +95,9 @@ void t.test('the table of variables is the configuration’s', (t) => {
 void t.test('the networks file is one', (t) => {
   const text =
     readmeBlocks.map(({ lines }) => lines.join('\n')).find((block) => block.includes('"rpcUrls"')) ?? ''
-  const networks = parseNetworks(JSON.parse(text), 'README.md', { RPC_TOKEN: 'token' })
+  const networks = parseNetworks(JSON.parse(text), 'README.md', { RPC_TOKEN: 'token', LOTUS_TOKEN: 'token' })
   t.equal(networks.evm[0]?.rpcUrls[0], 'https://rpc.example.org/v1/token')
+  t.match(networks.filecoin, [{ networkId: 'mainnet', token: 'token' }])
   t.end()
 })
 
