@@ -1,4 +1,5 @@
 import { decodeVoucher, encodeVoucher, type SignedVoucher } from '../../../shared/filecoin/voucher.ts'
+import type { SignatureChecks } from '../vm/signature-checks.ts'
 import type { BlockPlan } from './block.ts'
 import type { Journal, JournalRecord } from './journal.ts'
 import { decodeSignedMessage, encodeSignedMessage, type SignedMessage } from './signed-message.ts'
@@ -17,10 +18,11 @@ export class JournalKeeper {
     this.journal = journal
   }
 
-  pushed(signed: SignedMessage): void {
+  pushed(signed: SignedMessage, keepRival: boolean): void {
     this.numbers.set(signed.cid, this.messages.length)
     this.messages.push(signed)
-    this.write({ push: Buffer.from(encodeSignedMessage(signed)).toString('base64') })
+    const push = Buffer.from(encodeSignedMessage(signed)).toString('base64')
+    this.write(keepRival ? { push, keepRival } : { push })
   }
 
   checked(key: string, valid: boolean): void {
@@ -93,17 +95,19 @@ function saltOf(tipset: Tipset): string {
 }
 
 /** The chain as loading needs it. */
-interface Restorable {
+export interface Restorable {
   readonly store: { readonly head: Tipset }
-  readonly restoring: {
-    push(signed: SignedMessage): void
-    checked(key: string, valid: boolean): void
-    tipset(parent: Tipset, height: number, plans: BlockPlan[], costly: ReadonlySet<string>): Tipset
-    head(tipset: Tipset): void
-    branch(number: number): void
-    voucher(channel: string, voucher: SignedVoucher): void
-    next(height: number): void
-  }
+  readonly checks: SignatureChecks
+  restorePush(signed: SignedMessage, keepRival: boolean): void
+  restoreTipset(
+    parent: Tipset,
+    height: number,
+    plans: readonly BlockPlan[],
+    costly: ReadonlySet<string>,
+  ): Tipset
+  restoreNext(height: number): void
+  restoreVoucher(channel: string, voucher: SignedVoucher): void
+  moveTo(tipset: Tipset): unknown
 }
 
 /** Lets everything happen again. */
@@ -121,22 +125,19 @@ export function restoreChain(
   const restore = (record: JournalRecord): void => {
     if ('push' in record) {
       const signed = decodeSignedMessage(Buffer.from(record.push, 'base64'))
-      chain.restoring.push(signed)
-      keeper.pushed(signed)
-    } else if ('checked' in record) chain.restoring.checked(record.checked, record.valid)
+      chain.restorePush(signed, record.keepRival ?? false)
+      keeper.pushed(signed, record.keepRival ?? false)
+    } else if ('checked' in record) chain.checks.remember(record.checked, record.valid)
     else if ('tipset' in record) {
       const plans = record.blocks.map(([miner, numbers]) => ({
         miner,
         salt: record.salt,
         messages: numbers.flatMap((number) => keeper.messages[number] ?? []),
       }))
-      chain.restoring.branch(Number(record.salt.slice(record.salt.lastIndexOf('/') + 1)))
-      const parent = tipsetAt(record.on)
-      tipsets.push(chain.restoring.tipset(parent, record.tipset, plans, new Set(record.costly)))
-    } else if ('head' in record) chain.restoring.head(tipsetAt(record.head))
-    else if ('voucher' in record) {
-      chain.restoring.voucher(record.channel, decodeVoucher(Buffer.from(record.voucher, 'base64')))
-    } else chain.restoring.next(record.next)
+      tipsets.push(chain.restoreTipset(tipsetAt(record.on), record.tipset, plans, new Set(record.costly)))
+    } else if ('head' in record) chain.moveTo(tipsetAt(record.head))
+    else if ('next' in record) chain.restoreNext(record.next)
+    else chain.restoreVoucher(record.channel, decodeVoucher(Buffer.from(record.voucher, 'base64')))
   }
   keeper.whileLoading(() => records.forEach(restore))
 }

@@ -17,7 +17,7 @@ const blockSchema = z.tuple([z.number(), z.array(z.number())])
 
 const recordSchema = z.union([
   /** A pushed message: base64. */
-  z.strictObject({ push: z.string() }),
+  z.strictObject({ push: z.string(), keepRival: z.boolean().optional() }),
   /** A signature that was checked, so that loading need not. */
   z.strictObject({ checked: z.string(), valid: z.boolean() }),
   /** A tipset: the number of its parent in this journal, and CIDs of messages that ran out of gas. */

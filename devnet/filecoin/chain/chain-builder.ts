@@ -1,0 +1,233 @@
+import type { FilecoinAddress } from '../../../shared/filecoin/address.ts'
+import type { SignedVoucher } from '../../../shared/filecoin/voucher.ts'
+import { createRandom, type Random } from '../../evm/random.ts'
+import { SignatureChecks } from '../vm/signature-checks.ts'
+import type { WorldState } from '../vm/world-state.ts'
+import { MINERS, planBlocks } from './block-plans.ts'
+import type { BlockPlan } from './block.ts'
+import { ChainStore, type HeadChange } from './chain-store.ts'
+import { genesisState } from './genesis.ts'
+import type { ChainSettings, Journal } from './journal.ts'
+import { JournalKeeper, restoreChain, type Restorable } from './journal-keeper.ts'
+import { MessagePool } from './message-pool.ts'
+import { planBranch, type ReorgOptions } from './reorg-plan.ts'
+import type { SignedMessage } from './signed-message.ts'
+import { makeTipset, type Tipset } from './tipset.ts'
+
+export interface BuilderOptions {
+  /** Fewest and most blocks of a tipset. */
+  blocksPerTipset: readonly [number, number]
+  /** Chance that a height stays empty. */
+  nullRoundChance: number
+  /** No reorg goes deeper than this below the head. */
+  finalityEpochs: number
+  /** For so many epochs the state can be asked for. */
+  stateHistoryEpochs: number
+}
+
+export interface Reorganized {
+  ancestor: Tipset
+  changes: readonly HeadChange[]
+}
+
+const NONE: ReadonlySet<string> = new Set()
+
+/** Builds tipsets and moves the head; each step whole, as all of it follows from the seed and what was pushed. */
+export class ChainBuilder implements Restorable {
+  readonly store: ChainStore
+  readonly pool = new MessagePool()
+  readonly keeper: JournalKeeper
+  readonly checks: SignatureChecks
+  /** Vouchers of earlier runs for the node's store, with their channels' robust addresses. */
+  readonly storedVouchers: { channel: string; voucher: SignedVoucher }[] = []
+  private readonly settings: ChainSettings
+  private readonly options: BuilderOptions
+  private branch = 0
+  /** Of the branch's tickets; one string for all of its blocks. */
+  private salt: string
+  private next = 1
+
+  constructor(journal: Journal, options: BuilderOptions, faucet: FilecoinAddress) {
+    this.settings = journal.settings
+    this.options = options
+    this.salt = `${this.settings.seed}/0`
+    this.keeper = new JournalKeeper(journal)
+    this.checks = new SignatureChecks((key, valid) => this.keeper.checked(key, valid))
+    this.store = new ChainStore(options.stateHistoryEpochs)
+    this.begin(faucet)
+    restoreChain(journal.records, this.keeper, this)
+  }
+
+  get nextHeight(): number {
+    return this.next
+  }
+
+  /** After the head's own messages: what the next tipset builds on. */
+  get stateNow(): WorldState {
+    const { state } = this.store.head
+    if (state === null) throw new Error('the head has no state')
+    return state
+  }
+
+  /** Key address of a sender; null when it has none. */
+  keyOf(address: FilecoinAddress): FilecoinAddress | null {
+    if (address.protocol === 1 || address.protocol === 3) return address
+    const actor = this.stateNow.find(address)
+    return actor?.kind === 'account' ? actor.robust : null
+  }
+
+  /** Heights up to this one can no longer be rebuilt. */
+  finalHeight(): number {
+    return Math.max(0, this.store.head.height - this.options.finalityEpochs)
+  }
+
+  skip(epochs: number): void {
+    this.next += epochs
+    this.keeper.nextHeight(this.next)
+  }
+
+  /** One tipset, with whatever waits. */
+  mine(): readonly HeadChange[] {
+    const random = this.random(String(this.next))
+    while (random.chance(this.options.nullRoundChance)) this.next++
+    const height = this.next
+    const plans = planBlocks({
+      height,
+      salt: this.salt,
+      blocks: this.blockCount(random),
+      random,
+      ready: this.pool.ready(this.stateNow),
+      keepOrder: false,
+    })
+    const changes = this.moveTo(this.build(this.store.head, height, plans, NONE))
+    this.keeper.head(this.store.head)
+    return changes
+  }
+
+  /** See DevChain.reorg. */
+  reorg(depth: number, options: ReorgOptions): Reorganized {
+    const old = this.store.head
+    const ancestor = this.forkPoint(depth)
+    this.setBranch(this.branch + 1)
+    const random = this.random(`reorg ${old.height}`)
+    const reverted = this.store.path(old, ancestor).map(({ tipset }) => tipset)
+    const plan = planBranch([...reverted].reverse(), options, random)
+    this.moveTo(ancestor)
+    plan.heights.forEach((height, i) => {
+      const { head } = this.store
+      const plans = planBlocks({
+        height,
+        salt: this.salt,
+        blocks: this.blockCount(random, (old.weight + 1 - head.weight) / (plan.heights.length - i)),
+        random,
+        ready: plan.turn(this.pool.ready(this.stateNow), height),
+        keepOrder: options.reorder ?? false,
+      })
+      this.moveTo(this.build(head, height, plans, plan.costly))
+    })
+    this.keeper.head(this.store.head)
+    return { ancestor, changes: this.store.path(old, this.store.head) }
+  }
+
+  /** See DevChain.widen. */
+  widen(): readonly HeadChange[] {
+    const old = this.store.head
+    const { parent } = old
+    const miner = MINERS.find((id) => old.blocks.every((block) => block.miner !== id))
+    if (parent === null || miner === undefined) throw new Error('this tipset has no room for another block')
+    const messages = this.pool.ready(this.stateNow).flatMap((sender) => sender.messages)
+    const fresh: BlockPlan = { miner, salt: this.salt, messages }
+    const changes = this.moveTo(this.build(parent, old.height, [...old.blocks, fresh], old.costly))
+    this.keeper.head(this.store.head)
+    return changes
+  }
+
+  restorePush(signed: SignedMessage, keepRival: boolean): void {
+    const signer = this.keyOf(signed.message.from)
+    if (signer !== null) this.pool.add(signed, signer, keepRival)
+  }
+
+  restoreTipset(
+    parent: Tipset,
+    height: number,
+    plans: readonly BlockPlan[],
+    costly: ReadonlySet<string>,
+  ): Tipset {
+    const branch = Number(plans[0]?.salt.slice(plans[0].salt.lastIndexOf('/') + 1))
+    if (branch > this.branch) this.setBranch(branch)
+    return this.build(parent, height, plans, costly)
+  }
+
+  restoreNext(height: number): void {
+    this.next = Math.max(this.next, height)
+  }
+
+  restoreVoucher(channel: string, voucher: SignedVoucher): void {
+    this.storedVouchers.push({ channel, voucher })
+  }
+
+  /** Makes a tipset the head; the pool follows. */
+  moveTo(tipset: Tipset): readonly HeadChange[] {
+    const changes = this.store.setHead(tipset)
+    for (const change of changes) {
+      for (const message of change.tipset.execution.messages) {
+        if (change.type === 'revert') this.pool.restore(message)
+        else this.pool.included(message)
+      }
+    }
+    this.next = Math.max(this.next, this.store.head.height + 1)
+    return changes
+  }
+
+  private begin(faucet: FilecoinAddress): void {
+    const plans = [{ miner: MINERS[0] ?? 0, salt: this.settings.seed, messages: [] }]
+    const at = { height: 0, timestampS: this.settings.genesisTimeS, parent: null, plans, costly: NONE }
+    const genesis = makeTipset(at, genesisState(faucet), this.rules())
+    this.store.add(genesis)
+    this.keeper.added(genesis)
+    this.store.setHead(genesis)
+  }
+
+  private build(
+    parent: Tipset,
+    height: number,
+    plans: readonly BlockPlan[],
+    costly: ReadonlySet<string>,
+  ): Tipset {
+    if (parent.state === null) throw new Error(`the state after height ${parent.height} was forgotten`)
+    const timestampS = this.settings.genesisTimeS + height * this.settings.epochDurationS
+    const tipset = makeTipset({ height, timestampS, parent, plans, costly }, parent.state, this.rules())
+    this.store.add(tipset)
+    this.keeper.added(tipset)
+    return tipset
+  }
+
+  private forkPoint(depth: number): Tipset {
+    const { head } = this.store
+    const ancestor = this.store.atOrBelow(head.height - depth, head)
+    if (depth < 1 || ancestor === head) throw new Error('there is nothing to rebuild')
+    if (ancestor.height < this.finalHeight()) {
+      throw new Error(`height ${ancestor.height + 1} is final: no reorg goes so deep`)
+    }
+    return ancestor
+  }
+
+  private rules() {
+    return { settleDelayEpochs: this.settings.settleDelayEpochs, checks: this.checks }
+  }
+
+  private setBranch(number: number): void {
+    this.branch = number
+    this.salt = `${this.settings.seed}/${number}`
+  }
+
+  private random(purpose: string): Random {
+    return createRandom(`${this.salt}/${purpose}`)
+  }
+
+  /** At least so many as a branch needs to be the heavier one in the end. */
+  private blockCount(random: Random, needed = 0): number {
+    const [fewest, most] = this.options.blocksPerTipset
+    return Math.min(MINERS.length, Math.max(random.int(fewest, most), Math.ceil(needed)))
+  }
+}
