@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { benchMemory } from './backfill-memory.ts'
 import { benchHistory } from './history-pages.ts'
+import { benchLotus, benchLotusMemory, serveCannedLotus } from './lotus-backfill.ts'
 import { benchReplay } from './replay.ts'
 
 const count = (text: string): number => {
@@ -30,4 +31,17 @@ program
   .description('records per second, written step by step and replayed from the log')
   .option('--records <n>', 'records', count, 100_000)
   .action((options: { records: number }) => benchReplay(options.records))
+program
+  .command('lotus')
+  .description('tipsets per second of the Filecoin source, against a node that answers at once')
+  .option('--tipsets <n>', 'tipsets to read', count, 20_000)
+  .action((options: { tipsets: number }) => benchLotus(options.tipsets))
+program
+  .command('lotus-memory')
+  .description('memory of the Filecoin source while it reads a chain from the start')
+  .option('--tipsets <n>', 'tipsets to read', count, 100_000)
+  .action((options: { tipsets: number }) => benchLotusMemory(options.tipsets))
+program
+  .command('canned-lotus <tipsets> <messages>', { hidden: true })
+  .action((tipsets: string, messages: string) => serveCannedLotus(Number(tipsets), Number(messages)))
 await program.parseAsync()
