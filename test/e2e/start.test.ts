@@ -34,7 +34,13 @@ function tellLogs(): void {
   }
 }
 
-const recordSchema = z.object({ id: z.int(), txHash: z.string(), event: z.string(), createdAt: z.string() })
+const recordSchema = z.object({
+  id: z.int(),
+  txHash: z.string(),
+  event: z.string(),
+  blockchain: z.string(),
+  createdAt: z.string(),
+})
 type ActivityRecord = z.infer<typeof recordSchema>
 const historySchema = z.object({ payload: z.array(recordSchema), pages: z.int() })
 const statusSchema = z.object({
@@ -73,6 +79,18 @@ async function allRecords(api: string): Promise<ActivityRecord[]> {
   return all.sort((a, b) => a.id - b.id)
 }
 
+/**
+ * Records that are gone or say otherwise than before. One of a channel may go: when its loan turns out to have another
+ * channel, it was never that loan's.
+ */
+function lostOrChanged(before: ActivityRecord[], after: ActivityRecord[]): ActivityRecord[] {
+  const byId = new Map(after.map((record) => [record.id, record]))
+  return before.filter((record) => {
+    const now = byId.get(record.id)
+    return now === undefined ? record.blockchain !== 'FIL' : JSON.stringify(now) !== JSON.stringify(record)
+  })
+}
+
 void t.test('one command, from nothing to the first record and through every mishap', async (t) => {
   const { service, api } = await started(runNpm(ROOT, ['start'], environment))
   t.match(service.stdout(), /first record answered/)
@@ -99,11 +117,11 @@ void t.test('one command, from nothing to the first record and through every mis
   }
 
   for (const { path, answer } of readmeSamples) {
-    await eventually(`${path} is there`, async () => (await fetch(`${api}${path}`)).status === 200)
-    t.same(
-      shapeOf(await get(`${api}${path}`, z.unknown())),
-      shapeOf(answer),
+    const wanted = JSON.stringify(shapeOf(answer))
+    // The Filecoin half of the loan may be a little later than the contract's.
+    await eventually(
       `${path} looks as in the README`,
+      async () => JSON.stringify(shapeOf(await get(`${api}${path}`, z.unknown()))) === wanted,
     )
   }
 
@@ -120,14 +138,14 @@ void t.test('one command, from nothing to the first record and through every mis
 
   const again = await started(runScript(START, [], environment))
   const after = await allRecords(again.api)
-  t.same(after.slice(0, before.length), before, 'the same records have the same ids')
+  t.same(lostOrChanged(before, after), [], 'the same records have the same ids')
   await goesOn(again.api)
 
   again.service.signal('SIGKILL')
   // At once: the children of the killed one have not all noticed yet.
   const third = await started(runScript(START, [], environment))
   await goesOn(third.api)
-  t.same((await allRecords(third.api)).slice(0, after.length), after, 'and a killed supervisor costs none')
+  t.same(lostOrChanged(after, await allRecords(third.api)), [], 'and a killed supervisor costs none')
   third.service.signal('SIGKILL')
   await third.service.ended
   await allGone(dataDir)
