@@ -157,6 +157,26 @@ void t.test('an endpoint that is behind holds nothing up and takes nothing back'
   t.equal(index.reorgs, 0)
 })
 
+void t.test('a node on another branch than the final one takes nothing back', async (t) => {
+  const options = { seed, genesisTimeS: 1_700_000_000 }
+  const [lotus, other] = [await startChain(t, options), await startChain(t, options)]
+  await lotus.chain.mine(50)
+  const index = new StepIndex()
+  await catchUp(lotus, index)
+  t.ok((index.finalized?.number ?? 0) > 10)
+  other.chain.nullRound()
+  await other.chain.mine(80)
+  await lotus.chain.mine(5)
+  const reports: string[] = []
+  await catchUp(lotus, index, {
+    network: networkOf(lotus, { rpcUrls: [other.url, lotus.url] }),
+    report: (_level, message) => reports.push(message),
+  })
+  sameAsChain(t, index, lotus, 'the branch that was final')
+  t.equal(index.reorgs, 0)
+  t.match(reports.join('\n'), /is put aside .* is final/)
+})
+
 void t.test('a token is needed, is sent, and is never shown', async (t) => {
   const token = 'eyJhbGciOiJIUzI1NiJ9.secret-token'
   const lotus = await startChain(t, { seed, token, readToken: 'reader-token-abcdef' })
