@@ -8,9 +8,7 @@ import { createTraffic } from './traffic.ts'
 import { VoucherStore } from './voucher-store.ts'
 
 export type { DevChain } from './chain/dev-chain.ts'
-export type { Execution } from './chain/waiters.ts'
-export type { ReorgOptions } from './chain/reorg-plan.ts'
-export type { Sending, Wallet } from './wallet.ts'
+export type { Wallet } from './wallet.ts'
 
 /** A kept chain goes on with the settings that it began with: seed, genesis time, name, epoch and settle delay. */
 export interface LotusOptions {

@@ -77,7 +77,7 @@ export class ChainBuilder implements Restorable {
   }
 
   /** Heights up to this one can no longer be rebuilt. */
-  finalHeight(): number {
+  private finalHeight(): number {
     return Math.max(0, this.store.head.height - this.options.finalityEpochs)
   }
 
@@ -206,7 +206,7 @@ export class ChainBuilder implements Restorable {
     const { head } = this.store
     const ancestor = this.store.atOrBelow(head.height - depth, head)
     if (depth < 1 || ancestor === head) throw new Error('there is nothing to rebuild')
-    if (ancestor.height < this.finalHeight()) {
+    if (ancestor.height < this.store.atOrBelow(this.finalHeight(), head).height) {
       throw new Error(`height ${ancestor.height + 1} is final: no reorg goes so deep`)
     }
     return ancestor

@@ -89,6 +89,11 @@ export class DevChain {
     return () => this.listeners.delete(listener)
   }
 
+  /** How many are told. */
+  get watchers(): number {
+    return this.listeners.size
+  }
+
   createWallet(kind: KeyKind, seedText: string): Promise<Wallet> {
     return Promise.resolve(this.wallet(kind, seedText))
   }
