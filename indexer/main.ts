@@ -12,6 +12,7 @@ import { newNetworkHealth, type NetworkHealth } from './network-state.ts'
 import { openQueueBackend } from './queue/backend.ts'
 import { runNetwork, type NetworkRun } from './run-network.ts'
 import { runVouchers } from './run-vouchers.ts'
+import type { NodeVoucher } from './sources/filecoin/node-vouchers.ts'
 import { startTelemetry } from './telemetry-server.ts'
 import { openNetworks, refuseCollisions, type WatchedNetwork } from './watched-networks.ts'
 
@@ -121,7 +122,7 @@ function vouchersBeside(
   const { network, handedIn: counts } = health
   if (watched.chain !== 'filecoin' || counts === null) return null
   const networks = configured.filecoin.map(filecoinNetworkKey)
-  const readNodeVouchers = (): Promise<string[]> => watched.source.nodeVouchers()
+  const readNodeVouchers = (): Promise<NodeVoucher[]> => watched.source.nodeVouchers()
   return (signal) => runVouchers({ network, networks, readNodeVouchers, counts, db, backend, log, signal })
 }
 

@@ -12,14 +12,15 @@ import type { HandedInCounts } from './network-state.ts'
 import type { JobQueue, JobWorker, QueueBackend } from './queue/backend.ts'
 import { openVoucherQueue } from './queue/voucher-queue.ts'
 import { startVoucherWorker } from './queue/voucher-worker.ts'
+import type { NodeVoucher } from './sources/filecoin/node-vouchers.ts'
 
 export interface VoucherRun {
   /** The Filecoin network that this process leads: `filecoin:<id>`. */
   network: string
   /** All Filecoin networks that are configured: a job may be for any of them. */
   networks: string[]
-  /** The texts of the vouchers that the node's own store has; null where it is not to be read. */
-  readNodeVouchers: (() => Promise<string[]>) | null
+  /** The vouchers that the node's own store has; null where it is not to be read. */
+  readNodeVouchers: (() => Promise<NodeVoucher[]>) | null
   counts: HandedInCounts
   db: Db
   backend: QueueBackend
@@ -154,17 +155,21 @@ async function lookAgain({ db, network, counts, signal }: VoucherRun): Promise<v
 /** Each voucher of the node is judged once by this process; one that was refused is a dead letter. */
 function nodeStoreReader(
   { db, network, counts, signal }: VoucherRun,
-  readNodeVouchers: () => Promise<string[]>,
+  readNodeVouchers: () => Promise<NodeVoucher[]>,
 ): () => Promise<void> {
   const judged = new Set<string>()
   return async () => {
     const fresh = (await readNodeVouchers()).filter((voucher) => !judged.has(payloadDigest(voucher)))
     for (const voucher of fresh.slice(0, NODE_VOUCHERS_AT_ONCE)) {
       if (signal.aborted) return
-      const { outcome, reason } = await ingestHandedIn(db, { network, item: { voucher } }, 'node-store')
+      const { outcome, reason }: HandInOutcome =
+        typeof voucher === 'string'
+          ? await ingestHandedIn(db, { network, item: { voucher } }, 'node-store')
+          : { outcome: 'refused', reason: voucher.reason }
       counts[outcome] += 1
       if (outcome === 'refused') {
-        const payload = { network: network.slice(network.indexOf(':') + 1), voucher }
+        const networkId = network.slice(network.indexOf(':') + 1)
+        const payload = { network: networkId, ...(typeof voucher === 'string' ? { voucher } : voucher) }
         await putDeadLetter(db, { queue: 'node-store', jobId: null, network, payload, reason: reason ?? '' })
       }
       if (judged.size >= NODE_VOUCHERS_REMEMBERED) judged.clear()

@@ -16,7 +16,7 @@ import { lotusCall } from './lotus-call.ts'
 import { createLotusClient } from './lotus-client.ts'
 import { LotusHead } from './lotus-head.ts'
 import { messageEvents, type EventReader } from './message-events.ts'
-import { NodeVouchers } from './node-vouchers.ts'
+import { NodeVouchers, type NodeVoucher } from './node-vouchers.ts'
 import { TipsetMemory } from './tipset-memory.ts'
 import { readExecuted, RequestSize, type ExecutedTipset } from './tipset-messages.ts'
 
@@ -32,8 +32,8 @@ export interface FilecoinSourceOptions {
 }
 
 export interface FilecoinSource extends ChainSource {
-  /** The vouchers in the configured nodes' own stores, standard base64; none when they keep none for us. */
-  nodeVouchers(): Promise<string[]>
+  /** The vouchers in the configured nodes' own stores; none when they keep none for us. */
+  nodeVouchers(): Promise<NodeVoucher[]>
   /**
    * The channel's state at the end of that block. Throws a RetryableError when no endpoint can tell now, among other
    * reasons because the block has left the nodes' branch.

@@ -12,6 +12,18 @@ import type { LotusClient } from './lotus-client.ts'
 const MOST_CHANNELS = 10_000
 const MOST_VOUCHERS = 100_000
 
+/** An entry of a node's store that is no voucher, as it stands there. */
+export interface UnreadableVoucher {
+  /** The beginning of its JSON. */
+  unreadable: string
+  reason: string
+}
+
+/** Standard base64, as records name vouchers. */
+export type NodeVoucher = string | UnreadableVoucher
+
+const SHOWN_CHARACTERS = 2_000
+
 /**
  * The vouchers that the node keeps for its own wallet. Every endpoint is a node with its own store; one that keeps
  * none (the manager is off, or the token does not cover it) is told once and not asked again.
@@ -26,14 +38,18 @@ export class NodeVouchers {
     this.#report = report
   }
 
-  /** Standard base64, as records name vouchers. Throws a RetryableError when no endpoint answers now. */
-  async read(): Promise<string[]> {
+  /** Each once; those that cannot be read last. Throws a RetryableError when no endpoint answers now. */
+  async read(): Promise<NodeVoucher[]> {
     const texts = new Set<string>()
+    const unreadable: UnreadableVoucher[] = []
     const open = this.#client.rpc.available().filter(({ label }) => !this.#without.has(label))
     let failure: RetryableError | null = null
     for (const endpoint of open) {
       try {
-        for (const text of await this.#readOne(endpoint)) texts.add(text)
+        for (const voucher of await this.#readOne(endpoint)) {
+          if (typeof voucher === 'string') texts.add(voucher)
+          else unreadable.push(voucher)
+        }
       } catch (error) {
         if (error instanceof CallFailed && error.kind === 'unsupported') this.#leaveOut(endpoint, error)
         else if (error instanceof RetryableError) failure = error
@@ -41,37 +57,39 @@ export class NodeVouchers {
       }
     }
     if (failure !== null && texts.size === 0) throw failure
-    return [...texts]
+    return [...texts, ...unreadable]
   }
 
-  async #readOne(endpoint: RpcEndpoint): Promise<string[]> {
+  async #readOne(endpoint: RpcEndpoint): Promise<NodeVoucher[]> {
     const { method, params } = lotusCall('PaychList')
     const channels = itemsOf(await endpoint.call(method, params), 'channels')
       .slice(0, MOST_CHANNELS)
       .map((channel) => textOf(channel, 'channel'))
     const answers = await endpoint.send(channels.map((channel) => lotusCall('PaychVoucherList', channel)))
-    return answers.flatMap((answer) => this.#textsOf(endpoint, answer)).slice(0, MOST_VOUCHERS)
-  }
-
-  /** A channel that the node does not track any more has no vouchers; one odd voucher does not hide the others. */
-  #textsOf(endpoint: RpcEndpoint, answer: RpcAnswer): string[] {
-    if (!answer.ok && /not tracked/i.test(answer.message)) return []
-    const listed = itemsOf(endpoint.resultOf('PaychVoucherList', answer), 'vouchers')
-    return listed.flatMap((item) => {
-      try {
-        return [voucherText(decodeLotusVoucher(voucherIn(item)))]
-      } catch (error) {
-        if (!(error instanceof BadAnswer || error instanceof RangeError)) throw error
-        this.#report('warn', `${endpoint.label} keeps a voucher that is none: ${messageOf(error)}`)
-        return []
-      }
-    })
+    return answers.flatMap((answer) => vouchersIn(endpoint, answer)).slice(0, MOST_VOUCHERS)
   }
 
   #leaveOut({ label }: RpcEndpoint, error: CallFailed): void {
     this.#without.add(label)
     this.#report('info', `${label} has no voucher store for us: ${messageOf(error)}`)
   }
+}
+
+/** A channel that the node does not track any more has no vouchers; one odd voucher does not hide the others. */
+function vouchersIn(endpoint: RpcEndpoint, answer: RpcAnswer): NodeVoucher[] {
+  if (!answer.ok && /not tracked/i.test(answer.message)) return []
+  return itemsOf(endpoint.resultOf('PaychVoucherList', answer), 'vouchers').map((item) => {
+    try {
+      return voucherText(decodeLotusVoucher(voucherIn(item)))
+    } catch (error) {
+      if (!(error instanceof BadAnswer || error instanceof RangeError)) throw error
+      return { unreadable: jsonOf(item).slice(0, SHOWN_CHARACTERS), reason: messageOf(error) }
+    }
+  })
+}
+
+function jsonOf(item: unknown): string {
+  return JSON.stringify(item, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value))
 }
 
 /** Some versions wrap each voucher together with its proof. */
