@@ -39,7 +39,8 @@ interface Names {
 
 /**
  * The loan that a channel belongs to, by protocol.md section 5: the strongest claim decides, and claims of equal
- * strength by two loans (or for two roles) decide nothing. Depends on the channel and the loans alone and not on
+ * strength by two loans (or for two roles) decide nothing, unless something that was signed on Filecoin speaks for one
+ * of them: anybody can write anybody's channel into a contract of their own. Depends on the channel and the loans alone and not on
  * which of them was known first.
  */
 export function linkChannel(channel: Channel, loans: readonly LoanFacts[]): LinkDecision {
@@ -53,17 +54,55 @@ export function linkChannel(channel: Channel, loans: readonly LoanFacts[]): Link
   const strongest = claims.reduce((most, { strength }) => Math.max(most, strength), 0)
   const best = claims.filter(({ strength }) => strength === strongest)
   return {
-    link: best.length === 1 ? (best[0] ?? null) : null,
+    link: linkOf(best.length > 1 ? proven(best) : best),
     claimants: [...new Set(claims.map(({ loanType, loanId }) => `${loanType}/${loanId}`))].sort(),
   }
 }
 
-function claimsOf(loan: LoanFacts, channel: Channel, names: Names): Link[] {
+function linkOf(claims: readonly Claim[]): Link | null {
+  const [claim] = claims
+  if (claim === undefined || claims.length > 1) return null
+  const { loanType, loanId, role, strength } = claim
+  return { loanType, loanId, role, strength }
+}
+
+/** Anybody can copy the parties' addresses too: that is better than none, and decides nothing between two. */
+const PROOF = { parties: 1, secretHash: 2, statement: 3 } as const
+
+/** A link and what decides between it and others of its strength. */
+interface Claim extends Link {
+  /** Whether the channel's own parties signed for this loan, and how plainly. */
+  proof: number
+  agreedS: number
+}
+
+/**
+ * Of loans whose contracts name one channel: the one that its maker's statement or voucher is for. Who copies the hash
+ * out of a contract comes after that contract.
+ */
+function proven(claims: readonly Claim[]): readonly Claim[] {
+  const most = Math.max(...claims.map(({ proof }) => proof))
+  const best = claims.filter(({ proof }) => proof === most)
+  if (most <= PROOF.parties) return best
+  const first = Math.min(...best.map(({ agreedS }) => agreedS))
+  return best.filter(({ agreedS }) => agreedS === first)
+}
+
+function claimsOf(loan: LoanFacts, channel: Channel, names: Names): Claim[] {
   const roles: ChannelRole[] = loan.loanType === 'ERC20FIL' ? ['collateral'] : ['principal', 'payback']
   return roles.flatMap((role) => {
     const strength = strengthOf(loan, role, channel, names)
-    return strength === null ? [] : [{ loanType: loan.loanType, loanId: loan.loanId, role, strength }]
+    if (strength === null) return []
+    const proof = strength === STRENGTH.contract ? proofOf(loan, role, channel, names) : 0
+    const agreedS = loan.times.agreedS ?? Infinity
+    return [{ loanType: loan.loanType, loanId: loan.loanId, role, strength, proof, agreedS }]
   })
+}
+
+function proofOf(loan: LoanFacts, role: ChannelRole, channel: Channel, names: Names): number {
+  if (isStated(loan, role, channel, names)) return PROOF.statement
+  if (compareParties(loan, role, names) !== 'same') return 0
+  return hasHashOf(loan, role, channel) ? PROOF.secretHash : PROOF.parties
 }
 
 /** The strongest tie between a loan and a channel in that role; null when there is none. */
