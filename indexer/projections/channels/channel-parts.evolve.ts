@@ -146,9 +146,14 @@ function settling({ settlement }: Channel): ChannelPart {
   if (settlement === null) return { settlingAtHeight: null, settlingAtEstTimestamp: null }
   const { settlingAtEpoch, epoch, timeS, epochDurationS } = settlement
   return {
-    settlingAtHeight: settlingAtEpoch.toString(),
-    settlingAtEstTimestamp: (timeS + (settlingAtEpoch - epoch) * epochDurationS).toString(),
+    settlingAtHeight: exact(settlingAtEpoch),
+    settlingAtEstTimestamp: exact(timeS + (settlingAtEpoch - epoch) * epochDurationS),
   }
+}
+
+/** A voucher can put the settlement off to epoch 2^63-1. That is never, and no number of ours is that epoch. */
+function exact(value: number): string | null {
+  return Number.isSafeInteger(value) ? value.toString() : null
 }
 
 function wholeFil(attoFil: string): string {

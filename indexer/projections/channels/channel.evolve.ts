@@ -180,8 +180,7 @@ function redeem(channel: Channel, key: string, event: UpdateChannelEvent): Chann
 function bringForward(channel: Channel, { minSettleHeight }: VoucherFacts): Channel {
   const { settlement } = channel
   const epoch = Number(minSettleHeight)
-  if (settlement === null || !Number.isSafeInteger(epoch) || epoch <= settlement.settlingAtEpoch)
-    return channel
+  if (settlement === null || epoch <= settlement.settlingAtEpoch) return channel
   return { ...channel, settlement: { ...settlement, settlingAtEpoch: epoch } }
 }
 
