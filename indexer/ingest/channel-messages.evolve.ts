@@ -1,4 +1,7 @@
 import { isEvmEvent, type ChainEvent } from '../../shared/events/chain-event.ts'
+import { canonicalAddress } from '../../shared/filecoin/address.ts'
+
+const INIT_ACTOR = 'f01'
 
 /** A payment channel that the log holds: its robust address, and the ID address it has in this branch. */
 export interface KnownChannel {
@@ -25,6 +28,8 @@ export function concerningChannels(events: ChainEvent[], known: KnownChannel[]):
       learn({ robust: event.channel, channelId: event.channelId })
       return [event]
     }
+    // A channel may have been made, and nobody can tell which: that must not be lost from sight.
+    if (event.kind === 'UndecodableMessage' && canonicalAddress(event.to) === INIT_ACTOR) return [event]
     const channel = robustOf.get(event.to)
     return channel === undefined ? [] : [{ ...event, channel }]
   })
