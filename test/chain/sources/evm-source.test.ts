@@ -245,15 +245,15 @@ void t.test('a time-out is never an answer: the same question is asked until the
   const late = await failing('eth_call', -32000, 'missing trie node 0123 (path )')
   const source = await opened(t, chain, { rpcUrls: [late.url] })
   const { fault } = late
-  late.fault = async (requests, truth, isBatch) =>
+  late.fault = async (requests, truth, isBatch, upstream) =>
     requests.some(({ params }) => params[1] === 'latest' && requests[0]?.method === 'eth_call')
       ? (await truth()).map(({ id }) => ({ id, error: { code: -32000, message: 'request timed out' } }))
-      : fault(requests, truth, isBatch)
+      : fault(requests, truth, isBatch, upstream)
   await t.rejects(source.readRange(0, head.number), RetryableError, 'decimals timed out')
-  late.fault = async (requests, truth) =>
+  late.fault = async (requests, truth, isBatch, upstream) =>
     requests.some(({ method }) => method === 'eth_getTransactionByBlockHashAndIndex')
       ? (await truth()).map(({ id }) => ({ id, result: null }))
-      : fault(requests, truth, false)
+      : fault(requests, truth, isBatch, upstream)
   await t.rejects(source.readRange(0, head.number), RetryableError, 'the transaction is not there yet')
 })
 
