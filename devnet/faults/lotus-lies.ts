@@ -144,7 +144,7 @@ const tipsetLies: FaultKinds = {
   'a tipset with other blocks': {
     seenBy: 'visible',
     make: ({ now }) =>
-      lying(['ChainGetTipSet'], (result) =>
+      lying(tipsets, (result) =>
         isJson(result) && now(0.03) ? withOtherCids(result, 'bafy2bzacebogus') : undefined,
       ),
   },
