@@ -71,7 +71,11 @@ function ticketOf(miner: number, salt: string, height: number): Uint8Array {
   if (drawn.salt !== salt || drawn.height !== height) {
     drawn = { salt, height, bytes: blake2b256(encodeUtf8(`${salt}/${height}`)) }
   }
-  return Uint8Array.of(...drawn.bytes, miner >>> 8, miner & 0xff)
+  const ticket = new Uint8Array(34)
+  ticket.set(drawn.bytes)
+  ticket[32] = miner >>> 8
+  ticket[33] = miner
+  return ticket
 }
 
 /** The miners in the order in which their blocks will stand in the tipset. */
@@ -109,7 +113,9 @@ function messagesRootOf(messages: readonly SignedMessage[]): string {
 
 /** As `cidOfBytes`, at a third of the cost. */
 function cidOfHeader(bytes: Uint8Array): string {
-  const cid = Uint8Array.of(...CID_PREFIX, ...blake2b256(bytes))
+  const cid = new Uint8Array(38)
+  cid.set(CID_PREFIX)
+  cid.set(blake2b256(bytes), CID_PREFIX.length)
   // The encoder leaves a tree of single letters: its copy takes a tenth of the memory.
   const text = Buffer.from(base32.encode(cid), 'latin1').toString('latin1')
   // Its children will link it.

@@ -24,14 +24,15 @@ export class ByteWriter {
   }
 
   nothing(): this {
-    return this.raw([0xf6])
+    return this.byte(0xf6)
   }
 
   /** Tag 42 around a zero byte and the CID. */
   link(cid: Uint8Array): this {
-    return this.raw([0xd8, 42])
+    return this.byte(0xd8)
+      .byte(42)
       .head(2, cid.length + 1)
-      .raw([0])
+      .byte(0)
       .raw(cid)
   }
 
@@ -44,14 +45,27 @@ export class ByteWriter {
 
   private head(major: number, value: number): this {
     const type = major << 5
-    if (value < 24) return this.raw([type | value])
-    if (value < 0x100) return this.raw([type | 24, value])
-    if (value < 0x10000) return this.raw([type | 25, value >>> 8, value & 0xff])
+    if (value < 24) return this.byte(type | value)
+    if (value < 0x100) return this.byte(type | 24).byte(value)
+    if (value < 0x10000)
+      return this.byte(type | 25)
+        .byte(value >>> 8)
+        .byte(value)
     if (value > 0xffffffff) throw new RangeError('no number of a header is that high')
-    return this.raw([type | 26, value >>> 24, (value >>> 16) & 0xff, (value >>> 8) & 0xff, value & 0xff])
+    return this.byte(type | 26)
+      .byte(value >>> 24)
+      .byte(value >>> 16)
+      .byte(value >>> 8)
+      .byte(value)
   }
 
-  private raw(bytes: ArrayLike<number>): this {
+  /** The lowest eight bits. */
+  private byte(value: number): this {
+    this.buffer[this.length++] = value
+    return this
+  }
+
+  private raw(bytes: Uint8Array): this {
     this.buffer.set(bytes, this.length)
     this.length += bytes.length
     return this

@@ -126,6 +126,8 @@ export class DevChain {
       await this.beforeTipset?.()
       this.announce(this.builder.mine())
       if (Date.now() > sliceEnd) {
+        // What others can see from now on must outlive this process.
+        this.builder.keeper.flush()
         await nextTurn()
         sliceEnd = Date.now() + SLICE_MS
       }
