@@ -9,11 +9,20 @@ import { anything } from './rpc.ts'
 import type { Scene } from './scene.ts'
 import { mine, receiptsOf, sendMany, withManualMining } from './transactions.ts'
 
+/** So many newest loans are looked at once more in the end. */
+const lookBack = 1000
+
+export interface BulkOptions {
+  loansAtOnce?: number
+  between?: () => Promise<void> | undefined
+}
+
 /**
  * Lives whole loans, many of them in each block, until so many are over. Expirations are reached by moving the
  * chain's clock. Loans that a reorg takes away meanwhile are lived anew.
  */
-export function playInBulk(scene: Scene, loans: number, loansAtOnce: number): Promise<DiaryEntry[]> {
+export function playInBulk(scene: Scene, loans: number, options: BulkOptions): Promise<DiaryEntry[]> {
+  const { loansAtOnce = 200, between = () => undefined } = options
   return withManualMining(scene.rpc, async () => {
     const entries: DiaryEntry[] = []
     await scene.lookUpCounts()
@@ -29,11 +38,21 @@ export function playInBulk(scene: Scene, loans: number, loansAtOnce: number): Pr
       const waits = moves.flatMap((move) => (move.kind === 'wait' ? move.until : []))
       if (!isBusy && waits.length > 0) await moveClock(scene, Math.max(...waits))
       if (scene.filecoin !== undefined) await mineAndAlign(scene, scene.filecoin)
+      await between()
       begun -= moves.filter((move) => move.kind === 'vanished').length
       lives = lives.filter((_, index) => !isOver(moves[index]))
+      if (begun >= loans && lives.length === 0) lives = await revived(scene)
     }
     return entries
   })
+}
+
+/** Loans that were over, until a reorg took back what ended them: their channels would fit the wrong loans. */
+async function revived(scene: Scene): Promise<Life[]> {
+  if (scene.filecoin === undefined) return []
+  const recent = scene.lives.slice(-lookBack).filter(({ loanId }) => loanId !== undefined)
+  const moves = await scene.movesOf(recent)
+  return recent.filter((_, index) => !isOver(moves[index]))
 }
 
 /** Sends the calls and mines them into one block (more, if the node's own clock comes between). */

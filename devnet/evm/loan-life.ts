@@ -1,6 +1,6 @@
 import { filPrice, type Deployment } from './deploy.ts'
 import { bytesText, channelIdBytes, filecoinAddressFor, namedSecret, secretHash } from './loan-texts.ts'
-import type { Cast } from '../loans/cast.ts'
+import { delegatedAddressOf, type Cast } from '../loans/cast.ts'
 import { newHalf, type FilecoinHalf } from '../loans/filecoin-half.ts'
 import { partyTexts } from '../loans/party-texts.ts'
 import type { Random } from './random.ts'
@@ -73,45 +73,69 @@ export interface LifeSource {
 }
 
 export function newLife(source: LifeSource, market: Market, plan: Plan, secretNumber: number): Life {
-  const { deployment, random } = source
-  const people = deployment.accounts.slice(1)
-  const half = Math.floor(people.length / 2)
-  const lender = random.chance(0.3) ? deployment.batcher : random.pick(people.slice(0, half))
-  const borrower = random.chance(0.3) ? deployment.borrowerBatcher : random.pick(people.slice(half))
+  const { random, seed } = source
+  const parties = chooseParties(source)
   const usual = {
-    a1: secretFor(source.seed, market, 'A1', secretNumber),
-    b1: secretFor(source.seed, market, 'B1', secretNumber),
+    a1: secretFor(seed, market, 'A1', secretNumber),
+    b1: secretFor(seed, market, 'B1', secretNumber),
   }
   const secrets = { a1: maybeHostile(source, usual.a1), b1: maybeHostile(source, usual.b1) }
   const ownWallets = plan === 'cancel' || plan === 'leaveOpen' || plan === 'seize'
-  const filecoinHalf = newHalf({
-    seed: source.seed,
-    market,
-    number: secretNumber,
-    lender,
-    borrower,
-    ownWallets,
-  })
-  const texts =
-    source.cast === undefined
-      ? { lender: filecoinAddressFor(lender), borrower: filecoinAddressFor(borrower) }
-      : partyTexts(source.cast, filecoinHalf, { plan, lender, borrower })
-  const filLender = filecoinText(source, texts.lender)
-  const filBorrower = filecoinText(source, texts.borrower)
-  // Who writes garbage into a contract has no part on Filecoin that belongs to the loan.
-  const isPlain =
-    [secrets.a1 === usual.a1, secrets.b1 === usual.b1].every(Boolean) &&
-    filLender === textBytes(texts.lender) &&
-    filBorrower === textBytes(texts.borrower)
+  const half = newHalf({ seed, market, number: secretNumber, ...parties, ownWallets })
+  const texts = filecoinTexts(source, half, plan, parties)
+  const isPlain = texts.arePlain && secrets.a1 === usual.a1 && secrets.b1 === usual.b1
   return {
-    ...{ market, plan, lender, borrower, secrets, loanId: undefined, alone: false },
+    ...{ market, plan, ...parties, secrets, loanId: undefined, alone: false },
     hashes: { a1: secretHash(secrets.a1), b1: secretHash(secrets.b1) },
-    ...{ filLender, filBorrower },
+    ...(isPlain ? texts.usual : texts.written),
     paymentChannelId: channelId(source),
     ...newTerms(source),
     loanExpirationPeriod:
       plan === 'seize' || plan === 'refund' ? random.int(30, 60) : random.int(1, 72) * 3600,
-    half: source.cast !== undefined && isPlain ? filecoinHalf : undefined,
+    // Who writes garbage into a contract has no part on Filecoin that belongs to the loan.
+    half: source.cast !== undefined && isPlain ? half : undefined,
+  }
+}
+
+type Parties = Pick<Life, 'lender' | 'borrower'>
+
+function chooseParties({ deployment, random }: LifeSource): Parties {
+  const people = deployment.accounts.slice(1)
+  const half = Math.floor(people.length / 2)
+  const lender = random.chance(0.3) ? deployment.batcher : random.pick(people.slice(0, half))
+  const borrower = random.chance(0.3) ? deployment.borrowerBatcher : random.pick(people.slice(half))
+  return { lender, borrower }
+}
+
+type FilecoinTexts = Pick<Life, 'filLender' | 'filBorrower'>
+
+/** As they usually are, and as they are written where something in the loan is garbage: then they are nobody's. */
+function filecoinTexts(
+  source: LifeSource,
+  half: FilecoinHalf,
+  plan: Plan,
+  parties: Parties,
+): { usual: FilecoinTexts; written: FilecoinTexts; arePlain: boolean } {
+  const { cast } = source
+  const { lender, borrower } = parties
+  const usual =
+    cast === undefined
+      ? { lender: filecoinAddressFor(lender), borrower: filecoinAddressFor(borrower) }
+      : partyTexts(cast, half, { plan, lender, borrower })
+  const strangers =
+    cast === undefined
+      ? usual
+      : { lender: delegatedAddressOf(lender), borrower: delegatedAddressOf(borrower) }
+  const write = (role: 'lender' | 'borrower'): { text: string; isPlain: boolean } => {
+    const bytes = new TextEncoder().encode(strangers[role])
+    const written = maybeHostile(source, bytes)
+    return { text: bytesText(written), isPlain: written === bytes }
+  }
+  const [writtenLender, writtenBorrower] = [write('lender'), write('borrower')]
+  return {
+    usual: { filLender: textBytes(usual.lender), filBorrower: textBytes(usual.borrower) },
+    written: { filLender: writtenLender.text, filBorrower: writtenBorrower.text },
+    arePlain: writtenLender.isPlain && writtenBorrower.isPlain,
   }
 }
 
@@ -138,10 +162,6 @@ function newTerms({ deployment, random, badTokens }: LifeSource): Terms {
     filAmount: attoFil,
     interestRate: BigInt(random.int(1, 1200)) * 10n ** 14n,
   }
-}
-
-function filecoinText(source: LifeSource, text: string): string {
-  return bytesText(maybeHostile(source, new TextEncoder().encode(text)))
 }
 
 function textBytes(text: string): string {

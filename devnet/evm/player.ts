@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { playInBulk } from './bulk-play.ts'
+import { playInBulk, type BulkOptions } from './bulk-play.ts'
 import type { Deployment } from './deploy.ts'
 import { createDiary, type DiaryEntry } from './diary.ts'
 import { createLivePlay, type LiveLimits } from './live-play.ts'
@@ -46,9 +46,10 @@ export interface Player {
   playFor(milliseconds: number): Promise<void>
   /**
    * So many whole loans, as fast as the node allows; answers their events. `loansAtOnce` (200) go on side by side:
-   * the more, the fewer blocks. Throws if the node is away.
+   * the more, the fewer blocks. Throws if the node is away. `between` runs after each block, while nothing is sent:
+   * the place for a reorg that hits loans on their way.
    */
-  playLoans(loans: number, options?: { loansAtOnce?: number }): Promise<DiaryEntry[]>
+  playLoans(loans: number, options?: BulkOptions): Promise<DiaryEntry[]>
 }
 
 export function createPlayer(options: PlayerOptions): Player {
@@ -77,10 +78,10 @@ export function createPlayer(options: PlayerOptions): Player {
     step,
     play,
     playFor: (milliseconds) => play(AbortSignal.timeout(milliseconds)),
-    playLoans: (loans, { loansAtOnce = 200 } = {}) =>
+    playLoans: (loans, options = {}) =>
       inTurn(async () => {
         await ready()
-        return playInBulk(scene, loans, loansAtOnce)
+        return playInBulk(scene, loans, options)
       }),
   }
 }

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { startAnvil } from '../../devnet/evm/anvil.ts'
 import { deployContracts } from '../../devnet/evm/deploy.ts'
-import { createPlayer } from '../../devnet/evm/player.ts'
+import { createPlayer, type Player } from '../../devnet/evm/player.ts'
 import { anything, createRpc, hex, type Rpc } from '../../devnet/evm/rpc.ts'
 import { startLotus, type Lotus } from '../../devnet/filecoin/lotus.ts'
 import { createLotusRpc, tipsetSchema } from '../../devnet/loans/lotus-rpc.ts'
@@ -31,6 +31,7 @@ const EPOCH_S = 2
 /** Agreements name channels by IDs that must not change any more: no reorg of the test is deeper. */
 const CONFIDENCE = 12
 const DEEPEST = 10
+const REORGS = 40
 const KILLS = 6
 const SEED = Number(process.env['SEED'] ?? 20_261_121)
 
@@ -130,21 +131,28 @@ async function untilSynced({ db, lotus }: Stage, rpc: Rpc, indexer: IndexerProce
 async function throwReorgs(
   { anvil, lotus }: { anvil: { url: string }; lotus: Lotus },
   random: ReturnType<typeof seededRandom>,
-  playing: () => Promise<unknown>,
+  player: Player,
 ): Promise<void> {
   const rpc = createRpc(anvil.url)
-  for (let depth = 1; depth <= DEEPEST; depth += 1) {
-    const loans = playing()
-    await delay(random.below(400))
-    lotus.chain.reorg(1 + random.below(DEEPEST), {
-      reorder: random.chance(0.5),
-      drop: random.below(50) / 100,
-      fail: random.chance(0.3) ? 0.1 : 0,
-    })
-    if (random.chance(0.5)) await delay(random.below(200))
-    await rpc.call(anything, 'anvil_reorg', depth, [])
-    await loans
+  // So high that no reorg reaches a final block.
+  await rpc.call(anything, 'anvil_mine', '0x64')
+  let reorgs = 0
+  const between = async (): Promise<void> => {
+    if (random.chance(0.85)) return
+    reorgs += 1
+    if (random.chance(0.3)) await delay(random.below(200))
+    if (random.chance(0.6)) reorgFilecoin(lotus, random)
+    if (random.chance(0.6)) await rpc.call(anything, 'anvil_reorg', 1 + random.below(DEEPEST), [])
   }
+  while (reorgs < REORGS) await player.playLoans(8, { between })
+}
+
+function reorgFilecoin({ chain }: Lotus, random: ReturnType<typeof seededRandom>): void {
+  chain.reorg(1 + random.below(DEEPEST), {
+    reorder: random.chance(0.5),
+    drop: random.below(50) / 100,
+    fail: random.chance(0.3) ? 0.1 : 0,
+  })
 }
 
 void t.test(`${LOANS} whole loans, seed ${SEED}`, { timeout: 390_000 }, async (t) => {
@@ -163,7 +171,7 @@ void t.test(`${LOANS} whole loans, seed ${SEED}`, { timeout: 390_000 }, async (t
   await check(t, 'after backfill')
   tell('compared')
 
-  await throwReorgs(ground, random, () => player.playLoans(3))
+  await throwReorgs(ground, random, player)
   await check(t, 'after reorgs of both chains')
   tell('reorgs')
 

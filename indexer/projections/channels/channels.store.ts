@@ -1,6 +1,6 @@
 import type { LogEntry } from '../../../shared/events/log-entry.ts'
 import { groupBy } from '../../../shared/group-by.ts'
-import { CLOCK_TOLERANCE_S, linkChannel, type Link } from '../links/link.evolve.ts'
+import { CLOCK_TOLERANCE_S, linkChannel, STRENGTH, type Link } from '../links/link.evolve.ts'
 import type { FoldContext, Projection } from '../projection.ts'
 import { isAboutChannel } from '../segments.evolve.ts'
 import { putChannelHistories, type ChannelHistory } from './channel-history.store.ts'
@@ -48,7 +48,11 @@ export const channelsProjection: Projection = {
     )
     context.counters.channels += folded.held.filter(({ isNew }) => isNew === true).length - folded.gone.length
     await show(context, all, sides, first.recordedAt)
-    const histories = [...all.map((linked) => historyOf(linked, sides)), ...folded.gone.map(nothingOf)]
+    const outdone = outdoneOf(all)
+    const histories = [
+      ...all.map((linked) => (outdone.has(linked) ? nothingOf(linked) : historyOf(linked, sides))),
+      ...folded.gone.map(nothingOf),
+    ]
     await putChannelHistories(context, histories, first.recordedAt, rankOf(segment))
   },
 }
@@ -178,6 +182,21 @@ async function show(
     [...shown].filter((linked) => linked !== undefined),
     sides,
     at,
+  )
+}
+
+/**
+ * Channels that only their parties tie to a loan which has another one in that place by a stronger link: the loan is
+ * not theirs. (A contract's event that a reorg took leaves such a channel behind.)
+ */
+function outdoneOf(all: Linked[]): Set<Linked> {
+  const places = groupBy(
+    all.filter(({ link }) => link !== null),
+    placeOf,
+  )
+  const weak = ({ link }: Linked): boolean => link?.strength === STRENGTH.parties
+  return new Set(
+    [...places.values()].flatMap((rivals) => (rivals.every(weak) ? [] : rivals.filter((one) => weak(one)))),
   )
 }
 
