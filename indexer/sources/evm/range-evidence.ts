@@ -4,6 +4,7 @@ import type { RpcClient } from '../rpc/rpc-client.ts'
 import { checkBlooms, readRangeLogs, sameLogs, type RangeLogs } from './range-reader.ts'
 import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { BadAnswer } from '../rpc/rpc-error.ts'
+import { secondAnswer } from '../rpc/second-answer.ts'
 import type { WatchedContracts } from './watched-contracts.ts'
 
 /** Headers are cheap where they come in batches of at least this many … */
@@ -64,21 +65,11 @@ export class RangeEvidence {
     throw new RetryableError(`${what}, and the blooms do not tell which is right`)
   }
 
-  async #readElsewhere(endpoint: RpcEndpoint, { from, to }: RangeLogs): Promise<Answer | null> {
-    if (this.#client.available().every((candidate) => candidate === endpoint)) return null
-    try {
-      return await this.#client.read(
-        'a second answer',
-        async (second) => ({
-          endpoint: second,
-          range: await readRangeLogs(second, this.#contracts, from, to),
-        }),
-        { excluding: [endpoint], attempts: 1 },
-      )
-    } catch (error) {
-      if (error instanceof RetryableError) return null
-      throw error
-    }
+  #readElsewhere(endpoint: RpcEndpoint, { from, to }: RangeLogs): Promise<Answer | null> {
+    return secondAnswer(this.#client, endpoint, async (second) => ({
+      endpoint: second,
+      range: await readRangeLogs(second, this.#contracts, from, to),
+    }))
   }
 
   #isCheap(endpoint: RpcEndpoint): boolean {

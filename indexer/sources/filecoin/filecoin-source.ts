@@ -17,6 +17,7 @@ import { createLotusClient } from './lotus-client.ts'
 import { LotusHead } from './lotus-head.ts'
 import { messageEvents, type EventReader } from './message-events.ts'
 import { NodeVouchers, type NodeVoucher } from './node-vouchers.ts'
+import { checkRange, type RangeAnswer } from './range-evidence.ts'
 import { TipsetMemory } from './tipset-memory.ts'
 import { readExecuted, RequestSize, type ExecutedTipset } from './tipset-messages.ts'
 
@@ -91,31 +92,34 @@ export function createFilecoinSource(
     })
   }
 
+  async function rangeOn(endpoint: RpcEndpoint, from: number, to: number): Promise<RangeAnswer> {
+    // What is final is read once: it would only drive from the memory what is needed again.
+    const reader = { ...onBranch(endpoint), memory: new TipsetMemory(MOST_REMEMBERED) }
+    const path = await branchAcross(reader, from, to)
+    const headers = denseHeaders(path, from, to, client.facts())
+    const tipsets = headers
+      .filter((header) => !isNullRound(header))
+      .map((header) => withChild(header, reader))
+    return { endpoint, headers, tipsets: await readExecuted(endpoint, tipsets, size) }
+  }
+
   async function readRange(from: number, to: number): Promise<RangeRead> {
-    const read = await client.rpc.read(
+    const readOn = (endpoint: RpcEndpoint): Promise<RangeAnswer> => rangeOn(endpoint, from, to)
+    const { answer, check } = await client.rpc.read(
       `blocks ${from} to ${to}`,
-      async (endpoint) => {
-        // What is final is read once: it would only drive from the memory what is needed again.
-        const reader = { ...onBranch(endpoint), memory: new TipsetMemory(MOST_REMEMBERED) }
-        const path = await branchAcross(reader, from, to)
-        const all = denseHeaders(path, from, to, client.facts())
-        const tipsets = all
-          .filter((header) => !isNullRound(header))
-          .map((header) => withChild(header, reader))
-        return { endpoint: endpoint.label, all, tipsets: await readExecuted(endpoint, tipsets, size) }
-      },
+      async (endpoint) => checkRange(client.rpc, await readOn(endpoint), readOn),
       // A wide range that fails is read again in narrower ones; only a single block is worth asking elsewhere.
       from < to ? { attempts: 1 } : {},
     )
-    const [first, last] = [read.all[0], read.all.at(-1)]
+    const [first, last] = [answer.headers[0], answer.headers.at(-1)]
     if (first === undefined || last === undefined)
       throw new RetryableError(`${key}: no blocks ${from} to ${to}`)
     return {
       first,
       last,
-      headers: read.tipsets.filter(({ executed }) => executed.length > 0).map(({ header }) => header),
-      events: await messageEvents(events, read.tipsets, to),
-      evidence: [{ from, to, endpoint: read.endpoint, check: 'unchecked' }],
+      headers: answer.tipsets.filter(({ executed }) => executed.length > 0).map(({ header }) => header),
+      events: await messageEvents(events, answer.tipsets, to),
+      evidence: [{ from, to, endpoint: answer.endpoint.label, check }],
     }
   }
 

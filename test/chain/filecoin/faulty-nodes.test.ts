@@ -135,6 +135,31 @@ void t.test('whatever one endpoint does, the index is the chain', async (t) => {
   }
 })
 
+void t.test('a message that one endpoint leaves out is missed by nobody', async (t) => {
+  const lotus = await busyChain(t)
+  await lotus.chain.mine(35)
+  let leavesOut = true
+  const withoutLast = answering((method, result) =>
+    leavesOut && /ParentMessages|ParentReceipts/.test(method) && Array.isArray(result)
+      ? result.slice(0, -1)
+      : null,
+  )
+  const liar = await startProxy(t, lotus.url, withoutLast)
+  const network = networkOf(lotus, { rpcUrls: [lotus.url, liar.url] })
+  const index = new StepIndex()
+  const problems: string[] = []
+  const told = setInterval(() => (leavesOut = problems.length === 0), 10)
+  await catchUp(lotus, index, { network, problems })
+  clearInterval(told)
+  t.match(problems.join('\n'), /they contradict each other/)
+  sameAsChain(t, index, lotus, 'when they agree')
+  const checks = index.evidence
+    .filter(({ to }) => to <= (index.finalized?.number ?? 0))
+    .map(({ check }) => check)
+  t.ok(checks.length > 0)
+  t.same([...new Set(checks)], ['second-endpoint'], 'what is final was read twice')
+})
+
 void t.test('an endpoint that is behind holds nothing up and takes nothing back', async (t) => {
   const options = { seed, genesisTimeS: 1_700_000_000, nullRoundChance: 0.1 }
   const [lotus, lagging] = [await startChain(t, options), await startChain(t, options)]

@@ -25,7 +25,12 @@ void t.test('channels claim no loan ids, whatever is configured or was indexed',
   const filecoin = { networkId: 'testnet', rpcUrls: ['http://127.0.0.1:1/rpc/v1'], startEpoch: 7 }
   const [network] = openNetworks(parseNetworks({ filecoin: [filecoin] }, 'test', {}), () => undefined)
   if (network === undefined) throw new Error('no network')
-  t.match(network, { chain: 'filecoin', network: 'filecoin:testnet', blockchain: 'FIL', networkId: 'testnet' })
+  t.match(network, {
+    chain: 'filecoin',
+    network: 'filecoin:testnet',
+    blockchain: 'FIL',
+    networkId: 'testnet',
+  })
   t.equal(network.source.startBlock, 7)
   const { watched } = network
   t.doesNotThrow(() => refuseCollisions(open('1', null), [{ network: 'filecoin:testnet', watched }]))

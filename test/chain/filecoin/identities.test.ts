@@ -1,0 +1,88 @@
+import t from 'tap'
+import { createChannel, fundChannel, settle } from '../../../devnet/filecoin/channel-actions.ts'
+import { createMultisig, propose } from '../../../devnet/filecoin/multisig-actions.ts'
+import { parseAddress, createdActorAddress, formatAddress } from '../../../shared/filecoin/address.ts'
+import { startProxy } from '../sources/faulty-proxy.ts'
+import { StepIndex } from '../sources/step-index.ts'
+import { catchUp, networkOf, sameAsChain } from './catch-up.ts'
+import { startChain } from './traffic.ts'
+
+t.setTimeout(60_000)
+
+void t.test(
+  'parties that are actors have all their names, and their own messages are no channel’s',
+  async (t) => {
+    const lotus = await startChain(t, { seed: 'names' })
+    const { chain } = lotus
+    const calls: string[] = []
+    const proxy = await startProxy(t, lotus.url, (requests) => {
+      calls.push(...requests.map(({ method }) => method))
+      return null
+    })
+    const wallet = await chain.createWallet('secp256k1', 'signer')
+    await chain.fund(wallet.address, 10n ** 20n)
+    await chain.mine(2)
+    const multisig = formatAddress(createdActorAddress(wallet.key, await chain.nextNonce(wallet.key)), 't')
+    await createMultisig(wallet, [wallet.key], 1, 10n ** 18n)
+    await chain.mine(2)
+    const id = `t0${chain.readActor(multisig)?.id ?? ''}`
+    const channel = createdActorAddress(wallet.key, await chain.nextNonce(wallet.key))
+    await createChannel(wallet, multisig, wallet.key, 100n)
+    await createChannel(wallet, wallet.key, id, 100n)
+    await chain.mine(2)
+    await settle(wallet, channel)
+    await propose(wallet, id, { to: wallet.key, method: 0n, value: 1n })
+    await fundChannel(wallet, multisig, 5n)
+    await chain.mine(2)
+    const index = new StepIndex()
+    await catchUp(lotus, index, { network: networkOf(proxy) })
+    const creates = index.events.filter((event) => event.kind === 'CreateChannel')
+    t.equal(creates.length, 2, 'the multisig’s own creation is none')
+    const signer = { asWritten: wallet.address, robust: [wallet.address], id: /^t0\d+$/ }
+    t.match(creates[0], {
+      sender: signer,
+      from: { asWritten: multisig, id, robust: [multisig] },
+      recipient: signer,
+    })
+    t.match(creates[1], { from: signer, recipient: { asWritten: id, id, robust: [multisig] } })
+    t.match(index.events, [
+      { kind: 'CreateChannel' },
+      { kind: 'CreateChannel' },
+      { kind: 'SettleChannel', settlingAtFrom: 'state' },
+      { kind: 'UndecodableMessage', to: id, channel: null },
+      { kind: 'FundChannel', to: multisig, channel: multisig },
+    ])
+    t.equal(
+      calls.filter((method) => method === 'Filecoin.StateActorCodeCIDs').length,
+      1,
+      'of an unknown code',
+    )
+    t.ok(parseAddress(id))
+  },
+)
+
+void t.test('the code of a later version is learnt from the node', async (t) => {
+  const lotus = await startChain(t, { seed: 'codes' })
+  const { chain } = lotus
+  const wallet = await chain.createWallet('secp256k1', 'signer')
+  await chain.fund(wallet.address, 10n ** 20n)
+  await chain.mine(2)
+  await createMultisig(wallet, [wallet.key], 1, 7n)
+  await createChannel(wallet, wallet.key, wallet.key, 100n)
+  await chain.mine(2)
+  const upgraded = await startProxy(t, lotus.url, async (requests, truth) =>
+    (await truth()).map((answer) => {
+      const request = requests.find(({ id }) => id === answer.id)
+      if (request?.method !== 'Filecoin.StateActorCodeCIDs') return answer
+      const codes = answer.result as Record<string, unknown>
+      return { id: answer.id, result: { ...codes, paymentchannel: codes['multisig'] } }
+    }),
+  )
+  const index = new StepIndex()
+  await catchUp(lotus, index, { network: networkOf(upgraded) })
+  // What is made so is a channel by its code, and its parameters are a multisig's.
+  t.match(index.events, [{ kind: 'UndecodableMessage', to: 't01', channel: null }, { kind: 'CreateChannel' }])
+  const honest = new StepIndex()
+  await catchUp(lotus, honest)
+  sameAsChain(t, honest, lotus, 'with the node’s own codes')
+})
