@@ -3,6 +3,7 @@ import type { Db } from '../../shared/db/connect.ts'
 import type { BlockRef } from '../../shared/events/chain-step.ts'
 import { adoptWatched, findPosition, type ChainPosition } from '../event-log/chain-position.ts'
 import { findProgress, forgetProgress } from '../event-log/operations.ts'
+import { channelsMadeBy, type KnownChannel } from '../ingest/channel-messages.evolve.ts'
 import { compareReading, ingestReading, type Corrections } from '../ingest/ingest-reading.ts'
 import { sameJson, type WatchedNetwork } from '../watched-networks.ts'
 import {
@@ -108,13 +109,15 @@ export async function runVerify(options: SpanOptions): Promise<void> {
       const to = Math.min(options.to ?? position.block.number, position.block.number)
       const total: Corrections = { appended: 0, replaced: 0, retracted: 0 }
       const progress = createProgress()
+      const made: KnownChannel[] = []
       let checked = from - 1
       const span = { from, to, finalized: position.finalized?.number ?? -1 }
       for await (const reading of readAgain(watched.source, span, signal)) {
-        for (const difference of await compareReading(db, watched, reading)) {
+        for (const difference of await compareReading(db, watched, reading, made)) {
           add(total, countOf(difference.op))
           console.log(`${DIFFERENCE[difference.op]} block ${difference.blockNumber} ${difference.naturalKey}`)
         }
+        made.push(...channelsMadeBy(reading.events))
         checked = reading.last.number
         progress.show(`block ${checked} of ${to}: ${describe(total)}`)
         if (signal.aborted) break

@@ -35,6 +35,13 @@ export function concerningChannels(events: ChainEvent[], known: KnownChannel[]):
   })
 }
 
+/** The channels that these events make. */
+export function channelsMadeBy(events: ChainEvent[]): KnownChannel[] {
+  return events.flatMap((event) =>
+    event.kind === 'CreateChannel' ? [{ robust: event.channel, channelId: event.channelId }] : [],
+  )
+}
+
 /** The receivers of messages, by any form of address: those of them that are channels must be known. */
 export function receiversOf(events: ChainEvent[]): string[] {
   const receivers = events.flatMap((event) =>

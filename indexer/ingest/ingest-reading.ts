@@ -8,6 +8,7 @@ import { getHeaders, lockPosition, putEvidence } from '../event-log/chain-positi
 import { putProgress } from '../event-log/operations.ts'
 import { planEntries } from '../event-log/plan-entries.evolve.ts'
 import { getLiveEntries } from '../event-log/read-log.ts'
+import type { KnownChannel } from './channel-messages.evolve.ts'
 import { concerning, replaceEvents, type NetworkIdentity } from './ingest-step.ts'
 
 /** Blocks that were written before and read again, from `from` up to and including `last`. */
@@ -48,13 +49,17 @@ export function ingestReading(
   })
 }
 
-/** What a second reading would change, without changing it. */
+/**
+ * What a second reading would change, without changing it. `made` are the channels that were read before these blocks,
+ * whether the log has them or not.
+ */
 export async function compareReading(
   db: Db,
   identity: NetworkIdentity,
   reading: SecondReading,
+  made: KnownChannel[],
 ): Promise<NewEntry[]> {
-  const events = await concerning(db, identity.network, reading.from, reading.events)
+  const events = await concerning(db, identity.network, reading.from, reading.events, made)
   const scope = { from: reading.from, to: reading.last.number, keys: events.map(naturalKey) }
   return planEntries(identity, await getLiveEntries(db, identity.network, scope), events, 'reindex')
 }

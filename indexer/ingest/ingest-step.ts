@@ -20,7 +20,7 @@ import {
 import { planEntries, type Cause } from '../event-log/plan-entries.evolve.ts'
 import { getLiveEntries, lockLog } from '../event-log/read-log.ts'
 import { LIVE_SCHEMA } from '../projections/projection.ts'
-import { concerningChannels, receiversOf } from './channel-messages.evolve.ts'
+import { concerningChannels, receiversOf, type KnownChannel } from './channel-messages.evolve.ts'
 import { continuityOfBlocks, continuityOfReorg, type Continuity } from './continuity.evolve.ts'
 import { project } from './project.ts'
 
@@ -124,14 +124,16 @@ export async function replaceEvents(
   return { appended: count('append'), replaced: count('replace'), retracted: count('retract') }
 }
 
-/** Without the messages to receivers that are no channels. */
+/** Without the messages to receivers that are no channels: neither in the log nor among `made`. */
 export async function concerning(
   db: Db | Trx,
   network: string,
   from: number,
   events: ChainEvent[],
+  made: KnownChannel[] = [],
 ): Promise<ChainEvent[]> {
-  return concerningChannels(events, await getChannelsAt(db, network, receiversOf(events), from))
+  const known = await getChannelsAt(db, network, receiversOf(events), from)
+  return concerningChannels(events, [...known, ...made])
 }
 
 /**
