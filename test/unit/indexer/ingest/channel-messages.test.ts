@@ -1,5 +1,6 @@
 import t from 'tap'
 import { concerningChannels, receiversOf } from '../../../../indexer/ingest/channel-messages.evolve.ts'
+import type { ChainEvent } from '../../../../shared/events/chain-event.ts'
 import { fundChannel, makeChannel, settleChannel } from '../../../helpers/channel-events.ts'
 
 void t.test('a message concerns a channel by its ID or its robust address, from its creation on', (t) => {
@@ -27,5 +28,20 @@ void t.test('in another branch an ID belongs to the channel that is made with it
   t.match(concerningChannels([message], known), [{ channel: 't2old' }])
   const made = makeChannel({ channel: 't2new', channelId: 't01000', height: 4 })
   t.match(concerningChannels([made, message], []), [{ kind: 'CreateChannel' }, { channel: 't2new' }])
+  t.end()
+})
+
+void t.test('a creation that does not decode stays in sight, other messages to nobody do not', (t) => {
+  const { value: _value, sender: _sender, ...base } = fundChannel({ to: 't01', height: 1 })
+  const undecodable = (to: string): ChainEvent => ({
+    ...base,
+    ...{ kind: 'UndecodableMessage', to, channel: null },
+    ...{ method: '2', reason: 'no address', paramsHead: '0x', paramsBytes: 0 },
+  })
+  const kept = concerningChannels([undecodable('t01'), undecodable('t01234')], [])
+  t.same(
+    kept.map((event) => 'to' in event && event.to),
+    ['t01'],
+  )
   t.end()
 })

@@ -141,6 +141,38 @@ void t.test('a contract cannot name a channel of strangers', (t) => {
   t.end()
 })
 
+void t.test('of contracts that name one channel, that counts which its parties signed for', (t) => {
+  const agreed = (loanId: string, agreedS: number, given: Partial<LoanFacts> = {}) =>
+    offer({
+      ...{ loanId, contractLoanId: loanId, namedChannel: canonicalAddress(CHANNEL_ID) },
+      ...{ borrower: name(BORROWER), secretHashA1: HASH_A1 },
+      times: { openedS: 0, agreedS, endedS: null },
+      ...given,
+    })
+  const own = agreed('7', MADE_S + 60)
+  const garbage = agreed('8', MADE_S, { borrower: null, lender: null })
+  const parties = agreed('9', MADE_S, { secretHashA1: `0x${'00'.repeat(32)}` })
+  const everything = agreed('10', MADE_S + 90)
+  const voucher = signed(HASH_A1, BORROWER)
+  t.equal(strengthOf(fold(), garbage, own), '7 collateral 4', 'parties that can be read are better than none')
+  t.equal(strengthOf(fold(), parties, own), 'none', 'addresses can be copied')
+  t.equal(strengthOf(fold(voucher), garbage, parties, own), '7 collateral 4', 'a voucher with its hash')
+  t.equal(strengthOf(fold(voucher), everything, own), '7 collateral 4', 'whose hash was copied came first')
+  t.equal(strengthOf(fold(voucher), agreed('11', MADE_S + 60), own), 'none', 'at the same time: who can tell')
+  const statement = signedStatement({
+    channel: ROBUST,
+    signer: BORROWER.asWritten,
+    contractLoanId: '10',
+    contract: own.contract,
+  })
+  t.equal(
+    strengthOf(fold(voucher, statement), everything, own),
+    '10 collateral 4',
+    'a statement names the loan',
+  )
+  t.end()
+})
+
 void t.test('parties are compared by who they are, not by how they are written', (t) => {
   for (const lender of [LENDER.id, LENDER.robust[0], LENDER.asWritten.replace('t', 'f')])
     t.equal(
