@@ -1,0 +1,233 @@
+/**
+ * (pure) What readers saw, against the states that the read model passed through: every answer must be a state that
+ * was committed, whole, and no reader ever sees an older one than before.
+ */
+
+/** Ms since the epoch. */
+export interface Span {
+  from: number
+  to: number
+}
+
+/** An activity record, as the API shows it. */
+export interface ShownRecord {
+  id: number
+  txHash: string
+  event: string
+  loanId: string
+  blockchain: string
+  networkId: string
+  contractAddress: string | null
+  loanType: string
+  createdAt: string
+  updatedAt: string
+}
+
+/** What one transaction of the writer changed, in commit order. */
+export interface Change {
+  /** The log's position when it was made. */
+  position: number
+  /** New and changed records. */
+  put: ShownRecord[]
+  /** Ids of those that went. */
+  gone: number[]
+}
+
+interface Seen {
+  reader: number
+  at: Span
+}
+
+export type Observation =
+  | (Seen & { kind: 'page'; page: number; pages: number; records: ShownRecord[] })
+  | (Seen & { kind: 'loan'; loanType: string; loanId: string; events: ShownRecord[] })
+  | (Seen & { kind: 'missing loan'; loanType: string; loanId: string })
+  | (Seen & { kind: 'failure'; url: string; status: number; body: string })
+
+export interface HistoryVerdict {
+  states: number
+  checked: number
+  /** Failures that are allowed: the database was away. */
+  excused: number
+  complaints: string[]
+}
+
+const PAGE = 25
+
+export interface HistoryInput {
+  changes: readonly Change[]
+  /** Positions of the log at which a step ends: between them no state may be seen. */
+  stepEnds: ReadonlySet<number>
+  /** In the order in which they were asked, per reader. */
+  observations: readonly Observation[]
+  databaseAway: readonly Span[]
+  /** How long after the database's return an answer may still say that it is away. */
+  graceMs: number
+}
+
+export function checkHistory(input: HistoryInput): HistoryVerdict {
+  const { changes, observations, stepEnds } = input
+  const complaints = changes
+    .filter(({ position }) => !stepEnds.has(position))
+    .map(({ position }) => `a state was committed at position ${position}, in the middle of a step`)
+  const seen = observations.filter((observation) => observation.kind !== 'failure')
+  const failures = observations.filter((observation) => observation.kind === 'failure')
+  const wrong = failures.filter((failure) => !isExcused(failure, input))
+  complaints.push(...wrong.map(({ url, status, body }) => `${url}: ${status} ${body.slice(0, 200)}`))
+  complaints.push(...seen.flatMap(disorder), ...unseenStates(changes, seen))
+  return {
+    states: changes.length + 1,
+    checked: seen.length,
+    excused: failures.length - wrong.length,
+    complaints,
+  }
+}
+
+function isExcused({ status, at }: { status: number; at: Span }, input: HistoryInput): boolean {
+  if (status !== 503) return false
+  return input.databaseAway.some(({ from, to }) => at.to >= from && at.from <= to + input.graceMs)
+}
+
+/** Ids and times within one answer. */
+function disorder(observation: Observation): string[] {
+  const newestFirst =
+    observation.kind === 'page'
+      ? observation.records
+      : observation.kind === 'loan'
+        ? observation.events.toReversed()
+        : []
+  return newestFirst.flatMap((record, index) => {
+    const newer = newestFirst[index - 1]
+    if (newer === undefined || (newer.id > record.id && newer.createdAt >= record.createdAt)) return []
+    return [`${describe(observation)}: record ${record.id} stands below ${newer.id}`]
+  })
+}
+
+type Answer = Exclude<Observation, { kind: 'failure' }>
+
+/**
+ * Walks through the states in their order; each reader's next answer must fit the state or a later one. What is left
+ * over in the end fitted no state that was not older than what the reader had seen before.
+ */
+function unseenStates(changes: readonly Change[], seen: readonly Answer[]): string[] {
+  const readers = new Map<number, Answer[]>()
+  for (const answer of seen) {
+    const queue = readers.get(answer.reader) ?? []
+    queue.push(answer)
+    readers.set(answer.reader, queue)
+  }
+  const complaints: string[] = []
+  for (const queue of readers.values()) complaints.push(...unseenBy(queue, changes))
+  return complaints
+}
+
+function unseenBy(queue: readonly Answer[], changes: readonly Change[]): string[] {
+  const complaints: string[] = []
+  let from = new Log(changes)
+  for (const answer of queue) {
+    const at = from.findNext(answer)
+    if (at !== null) {
+      from = at
+      continue
+    }
+    const older = new Log(changes).findNext(answer)
+    complaints.push(
+      older === null
+        ? `${describe(answer)}: no state of the history looks like this`
+        : `${describe(answer)}: an older state than the one that this reader had seen`,
+    )
+  }
+  return complaints
+}
+
+/** A state of the history: what the first `index` changes made. */
+class Log {
+  readonly #changes: readonly Change[]
+  #index = 0
+  #records: ShownRecord[] = []
+
+  constructor(changes: readonly Change[]) {
+    this.#changes = changes
+  }
+
+  /** The first state, from this one on, that answers like this; null when there is none. This one stays as it is. */
+  findNext(answer: Answer): Log | null {
+    const state = this.#copy()
+    for (;;) {
+      if (fits(state.#records, answer)) return state
+      if (!state.#advance()) return null
+    }
+  }
+
+  #copy(): Log {
+    const copy = new Log(this.#changes)
+    copy.#index = this.#index
+    copy.#records = [...this.#records]
+    return copy
+  }
+
+  #advance(): boolean {
+    const change = this.#changes[this.#index]
+    if (change === undefined) return false
+    this.#index += 1
+    const gone = new Set([...change.gone, ...change.put.map(({ id }) => id)])
+    this.#records = this.#records.filter(({ id }) => !gone.has(id)).concat(change.put)
+    this.#records.sort((one, other) => one.id - other.id)
+    return true
+  }
+}
+
+/** `records` are in the order of their ids. */
+function fits(records: readonly ShownRecord[], answer: Answer): boolean {
+  switch (answer.kind) {
+    case 'page': {
+      if (Math.ceil(records.length / PAGE) !== answer.pages) return false
+      const end = Math.max(0, records.length - PAGE * (answer.page - 1))
+      return same(records.slice(Math.max(0, end - PAGE), end).toReversed(), answer.records)
+    }
+    case 'loan':
+      return same(ofLoan(records, answer), answer.events)
+    case 'missing loan':
+      return ofLoan(records, answer).length === 0
+  }
+}
+
+function ofLoan(
+  records: readonly ShownRecord[],
+  { loanType, loanId }: { loanType: string; loanId: string },
+): ShownRecord[] {
+  return records.filter((record) => record.loanType === loanType && record.loanId === loanId)
+}
+
+function same(ours: readonly ShownRecord[], theirs: readonly ShownRecord[]): boolean {
+  return (
+    ours.length === theirs.length &&
+    ours.every((record, index) => {
+      const other = theirs[index]
+      return other !== undefined && textOf(record) === textOf(other)
+    })
+  )
+}
+
+const texts = new WeakMap<ShownRecord, string>()
+
+function textOf(record: ShownRecord): string {
+  const known = texts.get(record)
+  if (known !== undefined) return known
+  const text = JSON.stringify(Object.entries(record).sort(([one], [other]) => (one < other ? -1 : 1)))
+  texts.set(record, text)
+  return text
+}
+
+function describe(observation: Observation): string {
+  const by = `reader ${observation.reader} at ${new Date(observation.at.from).toISOString()}`
+  switch (observation.kind) {
+    case 'page':
+      return `${by}, page ${observation.page} of ${observation.pages}`
+    case 'loan':
+    case 'missing loan':
+      return `${by}, ${observation.loanType} loan ${observation.loanId}`
+    case 'failure':
+      return `${by}, ${observation.url}`
+  }
+}

@@ -1,0 +1,52 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { createConnection } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '../helpers/start-services.ts'
+
+/** A Redis that keeps nothing on disk: killed, it comes back empty. */
+export interface RedisServer {
+  url: string
+  kill(): Promise<void>
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+export async function startRedis(): Promise<RedisServer> {
+  const port = await freePort()
+  let child: ChildProcess | undefined
+
+  async function start(): Promise<void> {
+    child = spawn(
+      'redis-server',
+      [
+        ...['--port', `${port}`, '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'],
+        ...['--maxmemory-policy', 'noeviction', '--dir', '/tmp'],
+      ],
+      { stdio: 'ignore' },
+    )
+    while (!(await listens(port))) await sleep(20)
+  }
+
+  async function kill(): Promise<void> {
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+    const gone = once(child, 'exit')
+    child.kill('SIGKILL')
+    await gone
+  }
+
+  await start()
+  return { url: `redis://127.0.0.1:${port}`, start, kill, stop: kill }
+}
+
+function listens(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = createConnection({ port, host: '127.0.0.1' })
+    const end = (open: boolean) => (): void => {
+      socket.destroy()
+      resolve(open)
+    }
+    socket.once('connect', end(true))
+    socket.once('error', end(false))
+  })
+}

@@ -1,0 +1,137 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
+import { z } from 'zod'
+import { buildApp } from '../../api/app.ts'
+import { openReadDatabase } from '../../api/queries/read-database.ts'
+import { createRpc, hex } from '../../devnet/evm/rpc.ts'
+import { createLotusRpc, tipsetSchema } from '../../devnet/loans/lotus-rpc.ts'
+import { replay } from '../../indexer/ingest/replay.ts'
+import { digestReadModel } from '../../indexer/projections/digest.store.ts'
+import { createLogger } from '../../shared/log.ts'
+import { compareChannels } from '../helpers/compare-channels.ts'
+import { compareWithChain } from '../helpers/compare-with-chain.ts'
+import { SETTLE_DELAY, type Stage } from './stage.ts'
+
+/** What is checked once the faults have stopped. Each returns what is wrong, in lines; none: nothing. */
+
+const SYNC_WITHIN_MS = 90_000
+/** The node's own vouchers are read every 30 seconds. */
+const CHANNELS_WITHIN_MS = 60_000
+const DEAD_STEPS = 'batches-%'
+
+/** Waits until both networks stand where their nodes do. */
+export async function untilSynced(stage: Stage, withinMs = SYNC_WITHIN_MS): Promise<string[]> {
+  const until = Date.now() + withinMs
+  for (;;) {
+    const wanted = await heads(stage)
+    const positions = await stage.db
+      .selectFrom('ledger.chain_position')
+      .select(['network', 'number', 'hash'])
+      .execute()
+      .catch(() => [])
+    const late = wanted.filter(
+      ({ network, hash }) =>
+        !positions.some((position) => position.network === network && position.hash === hash),
+    )
+    if (late.length === 0) return []
+    if (Date.now() > until)
+      return late.map(({ network, hash }) => {
+        const ours = positions.find((position) => position.network === network)
+        return `${network} is at ${ours?.number ?? 'nothing'} ${ours?.hash ?? ''} after ${withinMs} ms, its node at ${hash}`
+      })
+    await sleep(100)
+  }
+}
+
+async function heads({ anvil, lotus }: Stage): Promise<{ network: string; hash: string }[]> {
+  const block = await createRpc(anvil.url).call(
+    z.object({ hash: hex }),
+    'eth_getBlockByNumber',
+    'latest',
+    false,
+  )
+  const head = await createLotusRpc(lotus.url).call(tipsetSchema, 'ChainHead')
+  // A tipset counts once its child has its receipts.
+  return [
+    { network: 'evm:31337', hash: block.hash },
+    { network: 'filecoin:testnet', hash: head.Blocks[0]?.Parents.join() ?? '' },
+  ]
+}
+
+export interface Truth {
+  records: number
+  loans: number
+  channels: number
+  differences: string[]
+}
+
+/** The records and loans against both chains and the player's diary. */
+export async function compareWithTruth(stage: Stage): Promise<Truth> {
+  const { db, anvil, deployment, lotus, player, database } = stage
+  const contracts = await compareWithChain(db, anvil.url, deployment)
+  const reading = openReadDatabase(database.url, { onError: () => undefined })
+  const app = await buildApp({
+    database: reading,
+    log: createLogger('simulation', 'silent'),
+    version: '0.0.0',
+  })
+  try {
+    const scene = { db, app, rpcUrl: anvil.url, deployment, lotus, player, settleDelayEpochs: SETTLE_DELAY }
+    const until = Date.now() + CHANNELS_WITHIN_MS
+    let channels = await compareChannels(scene)
+    while (channels.differences.length > 0 && Date.now() < until) {
+      await sleep(1000)
+      channels = await compareChannels(scene)
+    }
+    return {
+      records: contracts.logs + channels.records,
+      loans: contracts.loans,
+      channels: channels.channels,
+      differences: [...contracts.differences, ...channels.differences],
+    }
+  } finally {
+    await app.close()
+    await reading.close()
+  }
+}
+
+/** No record twice, no step given up. */
+export async function lookForLeftovers({ db }: Stage): Promise<string[]> {
+  const twice = await sql<{ tx_hash: string; event: string }>`
+    select tx_hash, event from projection.activity where network like 'filecoin:%'
+    group by tx_hash, event, loan_id having count(*) > 1`.execute(db)
+  const dead = await sql<{ queue: string; reason: string }>`
+    select queue, reason from ledger.dead_letters where queue like ${DEAD_STEPS}`.execute(db)
+  return [
+    ...twice.rows.map(({ event, tx_hash }) => `two records ${event} of ${tx_hash}`),
+    ...dead.rows.map(({ queue, reason }) => `a step became a dead letter: ${queue}: ${reason}`),
+  ]
+}
+
+/** After every program has left. */
+export async function lookForLeaks({ db }: Stage): Promise<string[]> {
+  for (const waitMs of [0, 100, 500, 2000]) {
+    await sleep(waitMs)
+    const sessions = await sql<{ application_name: string; query: string }>`
+      select application_name, query from pg_stat_activity
+      where datname = current_database() and backend_type = 'client backend'
+        and application_name not like 'simulation%'`.execute(db)
+    const locks = await sql`select 1 from pg_locks where locktype = 'advisory'`.execute(db)
+    if (sessions.rows.length + locks.rows.length === 0) return []
+    if (waitMs === 2000)
+      return [
+        ...sessions.rows.map(({ application_name, query }) => `left open: ${application_name}: ${query}`),
+        ...locks.rows.map(() => 'an advisory lock is still held'),
+      ]
+  }
+  return []
+}
+
+export async function replayDiffers({ db }: Stage): Promise<string[]> {
+  const before = await digestReadModel(db)
+  await replay(db, { restart: true, signal: new AbortController().signal, onProgress: () => undefined })
+  const after = await digestReadModel(db)
+  return before.digest === after.digest
+    ? []
+    : [`replay gives another read model: ${JSON.stringify({ before, after })}`]
+}

@@ -1,0 +1,136 @@
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createRandom } from '../../devnet/evm/random.ts'
+import { anything, createRpc } from '../../devnet/evm/rpc.ts'
+import { messageOf } from '../../shared/errors.ts'
+import { checkHistory } from './check-history.ts'
+import { committedStates } from './committed-states.ts'
+import { read, type Diary } from './readers.ts'
+import { compareWithTruth, lookForLeaks, lookForLeftovers, replayDiffers, untilSynced } from './settle.ts'
+import { setStage, type Stage } from './stage.ts'
+import { add, bringMishaps, changeWeather, playWithReorgs, type Tally } from './storm.ts'
+
+export interface Report {
+  seed: string
+  setUp: string
+  /** From the end of the faults until both networks stood at their nodes' heads. */
+  settledMs: number
+  records: number
+  loans: number
+  channels: number
+  /** States that the history passed through, and answers that were one of them. */
+  states: number
+  answers: number
+  excused: number
+  slowestAnswerMs: number
+  faults: Tally
+  mishaps: Tally
+  /** Starts of each program; exits of its own. */
+  programs: string[]
+  /** What is wrong. None: the promises held. */
+  complaints: string[]
+  /** What the programs said, where something is wrong. */
+  output: string
+}
+
+export interface SimulationOptions {
+  seed: string
+  /** Of faults; the settling comes on top. */
+  minutes: number
+  hasRedis: boolean
+  onLine?: (line: string) => void
+}
+
+const READERS = 3
+const FIRST_LOANS = 4
+/** A connection attempt of a reader's request may have begun just before the database was back. */
+const GRACE_MS = 1_000
+/** From so many seconds of faults on, an indexer is frozen for longer than every lease. */
+const LONG_STORM_S = 55
+
+/** The whole service under everything that can go wrong, chosen by the seed; then it settles and is examined. */
+export async function simulate(options: SimulationOptions): Promise<Report> {
+  const { seed, minutes, onLine = () => undefined } = options
+  const stage = await setStage(seed, options.hasRedis)
+  try {
+    onLine(`seed ${seed}: ${stage.setUp}`)
+    return await run(stage, minutes * 60, onLine)
+  } finally {
+    await stage.stop()
+  }
+}
+
+async function run(stage: Stage, seconds: number, onLine: (line: string) => void): Promise<Report> {
+  const mishaps: Tally = new Map()
+  const complaints: string[] = []
+  const diary: Diary = { observations: [], cutOff: 0, milliseconds: [] }
+  const programs = [...stage.indexers, stage.api]
+  const forwarding = new AbortController()
+  const urls = { databaseUrl: stage.database.url, redisUrl: stage.redis?.url }
+  // So high that no reorg reaches a final block.
+  await createRpc(stage.anvil.url).call(anything, 'anvil_mine', '0x64')
+  await stage.player.playLoans(FIRST_LOANS)
+  programs.forEach((program) => program.start())
+  const forwarded = stage.outbox.forward(urls, join(stage.folder, 'sent'), forwarding.signal)
+
+  const reading = new AbortController()
+  const readers = Array.from({ length: READERS }, (_, reader) =>
+    read(stage.apiUrl, reader, {
+      ...{ random: createRandom(`${stage.seed}/reader ${reader}`), diary, signal: reading.signal },
+    }).catch((error: unknown) => complaints.push(`reader ${reader}: ${messageOf(error)}`)),
+  )
+  const storm = AbortSignal.timeout(seconds * 1000)
+  await Promise.all([
+    playWithReorgs(stage, storm, mishaps),
+    changeWeather(stage, storm),
+    bringMishaps(stage, storm, mishaps, seconds >= LONG_STORM_S),
+  ])
+  onLine(`the faults are over: ${describeTally(mishaps)}`)
+  const calm = Date.now()
+  complaints.push(...(await untilSynced(stage)))
+  const settledMs = Date.now() - calm
+  onLine(`settled after ${settledMs} ms`)
+
+  // Vouchers that were lost with Redis are handed in again, as their owners would.
+  const again = stage.outbox.forward(urls, join(stage.folder, 'sent again'), forwarding.signal)
+  await stage.player.playLoans(2)
+  complaints.push(...(await untilSynced(stage)))
+  const truth = await compareWithTruth(stage)
+  complaints.push(...truth.differences, ...(await lookForLeftovers(stage)))
+  forwarding.abort()
+  await Promise.all([forwarded, again])
+  reading.abort()
+  await Promise.all(readers)
+
+  complaints.push(...programs.flatMap((program) => program.complaints))
+  for (const program of programs) {
+    const how = await program.stop()
+    if (how !== 0) complaints.push(`${program.name} did not stop in order: ${String(how)}`)
+  }
+  complaints.push(...(await lookForLeaks(stage)))
+  const { changes, stepEnds } = await committedStates(stage.db)
+  const history = checkHistory({
+    ...{ changes, stepEnds, observations: diary.observations, databaseAway: stage.database.away },
+    graceMs: GRACE_MS,
+  })
+  complaints.push(...history.complaints, ...(await replayDiffers(stage)))
+  await sleep(0)
+  const faults: Tally = new Map()
+  for (const { counts } of stage.weathers) for (const [kind, times] of counts) add(faults, kind, times)
+  return {
+    ...{ seed: stage.seed, setUp: stage.setUp, settledMs, faults, mishaps, complaints },
+    ...{ records: truth.records, loans: truth.loans, channels: truth.channels },
+    ...{ states: history.states, answers: history.checked, excused: history.excused },
+    slowestAnswerMs: Math.max(0, ...diary.milliseconds),
+    programs: programs.map(({ name, starts, ownExits }) => `${name}: ${starts} starts, ${ownExits} exits`),
+    output:
+      complaints.length === 0 ? '' : programs.map(({ name, output }) => `--- ${name}\n${output}`).join('\n'),
+  }
+}
+
+export function describeTally(tally: Tally): string {
+  return [...tally]
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([what, times]) => `${what} x${times}`)
+    .join(', ')
+}

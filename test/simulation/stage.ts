@@ -1,0 +1,160 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startAnvil, type Anvil } from '../../devnet/evm/anvil.ts'
+import { deployContracts, type Deployment } from '../../devnet/evm/deploy.ts'
+import { createPlayer, type Player } from '../../devnet/evm/player.ts'
+import { createRandom } from '../../devnet/evm/random.ts'
+import { startFaultProxy, type FaultProxy } from '../../devnet/faults/fault-proxy.ts'
+import type { FaultKinds } from '../../devnet/faults/fault.ts'
+import { transportFaults } from '../../devnet/faults/transport-faults.ts'
+import {
+  bringWeather,
+  evmFaults,
+  lotusFaults,
+  survivable,
+  type Weather,
+} from '../../devnet/faults/weather.ts'
+import { startLotus, type Lotus } from '../../devnet/filecoin/lotus.ts'
+import { voucherOutbox, type VoucherOutbox } from '../../devnet/loans/voucher-outbox.ts'
+import { connect, type Db } from '../../shared/db/connect.ts'
+import { freePort } from '../helpers/start-services.ts'
+import { recordStates } from './committed-states.ts'
+import { startDatabase, type DatabaseServer } from './database-server.ts'
+import { startRedis, type RedisServer } from './redis-server.ts'
+import { ServiceProcess } from './service-process.ts'
+
+/** Everything that a simulation plays on: chains with proxies before them, database, queue, programs. */
+export interface Stage {
+  seed: string
+  /** What the seed chose, for the reader of a report. */
+  setUp: string
+  folder: string
+  anvil: Anvil
+  deployment: Deployment
+  lotus: Lotus
+  player: Player
+  outbox: VoucherOutbox
+  database: DatabaseServer
+  db: Db
+  /** Undefined: the queue is on Postgres. */
+  redis: RedisServer | undefined
+  weathers: Weather[]
+  indexers: ServiceProcess[]
+  api: ServiceProcess
+  apiUrl: string
+  stop(): Promise<void>
+}
+
+export const SETTLE_DELAY = 5
+const EPOCH_S = 2
+/** Contracts name channels by IDs that must not change any more: no reorg of the Filecoin chain is deeper. */
+const CONFIDENCE = 12
+
+export async function setStage(seed: string, hasRedis: boolean): Promise<Stage> {
+  const random = createRandom(`${seed}/stage`)
+  const stops: (() => Promise<unknown>)[] = []
+  const stop = async (): Promise<void> => {
+    for (const one of stops.toReversed()) await one().catch(() => undefined)
+  }
+  try {
+    const folder = await mkdtemp(join(tmpdir(), 'loan-activity-simulation-'))
+    stops.push(() => rm(folder, { recursive: true, force: true }))
+    const database = await startDatabase()
+    stops.push(() => database.stop())
+    const db = connect(database.url, { name: 'simulation', max: 4, onError: () => undefined })
+    stops.push(() => db.destroy())
+    await recordStates(db)
+    const redis = hasRedis && random.chance(0.5) ? await startRedis() : undefined
+    if (redis !== undefined) stops.push(() => redis.stop())
+    const chains = await startChains(seed, folder, stops)
+    const { anvil, deployment, lotus } = chains
+
+    const isPlural = { evm: random.chance(0.6), filecoin: random.chance(0.6) }
+    const weathers: Weather[] = []
+    const before = async (target: string, catalogue: FaultKinds, isFirst: boolean): Promise<FaultProxy> => {
+      const proxy = await startFaultProxy(target)
+      stops.push(() => proxy.stop())
+      const kinds = isFirst ? catalogue : transportFaults
+      weathers.push(bringWeather(proxy, kinds, `${seed}/${weathers.length}`))
+      return proxy
+    }
+    const evmKinds = survivable(evmFaults, { witness: isPlural.evm, slow: true })
+    const lotusKinds = survivable(lotusFaults, { witness: isPlural.filecoin, slow: true })
+    const evm = [await before(anvil.url, evmKinds, true)]
+    if (isPlural.evm) evm.push(await before(anvil.url, evmKinds, false))
+    const filecoin = [await before(lotus.url, lotusKinds, true)]
+    if (isPlural.filecoin) filecoin.push(await before(lotus.url, lotusKinds, false))
+    const hasSocket = random.chance(0.5)
+    const networksFile = join(folder, 'networks.json')
+    await writeFile(
+      networksFile,
+      JSON.stringify({
+        evm: [
+          {
+            ...{ blockchain: 'DEVNET', networkId: '31337', pollIntervalMs: 100 },
+            rpcUrls: evm.map(({ url }) => url),
+            wsUrl: hasSocket ? (evm[0]?.wsUrl ?? null) : null,
+            maxBlockRange: random.pick([20, 200, 2000]),
+            erc20Loans: { address: deployment.erc20Loans },
+            erc20CollateralLock: { address: deployment.erc20CollateralLock },
+          },
+        ],
+        filecoin: [{ networkId: 'testnet', pollIntervalMs: 100, rpcUrls: filecoin.map(({ url }) => url) }],
+      }),
+    )
+
+    const environment = {
+      ...plainEnvironment(),
+      ...{ DATABASE_URL: database.url, REDIS_URL: redis?.url ?? '', NETWORKS_FILE: networksFile },
+      ...{ LOG_LEVEL: 'info', DATA_DIR: folder },
+    }
+    const programs: ServiceProcess[] = []
+    for (const name of ['first indexer', 'second indexer']) {
+      const own = { ...environment, INDEXER_PORT: String(await freePort()) }
+      programs.push(new ServiceProcess(name, 'indexer/main.ts', own))
+    }
+    const apiPort = await freePort()
+    const api = new ServiceProcess('api', 'api/main.ts', { ...environment, API_PORT: String(apiPort) })
+    stops.push(() => Promise.all([...programs, api].map((program) => program.stop())))
+    const setUp = [
+      `queue on ${redis === undefined ? 'Postgres' : 'Redis'}`,
+      `${evm.length} EVM and ${filecoin.length} Filecoin endpoints`,
+      `EVM heads ${hasSocket ? 'by WebSocket' : 'polled'}`,
+    ].join(', ')
+    return {
+      ...{ seed, setUp, folder, ...chains, database, db, redis, weathers },
+      ...{ indexers: programs, api, apiUrl: `http://127.0.0.1:${apiPort}`, stop },
+    }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+async function startChains(seed: string, folder: string, stops: (() => Promise<unknown>)[]) {
+  const anvil = await startAnvil()
+  stops.push(() => anvil.stop())
+  const deployment = await deployContracts(anvil.url)
+  const lotus = await startLotus({
+    ...{ tickMs: null, epochDurationS: EPOCH_S, settleDelayEpochs: SETTLE_DELAY, seed },
+    nullRoundChance: 0.1,
+  })
+  stops.push(() => lotus.stop())
+  const outbox = voucherOutbox(join(folder, 'vouchers.jsonl'), 'testnet')
+  const player = createPlayer({
+    ...{ rpcUrl: anvil.url, deployment, seed },
+    filecoin: {
+      ...{ lotus, settleDelayEpochs: SETTLE_DELAY, epochDurationS: EPOCH_S, confidence: CONFIDENCE },
+      handIn: (voucher) => outbox.put(voucher),
+    },
+  })
+  return { anvil, deployment, lotus, outbox, player }
+}
+
+/** tap's own loaders and settings are for test processes only. */
+function plainEnvironment(): NodeJS.ProcessEnv {
+  return Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^(TAP|_TAPJS|NODE_OPTIONS)/.test(name)),
+  )
+}

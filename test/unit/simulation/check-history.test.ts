@@ -1,0 +1,99 @@
+import t from 'tap'
+import {
+  checkHistory,
+  type Change,
+  type HistoryInput,
+  type Observation,
+  type ShownRecord,
+} from '../../simulation/check-history.ts'
+
+const record = (id: number, changes: Partial<ShownRecord> = {}): ShownRecord => ({
+  ...{ id, txHash: `0x${id}`, event: 'CreateLoanOffer', loanId: String(id), blockchain: 'DEVNET' },
+  ...{ networkId: '31337', contractAddress: null, loanType: 'ERC20FIL' },
+  createdAt: new Date(1_700_000_000_000 + id * 1000).toISOString(),
+  updatedAt: new Date(1_700_000_000_000 + id * 1000).toISOString(),
+  ...changes,
+})
+const records = (from: number, to: number): ShownRecord[] =>
+  Array.from({ length: to - from + 1 }, (_, index) => record(from + index))
+
+/** Records 1 to 30; then 31 to 60 in one step; then a reorg takes 50 to 60 and brings 61. */
+const changes: Change[] = [
+  { position: 30, put: records(1, 30), gone: [] },
+  { position: 60, put: records(31, 60), gone: [] },
+  { position: 72, put: [record(61)], gone: records(50, 60).map(({ id }) => id) },
+]
+const at = { from: 1000, to: 1010 }
+const page = (reader: number, number: number, pages: number, shown: ShownRecord[]): Observation => ({
+  ...{ kind: 'page', reader, at, page: number, pages, records: shown },
+})
+const newest = (list: ShownRecord[]): ShownRecord[] => list.toReversed().slice(0, 25)
+const before = newest(records(1, 60))
+const after = newest([...records(1, 49), record(61)])
+
+function verdict(observations: Observation[], more: Partial<HistoryInput> = {}): string[] {
+  const stepEnds = new Set([30, 60, 72])
+  const input = { changes, stepEnds, observations, databaseAway: [], graceMs: 100, ...more }
+  return checkHistory(input).complaints
+}
+
+void t.test('pages of states that were', (t) => {
+  t.same(verdict([page(1, 1, 0, [])]), [], 'before everything')
+  t.same(verdict([page(1, 1, 3, before), page(1, 1, 2, after), page(1, 2, 2, records(1, 25).reverse())]), [])
+  t.same(verdict([page(1, 9, 3, [])]), [], 'past the last page')
+  t.same(verdict([page(1, 1, 2, after), page(2, 1, 3, before)]), [], 'readers need not agree')
+  t.end()
+})
+
+void t.test('pages of states that never were', (t) => {
+  const half = newest(records(1, 45))
+  t.match(verdict([page(1, 1, 2, half)]), [/no state of the history looks like this/], 'half a batch')
+  const halfReorg = newest(records(1, 49))
+  t.match(verdict([page(1, 1, 2, halfReorg)]), [/no state/], 'half a reorg')
+  t.match(verdict([page(1, 1, 2, before)]), [/no state/], 'a number of pages of another state')
+  const changed = before.map((one) => (one.id === 40 ? { ...one, event: 'Withdraw' } : one))
+  t.match(verdict([page(1, 1, 3, changed)]), [/no state/], 'another text')
+  t.end()
+})
+
+void t.test('nobody goes back in time', (t) => {
+  t.match(verdict([page(1, 1, 2, after), page(1, 1, 3, before)]), [/an older state/])
+  t.end()
+})
+
+void t.test('order within an answer', (t) => {
+  t.match(verdict([page(1, 1, 3, before.toReversed())]), [/stands below/], 'ids')
+  const late = before.map((one) =>
+    one.id === 40 ? { ...one, createdAt: new Date(1_800_000_000_000).toISOString() } : one,
+  )
+  t.match(verdict([page(1, 1, 3, late)]), [/stands below/], 'times')
+  t.end()
+})
+
+void t.test('loans', (t) => {
+  const seen = { reader: 1, at, loanType: 'ERC20FIL' }
+  const none: Observation = { ...seen, kind: 'missing loan', loanId: '61' }
+  const there: Observation = { ...seen, kind: 'loan', loanId: '61', events: [record(61)] }
+  t.same(verdict([none, there]), [])
+  t.match(verdict([there, none]), [/an older state/])
+  const wrong: Observation = { ...seen, kind: 'loan', loanId: '5', events: [record(6)] }
+  t.match(verdict([wrong]), [/no state/])
+  t.end()
+})
+
+void t.test('a step is written whole', (t) => {
+  t.match(verdict([], { stepEnds: new Set([30, 72]) }), [/position 60, in the middle of a step/])
+  t.end()
+})
+
+void t.test('only 503, and only while the database is away', (t) => {
+  const failure = (status: number): Observation => ({
+    ...{ kind: 'failure', reader: 1, at, url: '/api/activity/history', status, body: 'away' },
+  })
+  const away = [{ from: 900, to: 950 }]
+  t.same(verdict([failure(503)], { databaseAway: away }), [], 'within the grace')
+  t.match(verdict([failure(503)], { databaseAway: away, graceMs: 10 }), [/503/], 'after it')
+  t.match(verdict([failure(503)]), [/history: 503 away/])
+  t.match(verdict([failure(500)], { databaseAway: away }), [/500/])
+  t.end()
+})
