@@ -1,9 +1,8 @@
-import { RetryableError } from '../../../shared/errors.ts'
 import type { RangeCheck } from '../../../shared/events/chain-step.ts'
 import type { RpcClient } from '../rpc/rpc-client.ts'
 import { checkBlooms, readRangeLogs, sameLogs, type RangeLogs } from './range-reader.ts'
 import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
-import { BadAnswer } from '../rpc/rpc-error.ts'
+import { BadAnswer, CallFailed } from '../rpc/rpc-error.ts'
 import { secondAnswer } from '../rpc/second-answer.ts'
 import type { WatchedContracts } from './watched-contracts.ts'
 
@@ -62,7 +61,8 @@ export class RangeEvidence {
       this.#client.distrust(other.endpoint, `${what}; ${otherFault.message}`)
       return { range, check: 'bloom' }
     }
-    throw new RetryableError(`${what}, and the blooms do not tell which is right`)
+    // Neither is put aside: the one that is left alone would be believed without a check.
+    throw new CallFailed(`${what}, and the blooms do not tell which is right`, 'other')
   }
 
   #readElsewhere(endpoint: RpcEndpoint, { from, to }: RangeLogs): Promise<Answer | null> {
