@@ -4,6 +4,9 @@ import type { Tables } from './schema.ts'
 
 export type Db = Kysely<Tables>
 
+/** Who falls silent within a transaction (frozen, or its machine gone) must not hold its locks for ever. */
+const IDLE_IN_TRANSACTION_MS = 20_000
+
 /**
  * Opens a pool of at most `max` connections. bigint columns (heights, positions, ids) are read as safe integers;
  * one beyond 2^53 is an error and never a rounded number. Amounts are never in such columns.
@@ -19,6 +22,7 @@ export function connect(
     application_name: options.name,
     max: options.max ?? 8,
     connectionTimeoutMillis: 10_000,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     keepAlive: true,
     types,
   })

@@ -1,4 +1,7 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { sql } from 'kysely'
 import t from 'tap'
 import { tryAdvisoryLock } from '../../../../shared/db/locks.ts'
@@ -32,5 +35,27 @@ void t.test('a holder whose connection dies is told, and the lock is free', asyn
   t.equal(lost, true)
   const next = await tryAdvisoryLock(url, 'leader')
   t.ok(next)
+  await next?.release()
+})
+
+void t.test('a holder that is frozen loses its lock, and learns it when it wakes up', async (t) => {
+  const { url } = await testDatabase(t)
+  const leaseMs = 800
+  const holder = fork(
+    fileURLToPath(new URL('../../../helpers/lock-holder-main.ts', import.meta.url)),
+    [url, 'leader', String(leaseMs)],
+    { execArgv: ['--import=tsx', '--no-warnings'], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] },
+  )
+  t.teardown(() => holder.kill('SIGKILL'))
+  t.same(await once(holder, 'message'), ['holds', undefined])
+  await sleep(3 * leaseMs)
+  t.equal(await tryAdvisoryLock(url, 'leader'), undefined, 'it keeps it for as long as it lives')
+  holder.kill('SIGSTOP')
+  await sleep(2 * leaseMs)
+  const next = await tryAdvisoryLock(url, 'leader')
+  t.ok(next, 'somebody else leads')
+  const told = once(holder, 'message')
+  holder.kill('SIGCONT')
+  t.same(await told, ['lost', undefined])
   await next?.release()
 })
