@@ -32,7 +32,7 @@ await runProgram('faults', help, async () => {
   const { target, chain, port, fault, seed, change } = flags()
   const catalogue = chain === 'evm' ? evmFaults : lotusFaults
   const proxy = await startFaultProxy(target, { port })
-  const weather = bringWeather(proxy, catalogue, seed)
+  const weather = bringWeather(proxy, catalogue, { seed })
   const turn = (): void => (fault.length > 0 ? weather.set(known(fault, weather.kinds)) : weather.change())
   try {
     turn()

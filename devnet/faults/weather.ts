@@ -24,10 +24,17 @@ export interface Weather {
   clear(): void
 }
 
-const MOST_AT_ONCE = 3
+const MOST_AT_ONCE = 4
 
-/** Gives the proxy faults of this catalogue, by a seed. The first of the present kinds that happens is what happens. */
-export function bringWeather(proxy: FaultProxy, catalogue: FaultKinds, seed: string): Weather {
+/**
+ * Gives the proxy faults of this catalogue, by a seed. The first of the present kinds that happens is what happens;
+ * `severity` makes all of them more likely.
+ */
+export function bringWeather(
+  proxy: FaultProxy,
+  catalogue: FaultKinds,
+  { seed, severity = 1 }: { seed: string; severity?: number },
+): Weather {
   const random = createRandom(seed)
   const counts = new Map<string, number>()
   const count = (kind: string): number => counts.set(kind, (counts.get(kind) ?? 0) + 1).size
@@ -35,7 +42,8 @@ export function bringWeather(proxy: FaultProxy, catalogue: FaultKinds, seed: str
   const faults = new Map<string, Fault>()
   const onSockets = new Map<string, SocketFault>()
   for (const kind of kinds) {
-    const chance = chanceFrom(createRandom(`${seed}/${kind}`))
+    const { now, below } = chanceFrom(createRandom(`${seed}/${kind}`))
+    const chance: Chance = { now: (probability) => now(Math.min(0.7, probability * severity)), below }
     const made = catalogue[kind]?.make(chance)
     if (made !== undefined) faults.set(kind, made)
     const onSocket = socketFaults[kind]?.(chance)
@@ -70,7 +78,7 @@ export function bringWeather(proxy: FaultProxy, catalogue: FaultKinds, seed: str
   }
   return {
     ...{ kinds, counts, set },
-    change: () => set(Array.from({ length: random.int(0, MOST_AT_ONCE) }, () => random.pick(kinds))),
+    change: () => set(Array.from({ length: random.int(1, MOST_AT_ONCE) }, () => random.pick(kinds))),
     clear: () => set([]),
   }
 }

@@ -41,7 +41,7 @@ function tell(report: Report): void {
   const { records, loans, channels, states, answers, excused, slowestAnswerMs } = report
   say(`${records} records, ${loans} loans, ${channels} channels are the chains'`)
   say(`${answers} answers, each one of ${states} states; ${excused} times 503; slowest ${slowestAnswerMs} ms`)
-  say(`faults: ${describeTally(report.faults)}`)
+  say(`faults in ${report.requests} requests: ${describeTally(report.faults)}`)
   say(`mishaps: ${describeTally(report.mishaps)}`)
   say(report.programs.join('; '))
   if (report.complaints.length === 0) {

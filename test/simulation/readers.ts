@@ -15,7 +15,7 @@ export interface Diary {
   milliseconds: number[]
 }
 
-const LOANS = 60
+const LOANS = 25
 const PAUSE_MS = 60
 
 /** Pages through the history and looks up loans until the signal, one request at a time; keeps what it saw. */

@@ -20,13 +20,14 @@ export class ServiceProcess {
   #timer: NodeJS.Timeout | undefined
   #wanted = false
   #output = ''
+  readonly #killAtExit = (): void => void this.#child?.kill('SIGKILL')
 
   constructor(name: string, program: string, environment: NodeJS.ProcessEnv) {
     this.name = name
     this.#program = program
     this.#environment = environment
     // A process that is frozen does not see that we are gone.
-    process.once('exit', () => this.#child?.kill('SIGKILL'))
+    process.once('exit', this.#killAtExit)
   }
 
   /** What it said, the newest 200,000 characters. */
@@ -54,6 +55,7 @@ export class ServiceProcess {
   /** Asks it to leave; answers how it did. Killed after 20 s. */
   async stop(): Promise<number | NodeJS.Signals | null> {
     this.#wanted = false
+    process.off('exit', this.#killAtExit)
     clearTimeout(this.#timer)
     const child = this.#child
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return null

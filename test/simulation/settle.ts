@@ -7,6 +7,7 @@ import { createRpc, hex } from '../../devnet/evm/rpc.ts'
 import { createLotusRpc, tipsetSchema } from '../../devnet/loans/lotus-rpc.ts'
 import { replay } from '../../indexer/ingest/replay.ts'
 import { digestReadModel } from '../../indexer/projections/digest.store.ts'
+import type { Db } from '../../shared/db/connect.ts'
 import { createLogger } from '../../shared/log.ts'
 import { compareChannels } from '../helpers/compare-channels.ts'
 import { compareWithChain } from '../helpers/compare-with-chain.ts'
@@ -127,11 +128,29 @@ export async function lookForLeaks({ db }: Stage): Promise<string[]> {
   return []
 }
 
+const READ_MODEL = ['activity', 'loans', 'channels'] as const
+const MOST_ROWS_TOLD = 6
+
+/** Replays the log; where the read model becomes another one, its rows are told. */
 export async function replayDiffers({ db }: Stage): Promise<string[]> {
   const before = await digestReadModel(db)
+  for (const table of READ_MODEL) {
+    await sql`create table ${sql.table(`simulation.${table}`)} as
+      select row_to_json(ours)::text as row from ${sql.table(`projection.${table}`)} as ours`.execute(db)
+  }
   await replay(db, { restart: true, signal: new AbortController().signal, onProgress: () => undefined })
   const after = await digestReadModel(db)
-  return before.digest === after.digest
-    ? []
-    : [`replay gives another read model: ${JSON.stringify({ before, after })}`]
+  if (before.digest === after.digest) return []
+  const told = await Promise.all(READ_MODEL.map((table) => differingRows(db, table)))
+  return ['replay gives another read model', ...told.flat()]
+}
+
+async function differingRows(db: Db, table: string): Promise<string[]> {
+  const { rows } = await sql<{ side: string; row: string }>`
+    with old as (select row from ${sql.table(`simulation.${table}`)}),
+         new as (select row_to_json(ours)::text as row from ${sql.table(`projection.${table}`)} as ours)
+    select 'before' as side, row from old where row not in (select row from new)
+    union all select 'after', row from new where row not in (select row from old)
+    order by row limit ${MOST_ROWS_TOLD}`.execute(db)
+  return rows.map(({ side, row }) => `${table}, ${side} the replay: ${row}`)
 }

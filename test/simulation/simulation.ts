@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { createRandom } from '../../devnet/evm/random.ts'
 import { anything, createRpc } from '../../devnet/evm/rpc.ts'
 import { messageOf } from '../../shared/errors.ts'
@@ -24,6 +23,7 @@ export interface Report {
   excused: number
   slowestAnswerMs: number
   faults: Tally
+  requests: number
   mishaps: Tally
   /** Starts of each program; exits of its own. */
   programs: string[]
@@ -114,11 +114,11 @@ async function run(stage: Stage, seconds: number, onLine: (line: string) => void
     graceMs: GRACE_MS,
   })
   complaints.push(...history.complaints, ...(await replayDiffers(stage)))
-  await sleep(0)
   const faults: Tally = new Map()
   for (const { counts } of stage.weathers) for (const [kind, times] of counts) add(faults, kind, times)
   return {
     ...{ seed: stage.seed, setUp: stage.setUp, settledMs, faults, mishaps, complaints },
+    requests: stage.proxies.reduce((sum, { requests }) => sum + requests, 0),
     ...{ records: truth.records, loans: truth.loans, channels: truth.channels },
     ...{ states: history.states, answers: history.checked, excused: history.excused },
     slowestAnswerMs: Math.max(0, ...diary.milliseconds),

@@ -39,6 +39,7 @@ export interface Stage {
   db: Db
   /** Undefined: the queue is on Postgres. */
   redis: RedisServer | undefined
+  proxies: FaultProxy[]
   weathers: Weather[]
   indexers: ServiceProcess[]
   api: ServiceProcess
@@ -48,6 +49,7 @@ export interface Stage {
 
 export const SETTLE_DELAY = 5
 const EPOCH_S = 2
+const SEVERITY = 3
 /** Contracts name channels by IDs that must not change any more: no reorg of the Filecoin chain is deeper. */
 const CONFIDENCE = 12
 
@@ -71,12 +73,14 @@ export async function setStage(seed: string, hasRedis: boolean): Promise<Stage> 
     const { anvil, deployment, lotus } = chains
 
     const isPlural = { evm: random.chance(0.6), filecoin: random.chance(0.6) }
+    const proxies: FaultProxy[] = []
     const weathers: Weather[] = []
     const before = async (target: string, catalogue: FaultKinds, isFirst: boolean): Promise<FaultProxy> => {
       const proxy = await startFaultProxy(target)
       stops.push(() => proxy.stop())
       const kinds = isFirst ? catalogue : transportFaults
-      weathers.push(bringWeather(proxy, kinds, `${seed}/${weathers.length}`))
+      proxies.push(proxy)
+      weathers.push(bringWeather(proxy, kinds, { seed: `${seed}/${weathers.length}`, severity: SEVERITY }))
       return proxy
     }
     const evmKinds = survivable(evmFaults, { witness: isPlural.evm, slow: true })
@@ -123,7 +127,7 @@ export async function setStage(seed: string, hasRedis: boolean): Promise<Stage> 
       `EVM heads ${hasSocket ? 'by WebSocket' : 'polled'}`,
     ].join(', ')
     return {
-      ...{ seed, setUp, folder, ...chains, database, db, redis, weathers },
+      ...{ seed, setUp, folder, ...chains, database, db, redis, proxies, weathers },
       ...{ indexers: programs, api, apiUrl: `http://127.0.0.1:${apiPort}`, stop },
     }
   } catch (error) {

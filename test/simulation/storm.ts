@@ -10,6 +10,7 @@ export function add(tally: Tally, what: string, times = 1): void {
   tally.set(what, (tally.get(what) ?? 0) + times)
 }
 
+const LOANS_AT_ONCE = 6
 const DEEPEST = { filecoin: 10, evm: 20 }
 const MOST_FROZEN_MS = 8_000
 const LONGEST_FREEZE_MS = 35_000
@@ -19,7 +20,7 @@ export async function playWithReorgs(stage: Stage, signal: AbortSignal, tally: T
   const random = createRandom(`${stage.seed}/reorgs`)
   const rpc = createRpc(stage.anvil.url)
   const between = async (): Promise<void> => {
-    await sleep(random.int(20, 150))
+    await sleep(random.int(0, 80))
     if (signal.aborted) return
     if (random.chance(0.06)) {
       const depth = random.int(1, DEEPEST.filecoin)
@@ -34,7 +35,7 @@ export async function playWithReorgs(stage: Stage, signal: AbortSignal, tally: T
       add(tally, `EVM reorg of ${depth}`)
     }
   }
-  while (!signal.aborted) await stage.player.playLoans(3, { between })
+  while (!signal.aborted) await stage.player.playLoans(LOANS_AT_ONCE, { between })
 }
 
 export async function changeWeather(stage: Stage, signal: AbortSignal): Promise<void> {
