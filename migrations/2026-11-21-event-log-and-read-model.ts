@@ -251,7 +251,7 @@ const projection = [
      -- The position in the log of the entry that made the channel known.
      id bigint not null unique,
      -- The channel as folded from the log.
-     state json not null,
+     state jsonb not null,
      -- What ties it to a loan: its own names, its parties' names, its vouchers' hashes, loans named in statements.
      addresses text[] not null,
      parties text[] not null,

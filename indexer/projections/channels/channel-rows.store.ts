@@ -144,7 +144,7 @@ export async function putChannels(context: FoldContext, channels: StoredChannel[
     select network, robust, id, state, addresses, parties, secret_hashes, stated_loans, created_s, loan_type, loan_id,
       role, strength, claimants, shown, case when json_typeof(part) = 'null' then null else part end, created_at,
       updated_at
-    from json_to_recordset(${JSON.stringify(rows)}::json) as row(network text, robust text, id bigint, state json,
+    from json_to_recordset(${JSON.stringify(rows)}::json) as row(network text, robust text, id bigint, state jsonb,
       addresses text[], parties text[], secret_hashes text[], stated_loans text[], created_s bigint, loan_type text,
       loan_id text, role text, strength smallint, claimants text[], shown boolean, part json,
       created_at timestamptz, updated_at timestamptz)

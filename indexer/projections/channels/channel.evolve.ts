@@ -1,7 +1,10 @@
-import { isEvmEvent } from '../../../shared/events/chain-event.ts'
+import { isEvmEvent, type ChainEvent } from '../../../shared/events/chain-event.ts'
 import type { LogEntry } from '../../../shared/events/log-entry.ts'
 import type {
+  CreateChannelEvent,
   FilecoinIdentity,
+  FilecoinMessageEvent,
+  HandedInEvent,
   SignedStatementEvent,
   UpdateChannelEvent,
   VoucherFacts,
@@ -76,6 +79,9 @@ export interface Channel {
   settlement: Settlement | null
   collection: Collection | null
   statements: Statement[]
+  /** Place of the last of its messages: tipset height, and index in the execution. */
+  lastEpoch: number
+  lastIndex: number
 }
 
 /** The names of somebody by which they can be found, in the form in which addresses are compared. */
@@ -113,21 +119,63 @@ export function evolveChannel(channel: Channel | undefined, entry: LogEntry): Ch
       settlement: null,
       collection: null,
       statements: [],
+      lastEpoch: event.blockNumber,
+      lastIndex: event.logIndex,
     }
   }
   // What is signed for a channel that holds no longer (or not yet) waits in the log for its creation.
   if (channel === undefined) return undefined
+  if (isHandedIn(event)) return evolveBySigned(channel, event)
+  return {
+    ...evolveByMessage(channel, entry.naturalKey, event),
+    lastEpoch: event.blockNumber,
+    lastIndex: event.logIndex,
+  }
+}
+
+/**
+ * Whether these entries may be folded onto the channel without its others: they only add, and its messages come
+ * behind those that are folded in. What is signed off-chain has no place in that order.
+ */
+export function continuesChannel(channel: Channel, entries: readonly LogEntry[]): boolean {
+  let { lastEpoch, lastIndex } = channel
+  return entries.every(({ op, event, previousSubject }) => {
+    if (op !== 'append' || previousSubject !== null || event.kind === 'CreateChannel') return false
+    if (isHandedIn(event)) return true
+    const isBehind =
+      event.blockNumber > lastEpoch || (event.blockNumber === lastEpoch && event.logIndex > lastIndex)
+    lastEpoch = event.blockNumber
+    lastIndex = event.logIndex
+    return isBehind
+  })
+}
+
+function isHandedIn(event: ChainEvent): event is HandedInEvent {
+  return event.kind === 'SignedVoucher' || event.kind === 'SignedStatement'
+}
+
+function evolveBySigned(channel: Channel, event: HandedInEvent): Channel {
+  return event.kind === 'SignedVoucher'
+    ? sign(channel, event.voucher, partyNamed(channel, event.signer))
+    : state(channel, event)
+}
+
+function evolveByMessage(
+  channel: Channel,
+  key: string,
+  event: Exclude<FilecoinMessageEvent, CreateChannelEvent>,
+): Channel {
   switch (event.kind) {
     case 'FundChannel':
       return deposit(channel, event.value)
     case 'UpdateChannel':
-      return redeem(deposit(channel, event.value), entry.naturalKey, event)
+      return redeem(deposit(channel, event.value), key, event)
     case 'SettleChannel':
       return deposit(
         {
           ...channel,
           settlement: {
-            key: entry.naturalKey,
+            key,
             cid: event.txHash,
             settlingAtEpoch: event.settlingAtEpoch,
             epoch: event.blockNumber,
@@ -141,12 +189,8 @@ export function evolveChannel(channel: Channel | undefined, entry: LogEntry): Ch
     case 'CollectChannel':
       return {
         ...channel,
-        collection: { key: entry.naturalKey, cid: event.txHash, after: channel.redemptions.length },
+        collection: { key, cid: event.txHash, after: channel.redemptions.length },
       }
-    case 'SignedVoucher':
-      return sign(channel, event.voucher, partyNamed(channel, event.signer))
-    case 'SignedStatement':
-      return state(channel, event)
     case 'UndecodableMessage':
       return channel
     default:

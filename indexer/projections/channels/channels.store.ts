@@ -8,14 +8,12 @@ import { partOf } from './channel-parts.evolve.ts'
 import { recordsOf, vouchersFor, type ChannelRecord } from './channel-records.evolve.ts'
 import {
   deleteChannels,
-  getChannels,
   getChannelsOf,
   getChannelsTouchedBy,
   putChannels,
-  type ChannelKey,
   type StoredChannel,
 } from './channel-rows.store.ts'
-import { foldChannel } from './channel.evolve.ts'
+import { foldChannels, nameOf, subjectsOf, type Linked } from './fold-channels.store.ts'
 import { getLoansFor, getLoanSides, putDerivedStates, type StoredLoanSide } from './loan-sides.store.ts'
 
 /**
@@ -29,7 +27,7 @@ export const channelsProjection: Projection = {
     const first = segment[0]
     const own = segment.filter(isAboutChannel)
     if (first === undefined || (own.length === 0 && context.counters.channels === 0)) return
-    const folded = await refold(context, own)
+    const folded = await foldChannels(context, own)
     const loans = loanSubjects(segment)
     const touched = await getChannelsTouchedBy(context, loans, CLOCK_TOLERANCE_S)
     const relinked = await relink(context, merge(folded.held, touched), folded.changed)
@@ -55,70 +53,6 @@ export const channelsProjection: Projection = {
     ]
     await putChannelHistories(context, histories, first.recordedAt, rankOf(segment))
   },
-}
-
-/** A channel with the link that it is to have; `stored.link` is the one that it had. */
-interface Linked {
-  stored: StoredChannel
-  link: Link | null
-  claimants?: string[]
-  isNew?: boolean
-}
-
-interface Refolded {
-  held: Linked[]
-  /** Channels whose creation holds no longer. */
-  gone: Linked[]
-  /** Channels whose entries changed, by key. */
-  changed: Set<string>
-}
-
-/** Folds the channels that these entries are about from all that the log holds of them. */
-async function refold(context: FoldContext, entries: LogEntry[]): Promise<Refolded> {
-  const subjects = unique(entries.flatMap(subjectsOf))
-  if (subjects.length === 0) return { held: [], gone: [], changed: new Set() }
-  const stored = new Map(
-    (await getChannels(context, subjects.map(keyOfSubject))).map((row) => [nameOf(row), row]),
-  )
-  const entriesOf = groupBy(await context.heldEntriesOf(subjects), ({ subject }) => subject)
-  const refolded: Refolded = { held: [], gone: [], changed: new Set() }
-  for (const subject of subjects) {
-    const key = keyOfSubject(subject)
-    const before = stored.get(nameOf(key))
-    const channel = foldChannel(entriesOf.get(subject) ?? [])
-    if (channel !== undefined) {
-      const isNew = before === undefined
-      refolded.held.push({
-        stored: { ...(before ?? unknownChannel(key, subject, entries)), channel },
-        link: null,
-        isNew,
-      })
-    } else if (before !== undefined) {
-      refolded.gone.push({ stored: before, link: null })
-    }
-    refolded.changed.add(nameOf(key))
-  }
-  return refolded
-}
-
-function unknownChannel(
-  key: ChannelKey,
-  subject: string,
-  entries: LogEntry[],
-): Omit<StoredChannel, 'channel'> {
-  const first = entries.find((entry) => subjectsOf(entry).includes(subject))
-  if (first === undefined) throw new Error(`no entry is about ${subject}`)
-  const { position, recordedAt } = first
-  return {
-    ...key,
-    id: position,
-    link: null,
-    claimants: [],
-    shown: false,
-    part: null,
-    createdAt: recordedAt,
-    updatedAt: recordedAt,
-  }
 }
 
 /** Decides anew which loans these channels belong to. */
@@ -253,15 +187,7 @@ function rankOf(segment: LogEntry[]): (record: ChannelRecord) => number {
 }
 
 function loanSubjects(segment: LogEntry[]): string[] {
-  const loans = segment.filter((entry) => !isAboutChannel(entry))
-  return unique(
-    loans.flatMap(({ subject, previousSubject }) => [subject ?? [], previousSubject ?? []].flat()),
-  )
-}
-
-/** What an entry is about, and what it was about before. */
-function subjectsOf({ subject, previousSubject }: LogEntry): string[] {
-  return [subject, previousSubject].filter((one) => one !== null)
+  return unique(segment.filter((entry) => !isAboutChannel(entry)).flatMap(subjectsOf))
 }
 
 function oldAndNewLoans({ stored, link }: Linked): string[] {
@@ -301,18 +227,8 @@ function sameLink(a: Link | null, b: Link | null): boolean {
   return a.loanType === b.loanType && a.loanId === b.loanId && a.role === b.role && a.strength === b.strength
 }
 
-/** `channel/<network id>/<robust address>`, whether the entry is of the chain or was handed in beside it. */
-function keyOfSubject(subject: string): ChannelKey {
-  const [, networkId = '', robust = ''] = subject.split('/')
-  return { network: `filecoin:${networkId}`, robust }
-}
-
 function networkIdOfKey(network: string): string {
   return network.slice(network.indexOf(':') + 1)
-}
-
-function nameOf({ network, robust }: ChannelKey): string {
-  return `${network}/${robust}`
 }
 
 function unique(values: string[]): string[] {
