@@ -72,8 +72,10 @@ export async function bringMishaps(
   const choices = MISHAPS.flatMap(([name, weight, mishap]) =>
     Array.from({ length: weight }, () => ({ name, mishap })),
   ).filter(({ name }) => stage.redis !== undefined || name !== 'SIGKILL of Redis')
+  // In some simulations the service hardly comes to its senses, in others it gets far between two mishaps.
+  const longestPauseMs = random.pick([3_000, 6_000, 12_000])
   for (;;) {
-    await pause(random.int(800, 4500), signal)
+    await pause(random.int(500, longestPauseMs), signal)
     if (signal.aborted) return
     const { name, mishap } = random.pick(choices)
     await mishap(stage, random, isLong)
