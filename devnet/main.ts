@@ -64,7 +64,7 @@ async function setUpAndPlay(anvil: Anvil, lotus: Lotus, flags: Flags, stop: Abor
   const handIn = (voucher: string): void => outbox.put(voucher)
   const player = createPlayer({
     ...{ rpcUrl: anvil.url, deployment, seed, pace, maxLoans, onNotice: say },
-    filecoin: { lotus, settleDelayEpochs, epochDurationS, handIn },
+    filecoin: { lotus, settleDelayEpochs, epochDurationS, trafficPerTipset: 0.5, handIn },
     livesFile: join(flags.dataDir, 'lives.json'),
   })
   const forwarding = flags.handIn

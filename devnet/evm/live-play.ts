@@ -47,6 +47,7 @@ export function createLivePlay(scene: Scene, limits: LiveLimits, onNotice: (line
     const moves = await scene.movesOf(idle)
     const over = idle.filter((_, index) => isOver(moves[index]))
     lives = lives.filter((life) => !over.includes(life))
+    await scene.filecoin?.stir()
     const steps = await performSteps(scene.filecoin, idle, moves, stepsAtOnce)
     await moveClockFor(moves)
     if (scene.filecoin !== undefined) await alignClocks(scene, scene.filecoin)

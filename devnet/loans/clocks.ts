@@ -12,6 +12,7 @@ const TOLERANCE_S = 15
 
 /** Makes one tipset, and brings the clock that is behind to the other's time. */
 export async function mineAndAlign(evm: EvmClock, side: FilecoinSide): Promise<void> {
+  await side.stir()
   await side.options.lotus.chain.mine()
   await side.view.refresh()
   await alignClocks(evm, side)

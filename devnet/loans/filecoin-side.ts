@@ -1,6 +1,7 @@
 import { decodeExecReturn } from '../../shared/filecoin/init-actor.ts'
 import { formatAddress } from '../../shared/filecoin/address.ts'
 import type { Lotus } from '../filecoin/lotus.ts'
+import { createTraffic } from '../filecoin/traffic.ts'
 import { createCast, type Cast } from './cast.ts'
 import { createChainView, type ChainView, type Outcome } from './chain-view.ts'
 import type { ChannelRole, FilecoinHalf } from './filecoin-half.ts'
@@ -14,6 +15,8 @@ export interface FilecoinOptions {
   confidence?: number
   settleDelayEpochs: number
   epochDurationS: number
+  /** So many messages of others stand in a tipset, on average; none when missing. */
+  trafficPerTipset?: number
   /** Where a signed voucher is handed in to the service: its text, in either form. */
   handIn: (voucher: string) => void
 }
@@ -34,6 +37,8 @@ export interface FilecoinSide {
   rpc: LotusRpc
   cast: Cast
   view: ChainView
+  /** Lets others send what they send before the next tipset. */
+  stir(): Promise<void>
   next(standing: Standing, half: FilecoinHalf): FilecoinMove
   /** The robust and the ID address of a channel that is made; undefined while it is not. */
   channelOf(half: FilecoinHalf, role: ChannelRole): Channel | undefined
@@ -100,7 +105,7 @@ export function createFilecoinSide(options: FilecoinOptions): FilecoinSide {
   }
 
   return {
-    ...{ options, rpc, view, channelOf, isSettled },
+    ...{ options, rpc, view, channelOf, isSettled, stir: stirring(options) },
     cast: createCast(options.lotus, rpc),
     next(standing, half) {
       for (const step of stepsFor(standing, half)) {
@@ -111,5 +116,17 @@ export function createFilecoinSide(options: FilecoinOptions): FilecoinSide {
       }
       return { kind: 'rest' }
     },
+  }
+}
+
+/** At most once before each tipset. */
+function stirring({ lotus: { chain }, trafficPerTipset }: FilecoinOptions): () => Promise<void> {
+  if (trafficPerTipset === undefined) return () => Promise.resolve()
+  const traffic = createTraffic(chain, trafficPerTipset)
+  let done = -1
+  return async () => {
+    if (done === chain.nextHeight) return
+    done = chain.nextHeight
+    await traffic()
   }
 }

@@ -1,11 +1,6 @@
 import { parseAddress } from '../../shared/filecoin/address.ts'
 import type { Signature } from '../../shared/filecoin/signature.ts'
-import {
-  voucherFromText,
-  voucherSigningBytes,
-  voucherText,
-  type SignedVoucher,
-} from '../../shared/filecoin/voucher.ts'
+import { voucherFromText, voucherSigningBytes, type SignedVoucher } from '../../shared/filecoin/voucher.ts'
 
 export interface VoucherTerms {
   /** By its robust or its ID address. */
@@ -54,5 +49,3 @@ export function voucherJson(text: string, channel: string): object {
     Signature: signature && { Type: signature.type, Data: Buffer.from(signature.data).toString('base64') },
   }
 }
-
-export { voucherText }

@@ -31,7 +31,7 @@ const EPOCH_S = 2
 /** Agreements name channels by IDs that must not change any more: no reorg of the test is deeper. */
 const CONFIDENCE = 12
 const DEEPEST = 10
-const REORGS = 40
+const REORGS = 30
 const KILLS = 6
 const SEED = Number(process.env['SEED'] ?? 20_261_121)
 
@@ -49,6 +49,7 @@ async function playground(t: Test) {
     ...{ rpcUrl: anvil.url, deployment, seed: SEED },
     filecoin: {
       ...{ lotus, settleDelayEpochs: SETTLE_DELAY, epochDurationS: EPOCH_S, confidence: CONFIDENCE },
+      trafficPerTipset: 1,
       handIn: (voucher) => outbox.put(voucher),
     },
   })
@@ -95,11 +96,13 @@ async function index(t: Test, ground: Playground): Promise<Index> {
     await untilSynced(stage, createRpc(anvil.url), indexer)
     const { differences, ...contracts } = await compareWithChain(api.db, anvil.url, deployment)
     t.same(differences, [], `${what}: contracts ${JSON.stringify(contracts)}`)
-    // The node's own vouchers are read every 30 seconds.
+    // The node's own vouchers are read at the start, and then only every 30 seconds.
+    await indexer.stop()
+    indexer.start()
     const until = Date.now() + 45_000
     let channels = await compareChannels(stage)
     while (channels.differences.length > 0 && Date.now() < until) {
-      await delay(1000)
+      await delay(1500)
       channels = await compareChannels(stage)
     }
     const { differences: found, ...counts } = channels
@@ -214,7 +217,7 @@ void t.test(`${LOANS} whole loans, seed ${SEED}`, { timeout: 390_000 }, async (t
     first.cut()
     const late = await index(t, ground)
     late.indexer.start()
-    await delay(8000)
+    await delay(4000)
     first.mend()
     tell(`${what} first`)
     await late.check(t, `${what} first`)
