@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { hasRedisServer } from '../helpers/start-services.ts'
+import { describeTally, simulate } from '../simulation/simulation.ts'
+
+/** A few seeds of `npm run simulate`, and those that once failed. More of them: `npm run simulate -- --runs 50`. */
+
+t.setTimeout(1_200_000)
+
+const seeds: { seed: string; minutes: number; what: string }[] = [
+  { seed: 'npm test, one', minutes: 0.4, what: 'a fixed seed' },
+  { seed: 'npm test, two', minutes: 0.4, what: 'a fixed seed' },
+  ...(JSON.parse(
+    readFileSync(new URL('../simulation/regression-seeds.json', import.meta.url), 'utf8'),
+  ) as typeof seeds),
+]
+
+for (const { seed, minutes, what } of seeds) {
+  void t.test(`seed "${seed}": ${what}`, { timeout: 400_000 }, async (t) => {
+    const report = await simulate({
+      ...{ seed, minutes, hasRedis: hasRedisServer() },
+      onLine: (line) => t.comment(line),
+    })
+    t.comment(`faults: ${describeTally(report.faults)}`)
+    t.comment(`${report.answers} answers, each one of ${report.states} states; ${report.programs.join('; ')}`)
+    t.same(report.complaints, [], `npm run simulate -- --seed "${seed}" --minutes ${minutes}`)
+    if (report.complaints.length > 0) t.comment(report.output)
+    t.ok(report.records > 0, `${report.records} records were made`)
+    t.ok(report.answers > 100, `${report.answers} answers were checked`)
+    t.ok(report.faults.size > 0, 'nodes failed')
+  })
+}
