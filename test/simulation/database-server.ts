@@ -33,15 +33,19 @@ export async function startDatabase(): Promise<DatabaseServer> {
   const port = await freePort()
   const base = `postgres://postgres:${PASSWORD}@127.0.0.1:${port}`
   const url = `${base}/${DATABASE}`
+  const dataDir = join(folder, 'data')
   const away: Span[] = []
   const launch = (): Promise<PostgresServer> =>
     startPostgres({
-      ...{ dataDir: join(folder, 'data'), port, password: PASSWORD },
+      ...{ dataDir, port, password: PASSWORD },
       // What was committed is in the system's memory, which no kill of a process takes away.
       settings: { fsync: 'off', restart_after_crash: 'on' },
       onLog: () => undefined,
     })
   let server = await launch()
+  // Nothing is left behind by a simulation that is interrupted.
+  const killAtExit = (): void => [postmasterOf(dataDir), ...childrenOf(postmasterOf(dataDir))].forEach(kill)
+  process.once('exit', killAtExit)
   await prepare(base, url)
 
   async function whileAway(mishap: () => Promise<void>): Promise<void> {
@@ -56,7 +60,7 @@ export async function startDatabase(): Promise<DatabaseServer> {
     ...{ url, away },
     killServer: () =>
       whileAway(async () => {
-        await killAll(join(folder, 'data'))
+        await killAll(dataDir)
         await server.exited
         server = await relaunch(launch)
       }),
@@ -75,6 +79,7 @@ export async function startDatabase(): Promise<DatabaseServer> {
     },
     async stop() {
       await server.stop()
+      process.off('exit', killAtExit)
       await rm(folder, { recursive: true, force: true })
     },
   }
@@ -131,10 +136,14 @@ async function untilAnswers(url: string): Promise<void> {
 
 /** The server and its children, at once: nobody is left to write into its files when it starts again. */
 async function killAll(dataDir: string): Promise<void> {
-  const postmaster = Number(readFileSync(join(dataDir, 'postmaster.pid'), 'utf8').split('\n')[0])
+  const postmaster = postmasterOf(dataDir)
   const children = childrenOf(postmaster)
   for (const pid of [postmaster, ...children]) kill(pid)
   while (children.some(isAlive)) await sleep(20)
+}
+
+function postmasterOf(dataDir: string): number {
+  return Number(readFileSync(join(dataDir, 'postmaster.pid'), 'utf8').split('\n')[0])
 }
 
 async function relaunch(launch: () => Promise<PostgresServer>): Promise<PostgresServer> {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { ConfigError, messageOf } from '../../shared/errors.ts'
-import { runProgram } from '../../shared/program.ts'
+import { onStopRequest, runProgram } from '../../shared/program.ts'
 import { hasRedisServer } from '../helpers/start-services.ts'
 import { describeTally, simulate, type Report } from './simulation.ts'
 
@@ -23,6 +23,7 @@ seed is printed, and where the programs' output is), 2 a flag is wrong.`
 
 await runProgram('simulate', HELP, async () => {
   const { seed, minutes, runs } = flags()
+  onStopRequest(() => process.exit(130))
   const failed: string[] = []
   for (let number = 1; number <= runs; number += 1) {
     const one = number === 1 ? seed : `${seed}-${number}`

@@ -35,6 +35,8 @@ export async function startRedis(): Promise<RedisServer> {
     await gone
   }
 
+  // Nothing is left behind by a simulation that is interrupted.
+  process.once('exit', () => child?.kill('SIGKILL'))
   await start()
   return { url: `redis://127.0.0.1:${port}`, start, kill, stop: kill }
 }

@@ -88,12 +88,23 @@ export async function compareWithTruth(stage: Stage): Promise<Truth> {
       records: contracts.logs + channels.records,
       loans: contracts.loans,
       channels: channels.channels,
-      differences: [...contracts.differences, ...channels.differences],
+      differences: [...contracts.differences, ...channels.differences].map((line) => explained(stage, line)),
     }
   } finally {
     await app.close()
     await reading.close()
   }
+}
+
+/** For whom a message was sent, where a line names one. */
+function explained({ player }: Stage, line: string): string {
+  const cid = /\bbafy\w+/.exec(line)?.[0]
+  const life = player.lives.find(({ half }) =>
+    Object.values(half?.acts ?? {}).some((act) => [act.cid, ...act.earlier].includes(cid ?? '')),
+  )
+  if (life === undefined) return line
+  const { market, loanId, plan, lender, borrower } = life
+  return `${line} (sent for the ${plan} of ${market} ${String(loanId)}, ${lender} to ${borrower})`
 }
 
 /** No record twice, no step given up. */
