@@ -12,6 +12,7 @@ import { createLogger } from '../../shared/log.ts'
 import { compareChannels } from '../helpers/compare-channels.ts'
 import { compareWithChain } from '../helpers/compare-with-chain.ts'
 import { SETTLE_DELAY, type Stage } from './stage.ts'
+import { withoutStranded } from './stranded-channels.ts'
 
 /** What is checked once the faults have stopped. Each returns what is wrong, in lines; none: nothing. */
 
@@ -80,15 +81,17 @@ export async function compareWithTruth(stage: Stage): Promise<Truth> {
     const scene = { db, app, rpcUrl: anvil.url, deployment, lotus, player, settleDelayEpochs: SETTLE_DELAY }
     const until = Date.now() + CHANNELS_WITHIN_MS
     let channels = await compareChannels(scene)
-    while (channels.differences.length > 0 && Date.now() < until) {
+    let differences = await withoutStranded(stage, channels.differences)
+    while (differences.length > 0 && Date.now() < until) {
       await sleep(1000)
       channels = await compareChannels(scene)
+      differences = await withoutStranded(stage, channels.differences)
     }
     return {
       records: contracts.logs + channels.records,
       loans: contracts.loans,
       channels: channels.channels,
-      differences: [...contracts.differences, ...channels.differences].map((line) => explained(stage, line)),
+      differences: [...contracts.differences, ...differences].map((line) => explained(stage, line)),
     }
   } finally {
     await app.close()
