@@ -10,6 +10,8 @@ import { erc20LoanAnswer, filLoanAnswer } from '../schemas/loan.ts'
 /** The contract's id, with its deployment's prefix if that has one; a uint256 has at most 78 digits. */
 const LOAN_ID = /^(?:[A-Za-z][A-Za-z0-9]{0,15}-)?\d{1,78}$/
 
+const TOO_LONG = /^(?:[A-Za-z][A-Za-z0-9]{0,15}-)?\d{79,}$/
+
 /** A loan with everything that happened to it, by market. */
 export function loanLookups(app: FastifyInstance, database: ReadDatabase): void {
   lookup(app, database, '/api/loan/ERC20/:loanId', 'ERC20FIL', erc20LoanAnswer)
@@ -27,9 +29,15 @@ function lookup(
   app.get<{ Params: { loanId: string } }>(url, { schema }, async (request, reply) => {
     const { loanId } = request.params
     if (!LOAN_ID.test(loanId))
-      return sendError(reply, 400, 'loanId must be a decimal number, or <prefix>-<decimal number>')
+      return sendError(reply, 400, whatIsWrongWith(loanId))
     const found = await findLoan(database, loanType, loanId)
     if (found === undefined) return sendError(reply, 404, `there is no ${loanType} loan ${loanId}`)
     return reply.type('application/json; charset=utf-8').send(found)
   })
+}
+
+function whatIsWrongWith(loanId: string): string {
+  return TOO_LONG.test(loanId)
+    ? 'loanId is too long: its number has at most 78 digits'
+    : 'loanId must be a decimal number, or <prefix>-<decimal number>'
 }
