@@ -41,7 +41,8 @@ export interface NetworkHealth {
  * - behind and moving → synced while the distance is small, else it is catching up;
  * - behind and not moving → stuck, unless the head has only just appeared.
  */
-export function judgeNetwork(row: NetworkRow): NetworkHealth {
+export function judgeNetwork(told: NetworkRow): NetworkHealth {
+  const row = withHeadOf(told)
   const lagBlocks = difference(row.head, row.indexed)
   const lagSeconds = difference(row.headTimeS, row.indexedTimeS)
   const observed = row.observedAgoS !== null && row.observedAgoS <= SILENT_S
@@ -62,6 +63,15 @@ export function judgeNetwork(row: NetworkRow): NetworkHealth {
     queueWaiting: row.queueWaiting,
     queueFailed: row.queueFailed,
   }
+}
+
+/**
+ * What was indexed is on the chain, so the head is never behind it: it is told once a second, and may be older than
+ * the last block written. An unknown head stays unknown.
+ */
+function withHeadOf(row: NetworkRow): NetworkRow {
+  if (row.head === null || row.indexed === null || row.head >= row.indexed) return row
+  return { ...row, head: row.indexed, headTimeS: row.indexedTimeS }
 }
 
 type Verdict = [synced: boolean, note: string]

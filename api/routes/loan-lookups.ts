@@ -28,8 +28,7 @@ function lookup(
   const schema = { response: responses(answer, 400, 404, 405, 500, 503) }
   app.get<{ Params: { loanId: string } }>(url, { schema }, async (request, reply) => {
     const { loanId } = request.params
-    if (!LOAN_ID.test(loanId))
-      return sendError(reply, 400, whatIsWrongWith(loanId))
+    if (!LOAN_ID.test(loanId)) return sendError(reply, 400, whatIsWrongWith(loanId))
     const found = await findLoan(database, loanType, loanId)
     if (found === undefined) return sendError(reply, 404, `there is no ${loanType} loan ${loanId}`)
     return reply.type('application/json; charset=utf-8').send(found)

@@ -62,6 +62,14 @@ for (const [what, change, synced, note] of cases) {
   })
 }
 
+void t.test('the head is never behind what is indexed, nor is its time', (t) => {
+  const late = judgeNetwork(row({ head: 37, indexed: 38, ...ages(9000, 3) }))
+  t.match(late, { head: 38, indexed: 38, lagBlocks: 0, lagSeconds: 0, synced: true, note: /^at the head$/ })
+  t.match(judgeNetwork(row({ head: 40, indexed: 38 })), { head: 40, indexed: 38, lagBlocks: 2 })
+  t.equal(judgeNetwork(row({ head: null, headTimeS: null })).head, null, 'what is unknown stays so')
+  t.end()
+})
+
 void t.test('the distance is never negative, and unknown where a side is', (t) => {
   t.match(judgeNetwork(row({ indexed: 1003, indexedTimeS: NOW })), { lagBlocks: 0, lagSeconds: 0 })
   t.match(judgeNetwork(row({ head: null, headTimeS: null })), { lagBlocks: null, lagSeconds: null })

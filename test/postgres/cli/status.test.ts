@@ -1,0 +1,22 @@
+import t from 'tap'
+import { testDatabase } from '../../helpers/database.ts'
+import { runOps } from '../../helpers/run-ops.ts'
+import { seedNetwork } from '../../helpers/seed-projection.ts'
+
+void t.test('the head is never shown behind what is indexed', async (t) => {
+  const { db, url } = await testDatabase(t)
+  await seedNetwork(db, { head: 37, indexed: 38 })
+  await seedNetwork(db, { network: 'evm:5', head: 40, indexed: 38 })
+  const ops = (...args: string[]): ReturnType<typeof runOps> =>
+    runOps(t, { databaseUrl: url, networks: {} }, 'status', ...args)
+  const [text, json] = await Promise.all([ops(), ops('--json')])
+  t.equal(text.code, 0, text.err)
+  t.match(text.out, /evm:31337 .*head 38, indexed 38,/)
+  t.match(text.out, /evm:5 .*head 40, indexed 38,/)
+  t.match(JSON.parse(json.out), {
+    networks: [
+      { head: 38, indexed: 38 },
+      { head: 40, indexed: 38 },
+    ],
+  })
+})
