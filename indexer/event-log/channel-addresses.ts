@@ -47,5 +47,10 @@ export async function updateChannelAddresses(trx: Trx, entries: LogEntry[]): Pro
         ]
       : [],
   )
-  if (rows.length > 0) await trx.insertInto('ledger.channel_addresses').values(rows).execute()
+  if (rows.length === 0) return
+  // One parameter, whatever the number of channels.
+  await sql`insert into ledger.channel_addresses
+    select * from jsonb_populate_recordset(null::ledger.channel_addresses, ${JSON.stringify(rows)}::jsonb)`.execute(
+    trx,
+  )
 }

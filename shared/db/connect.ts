@@ -28,6 +28,8 @@ export function connect(
   })
   // Without a listener an idle connection that the server closes would end the process.
   pool.on('error', (error) => options.onError?.(error))
+  // The same for one that is lent to a transaction and between two of its statements: the next statement will tell.
+  pool.on('connect', (client) => client.on('error', () => undefined))
   return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
 }
 

@@ -4,8 +4,11 @@ import type { Tables } from './schema.ts'
 
 export type Trx = Transaction<Tables>
 
-/** SQLSTATE classes and codes after which the same transaction may succeed. */
-const RETRYABLE = /^(08|53|57P|40001|40P01|55P03|58)/
+/**
+ * SQLSTATE classes and codes after which the same transaction may succeed. 08P01 is a fault of the statement itself, and
+ * 25P03 says that a transaction was silent for too long.
+ */
+const RETRYABLE = /^(08(?!P01)|53|57P|40001|40P01|55P03|58|25P03)/
 const NETWORK = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH)$/
 
 /** Runs `work` in one transaction: all of it is written, or nothing. */

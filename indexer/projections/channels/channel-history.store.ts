@@ -14,6 +14,7 @@ export interface ChannelHistory extends ChannelKey {
 interface StoredRecord {
   network: string
   natural_key: string
+  channel: string
   position: number
   tx_hash: string
   event: string
@@ -37,7 +38,7 @@ export async function putChannelHistories(
       records.map((record) => [`${network} ${record.naturalKey}`, { network, robust, record }] as const),
     ),
   )
-  const stored = await getRecords(context, histories)
+  const stored = await getRecords(context, histories, [...wanted.values()])
   const shown = new Set(stored.map(keyOf))
   await removeRecords(
     context,
@@ -45,7 +46,7 @@ export async function putChannelHistories(
   )
   const changed = stored.flatMap((row) => {
     const found = wanted.get(keyOf(row))
-    return found === undefined || saysTheSame(row, found.record) ? [] : [found]
+    return found === undefined || saysTheSame(row, found) ? [] : [found]
   })
   await correctRecords(context, changed, at)
   const fresh = [...wanted].filter(([key]) => !shown.has(key)).map(([, found]) => found)
@@ -66,8 +67,9 @@ function keyOf({ network, natural_key }: StoredRecord): string {
   return `${network} ${natural_key}`
 }
 
-function saysTheSame(row: StoredRecord, record: ChannelRecord): boolean {
+function saysTheSame(row: StoredRecord, { robust, record }: PlacedRecord): boolean {
   return (
+    row.channel === robust &&
     row.tx_hash === record.txHash &&
     row.event === record.event &&
     row.loan_type === record.loanType &&
@@ -75,12 +77,23 @@ function saysTheSame(row: StoredRecord, record: ChannelRecord): boolean {
   )
 }
 
-async function getRecords({ trx, schema }: FoldContext, channels: ChannelKey[]): Promise<StoredRecord[]> {
+/** The records of these channels, and those under the wanted keys that are another channel's still. */
+async function getRecords(
+  { trx, schema }: FoldContext,
+  channels: ChannelKey[],
+  wanted: PlacedRecord[],
+): Promise<StoredRecord[]> {
+  const activity = sql.table(`${schema}.activity`)
+  const fields = sql`record.network, natural_key, channel, position, tx_hash, event, loan_type, loan_id`
   const { rows } = await sql<StoredRecord>`
-    select record.network, natural_key, position, tx_hash, event, loan_type, loan_id
-    from ${sql.table(`${schema}.activity`)} record
+    select ${fields} from ${activity} record
     join unnest(${channels.map(({ network }) => network)}::text[], ${channels.map(({ robust }) => robust)}::text[])
-      wanted(network, channel) using (network, channel)`.execute(trx)
+      wanted(network, channel) using (network, channel)
+    union
+    select ${fields} from ${activity} record
+    join unnest(${wanted.map(({ network }) => network)}::text[],
+      ${wanted.map(({ record }) => record.naturalKey)}::text[]) wanted(network, natural_key)
+      using (network, natural_key)`.execute(trx)
   return rows
 }
 
@@ -107,7 +120,7 @@ async function correctRecords(
   if (changed.length === 0) return
   await sql`
     update ${sql.table(`${schema}.activity`)} record set
-      tx_hash = said.tx_hash, event = said.event, loan_type = said.loan_type, loan_id = said.loan_id,
+      channel = said.channel, tx_hash = said.tx_hash, event = said.event, loan_type = said.loan_type, loan_id = said.loan_id,
       updated_at = said.at
     from ${toRecordset(changed, at)}
     where record.network = said.network and record.natural_key = said.natural_key`.execute(trx)

@@ -177,7 +177,7 @@ function evolveByMessage(
           settlement: {
             key,
             cid: event.txHash,
-            settlingAtEpoch: event.settlingAtEpoch,
+            settlingAtEpoch: Math.max(event.settlingAtEpoch, ...minSettleHeights(channel)),
             epoch: event.blockNumber,
             timeS: event.blockTimeS,
             epochDurationS: event.epochDurationS,
@@ -218,6 +218,11 @@ function redeem(channel: Channel, key: string, event: UpdateChannelEvent): Chann
     redemptions: [...channel.redemptions, { key, cid, facts, signedBy, secret }],
   }
   return sign(bringForward(redeemed, facts), facts, signedBy)
+}
+
+/** Of what was redeemed: where no node could tell the state after a settle, the rule alone did not know of these. */
+function minSettleHeights({ redemptions }: Channel): number[] {
+  return redemptions.map(({ facts }) => Number(facts.minSettleHeight))
 }
 
 /** The actor settles no earlier than a redeemed voucher's minSettleHeight. */

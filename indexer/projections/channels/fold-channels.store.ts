@@ -31,21 +31,26 @@ export async function foldChannels(context: FoldContext, entries: LogEntry[]): P
   if (subjects.length === 0) return folded
   const rows = await getChannels(context, subjects.map(keyOfSubject))
   const stored = new Map(rows.map((row) => [nameOf(row), row]))
-  const entriesOf = new Map(
-    subjects.map((subject) => [subject, entries.filter((entry) => subjectsOf(entry).includes(subject))]),
-  )
+  const entriesOf = new Map<string, LogEntry[]>()
+  for (const entry of entries) {
+    for (const subject of subjectsOf(entry)) {
+      const own = entriesOf.get(subject)
+      if (own === undefined) entriesOf.set(subject, [entry])
+      else own.push(entry)
+    }
+  }
   const isContinued = (subject: string): boolean => {
     const before = stored.get(nameOf(keyOfSubject(subject)))
     return before !== undefined && continuesChannel(before.channel, entriesOf.get(subject) ?? [])
   }
-  const anew = subjects.filter((subject) => !isContinued(subject))
-  const held = anew.length === 0 ? [] : await context.heldEntriesOf(anew)
+  const anew = new Set(subjects.filter((subject) => !isContinued(subject)))
+  const held = anew.size === 0 ? [] : await context.heldEntriesOf([...anew])
   const heldOf = groupBy(held, ({ subject }) => subject)
   for (const subject of subjects) {
     const key = keyOfSubject(subject)
     const own = entriesOf.get(subject) ?? []
     const before = stored.get(nameOf(key))
-    const channel = anew.includes(subject)
+    const channel = anew.has(subject)
       ? foldChannel(heldOf.get(subject) ?? [])
       : own.reduce<Channel | undefined>(evolveChannel, before?.channel)
     if (channel !== undefined) {
