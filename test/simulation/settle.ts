@@ -11,8 +11,8 @@ import type { Db } from '../../shared/db/connect.ts'
 import { createLogger } from '../../shared/log.ts'
 import { compareChannels } from '../helpers/compare-channels.ts'
 import { compareWithChain } from '../helpers/compare-with-chain.ts'
+import { withoutStranded } from '../helpers/stranded-channels.ts'
 import { SETTLE_DELAY, type Stage } from './stage.ts'
-import { withoutStranded } from './stranded-channels.ts'
 
 /** What is checked once the faults have stopped. Each returns what is wrong, in lines; none: nothing. */
 
@@ -81,11 +81,11 @@ export async function compareWithTruth(stage: Stage): Promise<Truth> {
     const scene = { db, app, rpcUrl: anvil.url, deployment, lotus, player, settleDelayEpochs: SETTLE_DELAY }
     const until = Date.now() + CHANNELS_WITHIN_MS
     let channels = await compareChannels(scene)
-    let differences = await withoutStranded(stage, channels.differences)
+    let differences = await withoutStranded(scene, channels.differences)
     while (differences.length > 0 && Date.now() < until) {
       await sleep(1000)
       channels = await compareChannels(scene)
-      differences = await withoutStranded(stage, channels.differences)
+      differences = await withoutStranded(scene, channels.differences)
     }
     return {
       records: contracts.logs + channels.records,

@@ -3,7 +3,7 @@ import { createChainView } from '../../devnet/loans/chain-view.ts'
 import { channelStories } from '../../devnet/loans/expected-records.ts'
 import { createLotusRpc } from '../../devnet/loans/lotus-rpc.ts'
 import { madeLoans } from '../../devnet/loans/made-loans.ts'
-import type { Stage } from './stage.ts'
+import type { Stage } from './compare-channels.ts'
 
 /** As the read model counts: only the parties tie the channel to its loan. */
 const BY_PARTIES = 1
@@ -14,10 +14,13 @@ const PARTS = { collateral: 'filCollateral', principal: 'filLoan', payback: 'fil
  * then shown there, as it should be; the player's diary knows better, but nobody else can. These differences, and no
  * others, are left out.
  */
-export async function withoutStranded(stage: Stage, differences: readonly string[]): Promise<string[]> {
+export async function withoutStranded(
+  stage: Pick<Stage, 'db' | 'lotus' | 'player' | 'rpcUrl' | 'deployment'>,
+  differences: readonly string[],
+): Promise<string[]> {
   const view = createChainView(createLotusRpc(stage.lotus.url))
   await view.refresh()
-  const loans = await madeLoans(createRpc(stage.anvil.url), stage.deployment)
+  const loans = await madeLoans(createRpc(stage.rpcUrl), stage.deployment)
   const known = channelStories(stage.player.lives, loans, view).map(({ robust }) => robust)
   const guessed = await stage.db
     .selectFrom('projection.channels')
