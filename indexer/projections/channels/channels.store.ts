@@ -1,6 +1,6 @@
 import type { LogEntry } from '../../../shared/events/log-entry.ts'
 import { groupBy } from '../../../shared/group-by.ts'
-import { CLOCK_TOLERANCE_S, linkChannel, STRENGTH, type Link } from '../links/link.evolve.ts'
+import { CLOCK_TOLERANCE_S, indexLoans, linkChannel, STRENGTH, type Link } from '../links/link.evolve.ts'
 import type { FoldContext, Projection } from '../projection.ts'
 import { isAboutChannel } from '../segments.evolve.ts'
 import { putChannelHistories, type ChannelHistory } from './channel-history.store.ts'
@@ -62,7 +62,7 @@ async function relink(context: FoldContext, channels: Linked[], changed: Set<str
     channels.map(({ stored }) => stored.channel),
     CLOCK_TOLERANCE_S,
   )
-  const loans = candidates.map(({ facts }) => facts)
+  const loans = indexLoans(candidates.map(({ facts }) => facts))
   return channels.flatMap((linked) => {
     const { link, claimants } = linkChannel(linked.stored.channel, loans)
     const isSame = sameLink(link, linked.stored.link) && claimants.join() === linked.stored.claimants.join()

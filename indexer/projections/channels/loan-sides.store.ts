@@ -59,12 +59,14 @@ export async function getLoansFor(
   )
   const open = (column: 'fil_borrower' | 'fil_lender') => sql`
     select loan_type, loan_id from party join ${loans} loan on loan.${sql.ref(column)} = party.name
-      and coalesce(loan.ended_s, 9007199254740991) > party.created_s - ${toleranceS}::bigint
-    where loan.opened_s <= party.created_s + ${toleranceS}::bigint`
+      and coalesce(loan.ended_s, 9007199254740991) > party.first_s - ${toleranceS}::bigint
+    where loan.opened_s <= party.last_s + ${toleranceS}::bigint`
   const { rows } = await sql<Row>`
     with party as (
-      select * from unnest(${parties.map(({ name }) => name)}::text[],
+      select name, min(created_s) as first_s, max(created_s) as last_s
+      from unnest(${parties.map(({ name }) => name)}::text[],
         ${parties.map(({ createdTimeS }) => createdTimeS)}::bigint[]) as party(name, created_s)
+      group by name
     ), candidate as (
       select loan_type, loan_id from ${loans} where named_channel = any(${addresses}::text[])
       union select loan_type, loan_id from ${loans} where evm_part->>'secretHashA1' = any(${hashes}::text[])

@@ -19,7 +19,10 @@ export interface Link {
 
 export interface LinkDecision {
   link: Link | null
-  /** Subjects of all loans that had any claim: when one of them changes, the decision is made anew. */
+  /**
+   * Subjects of the loans that had a claim: when one of them changes, the decision is made anew. Of loans that only fit
+   * by their parties two are named at most: two are as undecided as a thousand.
+   */
   claimants: string[]
 }
 
@@ -40,23 +43,82 @@ interface Names {
 /**
  * The loan that a channel belongs to, by protocol.md section 5: the strongest claim decides, and claims of equal
  * strength by two loans (or for two roles) decide nothing, unless something that was signed on Filecoin speaks for one
- * of them: anybody can write anybody's channel into a contract of their own. Depends on the channel and the loans alone and not on
- * which of them was known first.
+ * of them: anybody can write anybody's channel into a contract of their own. Depends on the channel and the loans alone
+ * and not on which of them was known first.
  */
-export function linkChannel(channel: Channel, loans: readonly LoanFacts[]): LinkDecision {
+export function linkChannel(channel: Channel, loans: LoanIndex): LinkDecision {
   const names: Names = {
     robust: canonicalAddress(channel.robust),
     channelId: canonicalAddress(channel.channelId),
     from: namesOf(channel.from),
     recipient: namesOf(channel.recipient),
   }
-  const claims = loans.flatMap((loan) => claimsOf(loan, channel, names))
+  const claims = claimsOn(channel, names, loans)
   const strongest = claims.reduce((most, { strength }) => Math.max(most, strength), 0)
   const best = claims.filter(({ strength }) => strength === strongest)
   return {
     link: linkOf(best.length > 1 ? proven(best) : best),
     claimants: [...new Set(claims.map(({ loanType, loanId }) => `${loanType}/${loanId}`))].sort(),
   }
+}
+
+/** Claims of all loans that something strong could tie to the channel, and of two that only fit by their parties. */
+function claimsOn(channel: Channel, names: Names, loans: LoanIndex): Claim[] {
+  const strong = new Set([
+    ...[names.robust, names.channelId].flatMap((name) =>
+      name === null ? [] : (loans.byChannel.get(name) ?? []),
+    ),
+    ...channel.vouchers.flatMap(({ facts: { secretHash } }) =>
+      secretHash === null ? [] : (loans.bySecretHash.get(secretHash) ?? []),
+    ),
+    ...channel.statements.flatMap(({ contractLoanId }) => loans.byContractLoanId.get(contractLoanId) ?? []),
+  ])
+  const claims = [...strong].flatMap((loan) => claimsOf(loan, channel, names))
+  const fitting = new Set(
+    [...names.from, ...names.recipient].flatMap((name) => loans.byParty.get(name) ?? []),
+  )
+  let byParties = claims.filter(({ strength }) => strength === STRENGTH.parties).length
+  for (const loan of fitting) {
+    if (byParties >= 2) break
+    if (strong.has(loan)) continue
+    const more = claimsOf(loan, channel, names)
+    byParties += more.length
+    claims.push(...more)
+  }
+  return claims
+}
+
+/** Loans by what can tie a channel to them; in each list in the order of their subjects. */
+export interface LoanIndex {
+  byChannel: Map<string, LoanFacts[]>
+  bySecretHash: Map<string, LoanFacts[]>
+  byContractLoanId: Map<string, LoanFacts[]>
+  byParty: Map<string, LoanFacts[]>
+}
+
+export function indexLoans(loans: readonly LoanFacts[]): LoanIndex {
+  const index: LoanIndex = {
+    byChannel: new Map(),
+    bySecretHash: new Map(),
+    byContractLoanId: new Map(),
+    byParty: new Map(),
+  }
+  const put = (map: Map<string, LoanFacts[]>, key: string | null, loan: LoanFacts): void => {
+    if (key === null) return
+    const list = map.get(key)
+    if (list === undefined) map.set(key, [loan])
+    else if (list.at(-1) !== loan) list.push(loan)
+  }
+  const subject = ({ loanType, loanId }: LoanFacts): string => `${loanType}/${loanId}`
+  for (const loan of [...loans].sort((a, b) => (subject(a) < subject(b) ? -1 : 1))) {
+    put(index.byChannel, loan.namedChannel, loan)
+    put(index.bySecretHash, loan.secretHashA1, loan)
+    put(index.bySecretHash, loan.secretHashB1, loan)
+    put(index.byContractLoanId, loan.contractLoanId, loan)
+    put(index.byParty, loan.borrower, loan)
+    put(index.byParty, loan.lender, loan)
+  }
+  return index
 }
 
 function linkOf(claims: readonly Claim[]): Link | null {
@@ -134,9 +196,22 @@ function partiesOf(loan: LoanFacts, role: ChannelRole): { from: string | null; r
 /** 'same' when at least one party is known and each known one is the channel's. */
 function compareParties(loan: LoanFacts, role: ChannelRole, names: Names): 'same' | 'other' | 'unknown' {
   const { from, recipient } = partiesOf(loan, role)
-  if (from !== null && !names.from.includes(from)) return 'other'
-  if (recipient !== null && !names.recipient.includes(recipient)) return 'other'
-  return from === null && recipient === null ? 'unknown' : 'same'
+  const found = [compareNames(from, names.from), compareNames(recipient, names.recipient)]
+  if (found.includes('other')) return 'other'
+  return found.includes('same') ? 'same' : 'unknown'
+}
+
+/** 'unknown' also where no node could tell the name of that kind: it may be the same one's. */
+function compareNames(name: string | null, names: readonly string[]): 'same' | 'other' | 'unknown' {
+  if (name === null) return 'unknown'
+  if (names.includes(name)) return 'same'
+  return names.some((other) => kindOf(other) === kindOf(name)) ? 'other' : 'unknown'
+}
+
+/** Everybody has one ID, and one key or one actor's address (an actor may have a delegated one besides). */
+function kindOf(name: string): string {
+  const protocol = name.charAt(1)
+  return protocol === '3' ? '1' : protocol
 }
 
 /** The party that owns the loan's other secret signs with the hash: who redeems must show that secret. */
@@ -168,24 +243,27 @@ function isFitting(loan: LoanFacts, role: ChannelRole, channel: Channel, names: 
   const { from, recipient } = partiesOf(loan, role)
   switch (role) {
     case 'collateral':
-      return recipient !== null && isWithin(channel.createdTimeS, openedS, agreedS ?? endedS)
+      return isParty(recipient, names.recipient) && isWithin(channel.createdTimeS, openedS, agreedS ?? endedS)
     case 'principal':
       return (
-        recipient !== null &&
+        isParty(recipient, names.recipient) &&
         // Anybody can add to a channel later: what it was made with counts as well.
         [channel.value, channel.deposits].some((amount) => BigInt(amount) === loan.requestedAttoFil) &&
         isWithin(channel.createdTimeS, openedS, agreedS ?? endedS)
       )
     case 'payback':
       return (
-        from !== null &&
-        recipient !== null &&
-        names.recipient.includes(recipient) &&
+        isParty(from, names.from) &&
+        isParty(recipient, names.recipient) &&
         isWithin(channel.createdTimeS, agreedS, endedS)
       )
     default:
       return role satisfies never
   }
+}
+
+function isParty(name: string | null, names: readonly string[]): boolean {
+  return name !== null && names.includes(name)
 }
 
 /** Unix seconds of two chains; null as `toS` means that it has no end yet. */

@@ -2,6 +2,7 @@ import t from 'tap'
 import { foldChannel, type Channel } from '../../../../indexer/projections/channels/channel.evolve.ts'
 import {
   CLOCK_TOLERANCE_S,
+  indexLoans,
   linkChannel,
   STRENGTH,
 } from '../../../../indexer/projections/links/link.evolve.ts'
@@ -94,7 +95,7 @@ const signed = (hash: string, by: FilecoinIdentity, amount = '1'): FilecoinEvent
   )
 
 function strengthOf(channel: Channel, ...loans: LoanFacts[]): string {
-  const { link } = linkChannel(channel, loans)
+  const { link } = linkChannel(channel, indexLoans(loans))
   return link === null ? 'none' : `${link.loanId} ${link.role} ${link.strength}`
 }
 
@@ -124,7 +125,7 @@ void t.test('strongest first: the contract, a secret hash, a statement, the part
     'none',
     'two contracts that say so: nothing weaker decides',
   )
-  t.same(linkChannel(channel, [other, offer()]).claimants, ['ERC20FIL/7', 'ERC20FIL/8'])
+  t.same(linkChannel(channel, indexLoans([other, offer()])).claimants, ['ERC20FIL/7', 'ERC20FIL/8'])
   t.end()
 })
 
@@ -183,6 +184,31 @@ void t.test('parties are compared by who they are, not by how they are written',
   t.equal(strengthOf(fold(), offer({ lender: name(STRANGER) })), 'none')
   t.end()
 })
+
+void t.test('a name that no node could tell says nothing against the contract', (t) => {
+  const nameless = { ...fold(), recipient: { asWritten: 't0100', id: 't0100', robust: [] } }
+  const naming = offer({ namedChannel: canonicalAddress(CHANNEL_ID) })
+  t.equal(
+    strengthOf(nameless, naming),
+    '7 collateral 4',
+    'the contract says so, and the ID may be that lender’s',
+  )
+  t.equal(strengthOf(nameless, offer()), 'none', 'by parties alone they must be known')
+  t.equal(strengthOf(nameless, { ...naming, lender: 'f0101' }), 'none', 'another ID is another party')
+  t.end()
+})
+
+void t.test(
+  'a thousand loans that fit are as undecided as two, and none of them hides a stronger one',
+  (t) => {
+    const many = Array.from({ length: 1000 }, (_, index) => offer({ loanId: `${index + 100}` }))
+    const strong = offer({ loanId: '99999', namedChannel: canonicalAddress(CHANNEL_ID) })
+    t.equal(strengthOf(fold(), ...many), 'none')
+    t.equal(linkChannel(fold(), indexLoans(many)).claimants.length, 2)
+    t.equal(strengthOf(fold(), ...many, strong), '99999 collateral 4')
+    t.end()
+  },
+)
 
 void t.test('by its parties a channel fits a loan that was open when it was made', (t) => {
   const times = (openedS: number, endedS: number | null) =>
