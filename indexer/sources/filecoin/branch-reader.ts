@@ -1,3 +1,4 @@
+import { RetryableError } from '../../../shared/errors.ts'
 import type { BlockRef } from '../../../shared/events/chain-step.ts'
 import type { RpcAnswer, RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { BadAnswer, CallFailed } from '../rpc/rpc-error.ts'
@@ -38,7 +39,7 @@ export async function tipsetOf(reader: BranchReader, key: string): Promise<Tipse
 /**
  * Tipsets of one branch, each the parent of the one before it, from `start` down to the first one at or below `downTo`.
  * Reading by height only fills the memory: at a null round some nodes answer with the tipset before it and some with an
- * error, so the parents' keys alone decide what is on the branch.
+ * error, so the parents' keys alone decide what is on the branch. From then on {@link childOf} gives this branch's.
  */
 export async function walkDown(reader: BranchReader, start: Tipset, downTo: number): Promise<Tipset[]> {
   const path = [start]
@@ -48,6 +49,7 @@ export async function walkDown(reader: BranchReader, start: Tipset, downTo: numb
     if (parent.height >= last.height) {
       throw new BadAnswer(`the tipset at ${last.height} has a parent at ${parent.height}`)
     }
+    reader.memory.preferAsChild(last)
     path.push(parent)
     last = parent
   }
@@ -126,4 +128,21 @@ export async function childOf(reader: BranchReader, block: BlockRef): Promise<Ti
   const [child, tipset] = path
   if (child !== undefined && tipset?.key === block.hash) return child
   throw new CallFailed(`block ${block.number} (${block.hash}) is not on its branch`, 'missing-block')
+}
+
+/**
+ * Runs `task`, which asks about the remembered children of these blocks. When it fails they are forgotten: one may be
+ * an orphan that only another endpoint has seen, and that would be asked for again and again.
+ */
+export async function forgettingChildren<T>(
+  memory: TipsetMemory,
+  blocks: readonly BlockRef[],
+  task: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await task()
+  } catch (error) {
+    if (error instanceof RetryableError) for (const { hash } of blocks) memory.dropChildOf(hash)
+    throw error
+  }
 }

@@ -7,7 +7,7 @@ import { headTicks, type HeadSubscription } from '../rpc/head-ticks.ts'
 import type { Report } from '../rpc/rpc-client.ts'
 import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { within } from '../waiting.ts'
-import { branchAcross, childOf, walkDown, type BranchReader } from './branch-reader.ts'
+import { branchAcross, childOf, forgettingChildren, walkDown, type BranchReader } from './branch-reader.ts'
 import { ChannelCodes } from './channel-codes.ts'
 import { readChannelState, type ChannelAnswer } from './channel-state.ts'
 import { denseHeaders, isNullRound } from './decode-tipset.ts'
@@ -19,7 +19,7 @@ import { messageEvents, type EventReader } from './message-events.ts'
 import { NodeVouchers, type NodeVoucher } from './node-vouchers.ts'
 import { checkRange, type RangeAnswer } from './range-evidence.ts'
 import { TipsetMemory } from './tipset-memory.ts'
-import { readExecuted, RequestSize, type ExecutedTipset } from './tipset-messages.ts'
+import { readExecuted, RequestSize, type ExecutedTipset, type TipsetMessages } from './tipset-messages.ts'
 
 export interface FilecoinSourceOptions {
   /** Told what an operator should know: endpoints put aside, a node without a voucher store. Never holds a URL. */
@@ -131,7 +131,8 @@ export function createFilecoinSource(
       for (const header of headers) {
         if (!isNullRound(header)) tipsets.push({ header, child: await childOf(onBranch(endpoint), header) })
       }
-      return { endpoint: endpoint.label, tipsets: await readExecuted(endpoint, tipsets, size) }
+      const read = (): Promise<TipsetMessages[]> => readExecuted(endpoint, tipsets, size)
+      return { endpoint: endpoint.label, tipsets: await forgettingChildren(memory, headers, read) }
     })
     return {
       events: await messageEvents(events, read.tipsets, heads.final?.number ?? -1),
@@ -156,7 +157,9 @@ export function createFilecoinSource(
     const child = await client.rpc.read(`the child of block ${block.number}`, (endpoint) =>
       childOf(onBranch(endpoint), block),
     )
-    return readChannelState(client.rpc, letter, robust, block, child.key)
+    return forgettingChildren(memory, [block], () =>
+      readChannelState(client.rpc, letter, robust, block, child.key),
+    )
   }
 
   return {

@@ -4,7 +4,10 @@ import type { Tipset } from './decode-tipset.ts'
 export class TipsetMemory {
   readonly #max: number
   readonly #tipsets = new Map<string, Tipset>()
-  /** Any child will do: each commits to the same execution of its parents. */
+  /**
+   * Any child will do, for each commits to the same execution of its parents; but an endpoint need not have one that
+   * is on no branch any more. So the branch that was walked last rules.
+   */
   readonly #children = new Map<string, Tipset>()
 
   constructor(max: number) {
@@ -25,6 +28,17 @@ export class TipsetMemory {
 
   childOf(key: string): Tipset | undefined {
     return this.#children.get(key)
+  }
+
+  /** This tipset is on the branch that is followed now: its siblings are not asked about any more. */
+  preferAsChild({ key }: Tipset): void {
+    const kept = this.#tipsets.get(key)
+    if (kept !== undefined) this.#children.set(kept.parentKey, kept)
+  }
+
+  /** An endpoint may not know the child: the next question looks for one on the endpoint's own branch. */
+  dropChildOf(key: string): void {
+    this.#children.delete(key)
   }
 
   #forget(tipset: Tipset): void {
