@@ -9,6 +9,7 @@ import type { RpcClient } from '../rpc/rpc-client.ts'
 import type { RpcAnswer } from '../rpc/rpc-endpoint.ts'
 import { BadAnswer } from '../rpc/rpc-error.ts'
 import { record } from './decode-json.ts'
+import { RobustAddresses } from './robust-addresses.ts'
 import { askState, type StateCall } from './state-calls.ts'
 
 /** Whom to identify, as of the state that the tipset `at` begins with. */
@@ -26,17 +27,19 @@ type Names = Pick<FilecoinIdentity, 'id' | 'robust'>
 const MOST_REMEMBERED = 20_000
 
 /**
- * Every name of somebody: the ID address, and the key, actor or delegated addresses. What no node can tell stays
- * unknown. What is complete and final is remembered.
+ * Every name of somebody: the ID address, and the key, actor or delegated addresses. What no node can tell (or not in
+ * time, of an actor's address) stays unknown. What is complete and final is remembered.
  */
 export class Identities {
   readonly #client: RpcClient
   readonly #letter: NetworkLetter
+  readonly #robust: RobustAddresses
   readonly #known = new Map<string, Names>()
 
   constructor(client: RpcClient, letter: NetworkLetter) {
     this.#client = client
     this.#letter = letter
+    this.#robust = new RobustAddresses(client)
   }
 
   /**
@@ -77,7 +80,7 @@ export class Identities {
       this.#namesOf(address, first[2 * index], first[2 * index + 1]),
     )
     const nameless = questions.filter((_, index) => names[index]?.robust.length === 0)
-    const second = await askState(this.#client, 'robust addresses', nameless.map(robustCall))
+    const second = await this.#robust.lookUp(nameless)
     const complete = questions.map((question, index) => {
       const known = names[index] ?? { id: null, robust: [] }
       const robust = this.#address(second[nameless.indexOf(question)])
@@ -136,8 +139,4 @@ function firstCalls({ address, at }: IdentityQuestion): StateCall[] {
     { method: other, params: [address], at },
     { method: 'StateGetActor', params: [address], at },
   ]
-}
-
-function robustCall({ address, at }: IdentityQuestion): StateCall {
-  return { method: 'StateLookupRobustAddress', params: [address], at }
 }

@@ -30,10 +30,10 @@ export function askState(client: RpcClient, what: string, calls: readonly StateC
   )
 }
 
-function rpcCall({ method, params, at }: StateCall): RpcCall {
+export function rpcCall({ method, params, at }: StateCall): RpcCall {
   return lotusCall(method, ...params, keyParam(at))
 }
 
-function nameOf({ method, params, at }: StateCall): string {
+export function nameOf({ method, params, at }: StateCall): string {
   return `${method}/${JSON.stringify(params)}/${at}`
 }

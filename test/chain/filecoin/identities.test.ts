@@ -2,9 +2,12 @@ import t from 'tap'
 import { createChannel, fundChannel, settle } from '../../../devnet/filecoin/channel-actions.ts'
 import { createMultisig, propose } from '../../../devnet/filecoin/multisig-actions.ts'
 import { parseAddress, createdActorAddress, formatAddress } from '../../../shared/filecoin/address.ts'
+import { createLotusClient } from '../../../indexer/sources/filecoin/lotus-client.ts'
+import { RobustAddresses } from '../../../indexer/sources/filecoin/robust-addresses.ts'
 import { startProxy } from '../sources/faulty-proxy.ts'
 import { StepIndex } from '../sources/step-index.ts'
 import { catchUp, networkOf, sameAsChain } from './catch-up.ts'
+import { keyAt } from './chain-truth.ts'
 import { startChain } from './traffic.ts'
 
 t.setTimeout(60_000)
@@ -85,4 +88,78 @@ void t.test('the code of a later version is learnt from the node', async (t) => 
   const honest = new StepIndex()
   await catchUp(lotus, honest)
   sameAsChain(t, honest, lotus, 'with the node’s own codes')
+})
+
+void t.test(
+  'a lookup that no time-out is enough for leaves a name unknown, and nothing stands still',
+  async (t) => {
+    const lotus = await startChain(t, { seed: 'slow' })
+    const { chain } = lotus
+    const wallet = await chain.createWallet('secp256k1', 'signer')
+    await chain.fund(wallet.address, 10n ** 20n)
+    await chain.mine(2)
+    const parties: { id: string; robust: string }[] = []
+    for (let made = 0; made < 2; made += 1) {
+      const robust = formatAddress(createdActorAddress(wallet.key, await chain.nextNonce(wallet.key)), 't')
+      await createMultisig(wallet, [wallet.key], 1, 10n ** 18n)
+      await chain.mine(2)
+      parties.push({ id: `t0${chain.readActor(robust)?.id ?? ''}`, robust })
+    }
+    const [slow = { id: '', robust: '' }, quick = { id: '', robust: '' }] = parties
+    await createChannel(wallet, wallet.key, slow.id, 100n)
+    await chain.mine(2)
+    await createChannel(wallet, wallet.key, quick.id, 100n)
+    await chain.mine(2)
+    let timeOuts = 0
+    const proxy = await startProxy(t, lotus.url, (requests) => {
+      const isSlow = requests.some(
+        ({ method, params }) => method === 'Filecoin.StateLookupRobustAddress' && params[0] === slow.id,
+      )
+      if (!isSlow) return null
+      timeOuts += 1
+      return 'hang'
+    })
+    const index = new StepIndex()
+    const network = networkOf(proxy)
+    await catchUp(lotus, index, { network, requestTimeoutMs: 300 })
+    const recipients = index.events.flatMap((event) =>
+      event.kind === 'CreateChannel' ? [event.recipient] : [],
+    )
+    t.same(recipients, [
+      { asWritten: slow.id, id: slow.id, robust: [] },
+      { asWritten: quick.id, id: quick.id, robust: [quick.robust] },
+    ])
+    t.equal(timeOuts, 2)
+  },
+)
+
+void t.test('of very many names in one tipset some stay unknown', async (t) => {
+  const lotus = await startChain(t, { seed: 'many' })
+  const asked: unknown[] = []
+  const proxy = await startProxy(t, lotus.url, (requests) => {
+    for (const { method, params } of requests)
+      if (method === 'Filecoin.StateLookupRobustAddress') asked.push(params[0])
+    return null
+  })
+  const client = createLotusClient(networkOf(proxy), {
+    network: 'filecoin:testnet',
+    report: () => undefined,
+    timeoutMs: 5_000,
+    maxConcurrent: 2,
+    maxBatch: 100,
+  })
+  t.teardown(() => client.rpc.close())
+  await lotus.chain.mine(2)
+  const [first, second] = [1, 2].map((height) => keyAt(lotus.chain, height))
+  const at = (tipset = '', from = 0, count = 0): { address: string; at: string }[] =>
+    Array.from({ length: count }, (_, index) => ({ address: `t0${from + index}`, at: tipset }))
+  const questions = [...at(first, 90_000, 60), ...at(second, 91_000, 3)]
+  const answers = await new RobustAddresses(client.rpc).lookUp(questions)
+  t.equal(answers.length, 63)
+  t.same(
+    asked,
+    [...at(first, 90_000, 50), ...at(second, 91_000, 3)].map(({ address }) => address),
+  )
+  t.ok(answers.slice(50, 60).every((answer) => !answer.ok && answer.message === 'not looked up'))
+  t.ok(answers.slice(60).every((answer) => !answer.ok && answer.message !== 'not looked up'))
 })
