@@ -35,8 +35,13 @@ export class ChildOutput {
     if (shown !== undefined) this.#tell(shown.startsWith(`${name}: `) ? shown : `${name}: ${shown}`)
   }
 
+  /** Where this child's lines are written. */
+  fileOf(name: string): string {
+    return join(this.#folder, `${name}.log`)
+  }
+
   #file(name: string): LogFile {
-    const open = this.#files.get(name) ?? new LogFile(join(this.#folder, `${name}.log`))
+    const open = this.#files.get(name) ?? new LogFile(this.fileOf(name))
     this.#files.set(name, open)
     return open
   }

@@ -29,12 +29,16 @@ export class Family {
   async start(spec: ChildSpec): Promise<void> {
     // A step of the start that was under way when everything was told to stop.
     if (this.#closed) throw new Error(`${spec.name} is not started any more`)
-    const child = superviseChild(spec, {
-      onSpawn: (name, pid) => this.#records.add(name, pid),
-      onLine: (name, line, stream, wasReady) => this.#output.line(name, line, stream, wasReady),
-      onRestart: (name, how, delayMs) =>
-        this.#tell(`${name} ${how}: starting it again in ${delayMs / 1000} s`),
-    })
+    const logFile = this.#output.fileOf(spec.name)
+    const child = superviseChild(
+      { ...spec, logFile },
+      {
+        onSpawn: (name, pid) => this.#records.add(name, pid),
+        onLine: (name, line, stream, wasReady) => this.#output.line(name, line, stream, wasReady),
+        onRestart: (name, how, delayMs) =>
+          this.#tell(`${name} ${how}: starting it again in ${delayMs / 1000} s`),
+      },
+    )
     this.#children.push(child)
     child.failed.catch((error: unknown) => this.#fail(error))
     await child.ready

@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { ConfigError } from '../../shared/errors.ts'
+import { LastWords } from './last-words.ts'
 import { clearGroup, killGroup } from './process-group.ts'
 
 export interface ChildSpec {
@@ -15,6 +16,8 @@ export interface ChildSpec {
   ready: 'message' | (() => Promise<boolean>)
   /** How long it may take to stop before it is killed. */
   graceMs?: number
+  /** Where all that it says is kept: told when it ends before its time. */
+  logFile?: string
 }
 
 export interface ChildEvents {
@@ -58,12 +61,13 @@ export function superviseChild(spec: ChildSpec, events: ChildEvents): Supervised
     let delayMs = FIRST_DELAY_MS
     while (!stopping) {
       const startedAt = Date.now()
-      const { code, how, lastError } = await runOnce()
+      const { code, how, lastWords } = await runOnce()
       if (current?.pid !== undefined) await clearGroup(current.pid)
       if (isStopping()) return
-      const words = lastError ?? `${spec.name} ${how}`
+      const words = lastWords ?? `${spec.name} ${how}`
       if (code === CONFIGURATION || !wasReady) {
-        fail(code === CONFIGURATION ? new ConfigError(words) : new Error(words))
+        const where = spec.logFile === undefined ? '' : ` (log: ${spec.logFile})`
+        fail(code === CONFIGURATION ? new ConfigError(words) : new Error(words + where))
         return
       }
       if (Date.now() - startedAt > STEADY_MS) delayMs = FIRST_DELAY_MS
@@ -82,8 +86,8 @@ export function superviseChild(spec: ChildSpec, events: ChildEvents): Supervised
     failed.reject(error)
   }
 
-  async function runOnce(): Promise<{ code: number | null; how: string; lastError: string | undefined }> {
-    let lastError: string | undefined
+  async function runOnce(): Promise<{ code: number | null; how: string; lastWords: string | undefined }> {
+    const lastWords = new LastWords(spec.name)
     const child = forkProgram(spec)
     current = child
     if (child.pid !== undefined) events.onSpawn(spec.name, child.pid)
@@ -91,7 +95,7 @@ export function superviseChild(spec: ChildSpec, events: ChildEvents): Supervised
       const input = stream === 'out' ? child.stdout : child.stderr
       if (input === null) continue
       createInterface({ input }).on('line', (line) => {
-        if (stream === 'error' && line.trim() !== '') lastError = line
+        if (stream === 'error') lastWords.add(line)
         events.onLine(spec.name, line, stream, wasReady)
       })
     }
@@ -100,11 +104,13 @@ export function superviseChild(spec: ChildSpec, events: ChildEvents): Supervised
       if (yes) ready.resolve(true)
     })
     return new Promise((resolve) => {
-      child.once('error', (error) => resolve({ code: null, how: error.message, lastError: error.message }))
+      child.once('error', (error) =>
+        resolve({ code: null, how: error.message, lastWords: `${spec.name}: ${error.message}` }),
+      )
       // 'close' comes after the last line; a grandchild that holds the pipe open must not hold us.
       child.once('exit', (code, signal) => {
         const how = signal === null ? `ended with exit code ${code ?? 'none'}` : `was ended by ${signal}`
-        const end = (): void => resolve({ code, how, lastError })
+        const end = (): void => resolve({ code, how, lastWords: lastWords.line })
         child.once('close', end)
         setTimeout(end, 200)
       })

@@ -16,6 +16,8 @@ switch (what) {
     console.error('mishap: no luck')
     process.exit(1)
     break
+  case 'crash':
+    throw new TypeError('no such thing', { cause: new Error('deeper') })
   case 'wrong-configuration':
     console.error('mishap: VARIABLE is malformed')
     process.exit(2)

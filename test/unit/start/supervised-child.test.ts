@@ -13,7 +13,7 @@ interface Scene {
   lines: string[]
 }
 
-function supervise(t: Test, what: string, graceMs = 5000): Scene {
+function supervise(t: Test, what: string, graceMs = 5000, logFile?: string): Scene {
   const file = join(t.testdir(), 'pids')
   const restarts: Scene['restarts'] = []
   const lines: string[] = []
@@ -25,6 +25,7 @@ function supervise(t: Test, what: string, graceMs = 5000): Scene {
       env: process.env,
       ready: 'message',
       graceMs,
+      ...(logFile === undefined ? {} : { logFile }),
     },
     {
       onSpawn: () => undefined,
@@ -46,6 +47,13 @@ void t.test('what ends before it was ready has failed, with its own last words',
   await t.rejects(child.failed, { message: 'mishap: no luck' })
   t.equal(pids().length, 1)
   t.same(restarts, [])
+})
+
+void t.test('of a crash the error is told, by whom, and where the rest of it is', async (t) => {
+  const { child, lines } = supervise(t, 'crash', 5000, 'logs/mishap.log')
+  const message = 'mishap: TypeError: no such thing (log: logs/mishap.log)'
+  await t.rejects(child.ready, { name: 'Error', message })
+  t.match(lines.at(-1), /^Node\.js v/, 'which is not the last that it said')
 })
 
 void t.test(
