@@ -18,6 +18,7 @@ import { withDatabase, type OutputOptions } from './context.ts'
 export type Chosen = number[] | 'all'
 
 const CHUNK = 100
+const NONE = 'there is none of this id'
 
 /** Prints the newest refusals, without what was refused. */
 export async function runListDeadLetters(
@@ -78,7 +79,7 @@ export async function runRetryDeadLetters(chosen: Chosen, options: OutputOptions
     try {
       for await (const letter of choose(db, chosen)) {
         if (signal.aborted) break
-        const reason = 'missing' in letter ? 'there is none of this id' : whyNotRetried(toKept(letter))
+        const reason = 'missing' in letter ? NONE : whyNotRetried(toKept(letter))
         if (reason !== null || 'missing' in letter) {
           left.push({ id: letter.id, reason: reason ?? '' })
           continue
@@ -131,8 +132,21 @@ async function* choose(db: Db, chosen: Chosen): AsyncGenerator<DeadLetter | { mi
 /** Forgets dead letters. Exit code 1 when one of those named is not there. */
 export async function runDropDeadLetters(chosen: Chosen, options: OutputOptions): Promise<void> {
   await withDatabase(async ({ db }) => {
-    const dropped = await dropDeadLetters(db, chosen === 'all' ? null : chosen)
-    console.log(options.json === true ? JSON.stringify({ dropped }) : `${dropped} dropped`)
-    if (chosen !== 'all' && dropped < new Set(chosen).size) process.exitCode = 1
+    const left: { id: number; reason: string }[] = []
+    let dropped = 0
+    if (chosen === 'all') dropped = await dropDeadLetters(db, null)
+    else {
+      for (const id of new Set(chosen)) {
+        const count = await dropDeadLetters(db, [id])
+        dropped += count
+        if (count === 0) left.push({ id, reason: NONE })
+      }
+    }
+    if (options.json === true) console.log(JSON.stringify({ dropped, left }))
+    else {
+      for (const { id, reason } of left) console.log(`${id}: ${reason}`)
+      console.log(`${dropped} dropped`)
+    }
+    if (left.length > 0) process.exitCode = 1
   })
 }
