@@ -6,8 +6,9 @@ import type { HandedIn } from '../shared/events/handed-in.ts'
 import type { Logger } from '../shared/log.ts'
 import { networkOf, whichNetwork } from './handed-in-network.ts'
 import { forgetDeadLetters, putDeadLetter } from './ingest/dead-letters.store.ts'
-import { ingestAwaited, ingestHandedIn, type HandInOutcome } from './ingest/ingest-voucher.ts'
+import { getKnown, ingestAwaited, ingestHandedIn, type HandInOutcome } from './ingest/ingest-voucher.ts'
 import { payloadDigest } from './ingest/storable-json.ts'
+import type { Known } from './ingest/waiting-vouchers.store.ts'
 import type { HandedInCounts } from './network-state.ts'
 import type { JobQueue, JobWorker, QueueBackend } from './queue/backend.ts'
 import { openVoucherQueue } from './queue/voucher-queue.ts'
@@ -30,6 +31,8 @@ export interface VoucherRun {
 
 const LOOK_AGAIN_MS = 1_000
 const AWAITED_AT_ONCE = 200
+/** All that waits is gone through so often; in between, only what waits for channels that changed. */
+const LOOK_AT_ALL_MS = 60_000
 const NODE_STORE_MS = 30_000
 /** Of the node's store, which is read from its beginning each time: what is judged each time, and remembered. */
 const NODE_VOUCHERS_AT_ONCE = 1_000
@@ -48,7 +51,7 @@ const CLOSE_MS = 5_000
 export async function runVouchers(run: VoucherRun): Promise<void> {
   await Promise.all([
     takeJobs(run),
-    every(run, LOOK_AGAIN_MS, 'what waits for its channel', () => lookAgain(run)),
+    every(run, LOOK_AGAIN_MS, 'what waits for its channel', awaitedReader(run)),
     run.readNodeVouchers === null
       ? Promise.resolve()
       : every(run, NODE_STORE_MS, 'the node’s voucher store', nodeStoreReader(run, run.readNodeVouchers)),
@@ -123,7 +126,11 @@ function startWorker(run: VoucherRun, progress: { atMs: number }): JobWorker {
       counts[outcome] += 1
       await forgetDeadLetters(db, payloadDigest(data))
     },
-    onRetry: (error) => log.warn({ network: run.network }, `writing a voucher: ${messageOf(error)}`),
+    onRetry: (error) => {
+      // It is at work: another worker would find the database away as well.
+      progress.atMs = performance.now()
+      log.warn({ network: run.network }, `writing a voucher: ${messageOf(error)}`)
+    },
     onDead: async ({ queue, jobId, networkId, data, reason }) => {
       progress.atMs = performance.now()
       await putDeadLetter(db, { queue, jobId, network: networkId, payload: data, reason })
@@ -144,11 +151,28 @@ async function ingestJob(
     : ingestHandedIn(db, { network, item }, 'queue')
 }
 
-async function lookAgain({ db, network, counts, signal }: VoucherRun): Promise<void> {
-  for (;;) {
-    const outcomes = await ingestAwaited(db, network, AWAITED_AT_ONCE)
-    for (const { outcome } of outcomes) if (outcome !== 'waiting') counts[outcome] += 1
-    if (outcomes.length < AWAITED_AT_ONCE || signal.aborted) return
+/**
+ * What a look overlooked, because it was written by a transaction that began before, the next look at all finds:
+ * therefore that begins where the one before the last began. The first begins at nothing.
+ */
+function awaitedReader({ db, network, counts, signal }: VoucherRun): () => Promise<void> {
+  const nothing: Known = { position: 0, finalizedEpoch: -1 }
+  let last = nothing
+  let alls = { before: nothing, last: nothing, atMs: -Infinity }
+  return async () => {
+    const atMs = performance.now()
+    const to = await getKnown(db, network)
+    const isAll = atMs - alls.atMs >= LOOK_AT_ALL_MS
+    const look = isAll
+      ? ({ of: 'all', from: alls.before } as const)
+      : ({ of: 'changed', from: last } as const)
+    for (let afterId: number | null = 0; afterId !== null && !signal.aborted;) {
+      const page = await ingestAwaited(db, network, { ...look, to, afterId, limit: AWAITED_AT_ONCE })
+      for (const { outcome } of page.outcomes) if (outcome !== 'waiting') counts[outcome] += 1
+      afterId = page.nextAfterId
+    }
+    last = to
+    if (isAll) alls = { before: alls.last, last: to, atMs }
   }
 }
 

@@ -12,7 +12,7 @@ import { DecodeError } from '../../shared/filecoin/decode-error.ts'
 import { voucherFromText, voucherText } from '../../shared/filecoin/voucher.ts'
 import { voucherFacts } from '../../shared/filecoin/voucher-facts.ts'
 import { readStatement, verifyStatement } from './verify-statement.ts'
-import { verifyVoucher, type ChannelFacts } from './verify-voucher.ts'
+import { reasonAgainstForm, verifyVoucher, type ChannelFacts } from './verify-voucher.ts'
 
 /** What was handed in, read as far as it goes without its channel. */
 export interface ReadHandedIn {
@@ -26,14 +26,16 @@ export interface ReadHandedIn {
   judge: (channel: ChannelFacts, way: HandInWay) => Judgement
 }
 
-export type Judgement = { ok: true; event: HandedInEvent } | { ok: false; reason: string; mayChange: boolean }
+/** `mayChange` and `isSigned` as a voucher's verdict has them. */
+export type Judgement =
+  { ok: true; event: HandedInEvent } | { ok: false; reason: string; mayChange: boolean; isSigned: boolean }
 
 type Reading = { ok: true; read: ReadHandedIn } | { ok: false; reason: string }
 
 /** What is signed off-chain stands in no block. */
 const NOWHERE = { blockNumber: 0, blockHash: '', blockTimeS: 0, logIndex: 0, txLogIndex: 0 }
 
-/** Never throws. */
+/** What no channel could make good is refused here. Never throws. */
 export function readHandedIn(item: HandedIn, letter: NetworkLetter): Reading {
   return 'voucher' in item ? readVoucher(item.voucher, letter) : readSigned(item.statement, letter)
 }
@@ -43,6 +45,8 @@ function readVoucher(text: string, letter: NetworkLetter): Reading {
     const voucher = voucherFromText(text)
     const { channelAddr } = voucher
     if (!canBeChannel(channelAddr)) return { ok: false, reason: 'what it names is no address of an actor' }
+    const formReason = reasonAgainstForm(voucher)
+    if (formReason !== null) return { ok: false, reason: formReason }
     const { text: kept, key } = voucherFacts(voucher, letter)
     const txHash = kept ?? key
     const judge = (channel: ChannelFacts, way: HandInWay): Judgement => {
@@ -87,7 +91,7 @@ function readSigned(
   const txHash = bytesToHex(blake2b256(utf8ToBytes(statement.message)))
   const judge = (channel: ChannelFacts, way: HandInWay): Judgement => {
     const verdict = verifyStatement(statement, channel, letter)
-    if (!verdict.ok) return { ...verdict, mayChange: false }
+    if (!verdict.ok) return { ...verdict, mayChange: false, isSigned: false }
     const { contractLoanId, contract, networkId, secretHash } = verdict.facts
     return {
       ok: true,

@@ -1,11 +1,13 @@
 import { FILECOIN_BLOCKCHAIN } from '../../shared/config/networks.ts'
 import type { Db } from '../../shared/db/connect.ts'
 import { inTransaction, type Trx } from '../../shared/db/transaction.ts'
+import type { ChainEvent } from '../../shared/events/chain-event.ts'
 import { offchainLedger, type HandInWay } from '../../shared/events/filecoin-event.ts'
 import { VOUCHER_QUEUE, type HandedIn } from '../../shared/events/handed-in.ts'
 import type { LogEntry } from '../../shared/events/log-entry.ts'
 import { channelSubject, naturalKey } from '../../shared/events/natural-key.ts'
 import { networkLetter } from '../../shared/filecoin/address.ts'
+import { findPosition } from '../event-log/chain-position.ts'
 import { getChannelsAt } from '../event-log/channel-addresses.ts'
 import { getHeldEntriesOf, getLastPosition, lockLog } from '../event-log/read-log.ts'
 import { channelFactsOf } from './channel-facts.evolve.ts'
@@ -13,7 +15,14 @@ import { putDeadLetter, type Refusal } from './dead-letters.store.ts'
 import { readHandedIn, type Judgement, type ReadHandedIn } from './handed-in.evolve.ts'
 import { appendOffchain } from './ingest-step.ts'
 import { payloadDigest } from './storable-json.ts'
-import { getAwaited, putWaiting, removeWaiting, type Waiting } from './waiting-vouchers.store.ts'
+import {
+  getAwaited,
+  putWaiting,
+  removeWaiting,
+  type Known,
+  type Look,
+  type Waiting,
+} from './waiting-vouchers.store.ts'
 
 /**
  * `accepted`: it is a fact now. `known`: it was one before. `waiting`: its channel is not known, or not yet as it
@@ -24,7 +33,7 @@ export interface HandInOutcome {
   reason?: string
 }
 
-/** What one channel can have that was handed in: a loan has two vouchers and one statement. */
+/** What one signer can have handed in for one channel: a loan has two vouchers and one statement. */
 export const HANDED_IN_PER_CHANNEL = 256
 
 /**
@@ -42,13 +51,26 @@ export async function ingestHandedIn(
   return inTransaction(db, (trx) => ingestRead(trx, network, reading.read, way))
 }
 
+/** How far a Filecoin network is known now: what an {@link ingestAwaited} looks up to. */
+export async function getKnown(db: Db | Trx, network: string): Promise<Known> {
+  // Finality first: it is never further than what the log is read at.
+  const finalizedEpoch = (await findPosition(db, network))?.finalized?.number ?? -1
+  return { finalizedEpoch, position: await getLastPosition(db) }
+}
+
 /**
- * Looks again at what waits for channels of which the log learned something since, at most `limit` of them. What is
- * refused now becomes a dead letter.
+ * Looks again at what waits for channels of which the log learned something since, or of which something became final:
+ * one page of them. `nextAfterId` is where the next page begins; null after the last. What is refused now becomes a
+ * dead letter.
  */
-export async function ingestAwaited(db: Db, network: string, limit: number): Promise<HandInOutcome[]> {
+export async function ingestAwaited(
+  db: Db,
+  network: string,
+  look: Look,
+): Promise<{ outcomes: HandInOutcome[]; nextAfterId: number | null }> {
   const outcomes: HandInOutcome[] = []
-  for (const waiting of await getAwaited(db, network, limit)) {
+  const awaited = await getAwaited(db, network, look)
+  for (const waiting of awaited) {
     const reading = readHandedIn(waiting.item, networkLetter(networkIdOf(network)))
     outcomes.push(
       await inTransaction(db, async (trx) => {
@@ -63,7 +85,8 @@ export async function ingestAwaited(db: Db, network: string, limit: number): Pro
       }),
     )
   }
-  return outcomes
+  const last = awaited.at(-1)
+  return { outcomes, nextAfterId: awaited.length < look.limit ? null : (last?.id ?? null) }
 }
 
 async function ingestRead(
@@ -73,14 +96,14 @@ async function ingestRead(
   way: HandInWay,
 ): Promise<HandInOutcome> {
   // Taken before anything is looked at: what the log learns from here on makes it worth another look.
-  const lookedPosition = await getLastPosition(trx)
+  const known = await getKnown(trx, network)
   const digest = payloadDigest(read.item)
   const before = await getChannelEntries(trx, network, read.channelAddr)
   if (isProven(before, read)) {
     await removeWaiting(trx, network, digest)
     return { outcome: 'known' }
   }
-  const judgement = await judge(trx, network, read, way, before)
+  const judgement = await judge(trx, network, read, way, { entries: before, ...known })
   if (judgement.ok || !judgement.mayChange) {
     await removeWaiting(trx, network, digest)
     if (!judgement.ok) return { outcome: 'refused', reason: judgement.reason }
@@ -88,9 +111,21 @@ async function ingestRead(
     return { outcome: entries.length > 0 ? 'accepted' : 'known' }
   }
   const { channelAddr, item } = read
-  const { reason } = judgement
-  const evicted = await putWaiting(trx, { network, digest, channelAddr, item, way, reason, lookedPosition })
-  for (const waiting of evicted) {
+  const { reason, isSigned } = judgement
+  const place = await putWaiting(trx, {
+    network,
+    digest,
+    channelAddr,
+    item,
+    way,
+    reason,
+    lookedPosition: known.position,
+    isSigned,
+  })
+  if (!place.isKept) {
+    return { outcome: 'refused', reason: `${reason}; too many others wait for this channel already` }
+  }
+  for (const waiting of place.evicted) {
     await putDeadLetter(trx, refusalOf(waiting, `${waiting.reason}; too many others wait as well`))
   }
   return { outcome: 'waiting', reason }
@@ -105,13 +140,15 @@ async function judge(
   network: string,
   read: ReadHandedIn,
   way: HandInWay,
-  before: LogEntry[],
+  before: KnownChannel,
 ): Promise<Judgement> {
   const judgement = judgeBy(before, read, way)
   if (!judgement.ok) return judgement
   await lockLog(trx)
-  const now = await getChannelEntries(trx, network, read.channelAddr)
-  return positionsOf(now) === positionsOf(before) ? judgement : judgeBy(now, read, way)
+  const entries = await getChannelEntries(trx, network, read.channelAddr)
+  return positionsOf(entries) === positionsOf(before.entries)
+    ? judgement
+    : judgeBy({ ...before, entries }, read, way)
 }
 
 /** Word for word what was accepted before, signature included: it need not be verified again. */
@@ -120,22 +157,47 @@ function isProven(entries: LogEntry[], { signedText }: ReadHandedIn): boolean {
   return entries.some(({ event }) => event?.kind === 'SignedVoucher' && event.txHash === signedText)
 }
 
-function judgeBy(entries: LogEntry[], read: ReadHandedIn, way: HandInWay): Judgement {
-  const events = entries.flatMap(({ event }) => (event === null ? [] : [event]))
-  const channel = channelFactsOf(events)
-  if (channel === undefined)
-    return { ok: false, reason: `no channel ${read.channelAddr} is known`, mayChange: true }
-  const judgement = read.judge(channel, way)
-  if (!judgement.ok) return judgement
-  const handedIn = events.filter(({ kind }) => kind === 'SignedVoucher' || kind === 'SignedStatement')
+interface KnownChannel {
+  entries: LogEntry[]
+  finalizedEpoch: number
+}
+
+/**
+ * A refusal is for ever only where the final part of the chain says the same: an ID, a party, a creation or what was
+ * redeemed or collected can be another one in the branch that wins.
+ */
+function judgeBy({ entries, finalizedEpoch }: KnownChannel, read: ReadHandedIn, way: HandInWay): Judgement {
+  const judgement = judgeChannel(entries, read, way)
+  if (judgement.ok) return withinShare(entries, judgement)
+  if (judgement.mayChange) return judgement
+  const final = entries.filter(({ blockNumber }) => blockNumber <= finalizedEpoch)
+  if (final.length === entries.length) return judgement
+  const inFinal = judgeChannel(final, read, way)
+  return { ...judgement, mayChange: inFinal.ok || inFinal.mayChange }
+}
+
+function judgeChannel(entries: LogEntry[], read: ReadHandedIn, way: HandInWay): Judgement {
+  const channel = channelFactsOf(eventsOf(entries))
+  if (channel !== undefined) return read.judge(channel, way)
+  return { ok: false, reason: `no channel ${read.channelAddr} is known`, mayChange: true, isSigned: false }
+}
+
+/** By signer, so that one party cannot take the other's share. */
+function withinShare(entries: LogEntry[], judgement: Extract<Judgement, { ok: true }>): Judgement {
   const key = naturalKey(judgement.event)
-  if (handedIn.length < HANDED_IN_PER_CHANNEL || handedIn.some((event) => naturalKey(event) === key))
+  const { signer } = judgement.event
+  const theirs = eventsOf(entries).filter(
+    (event) =>
+      (event.kind === 'SignedVoucher' || event.kind === 'SignedStatement') && event.signer === signer,
+  )
+  if (theirs.length < HANDED_IN_PER_CHANNEL || theirs.some((event) => naturalKey(event) === key))
     return judgement
-  return {
-    ok: false,
-    reason: `${HANDED_IN_PER_CHANNEL} were handed in for this channel: no more are taken`,
-    mayChange: false,
-  }
+  const reason = `${HANDED_IN_PER_CHANNEL} of its signer were handed in for this channel: no more are taken`
+  return { ok: false, reason, mayChange: false, isSigned: true }
+}
+
+function eventsOf(entries: LogEntry[]): ChainEvent[] {
+  return entries.flatMap(({ event }) => (event === null ? [] : [event]))
 }
 
 async function getChannelEntries(trx: Trx, network: string, channelAddr: string): Promise<LogEntry[]> {

@@ -7,6 +7,7 @@ import {
   canonicalAddress,
   formatAddress,
   parseAddress,
+  type FilecoinAddress,
   type NetworkLetter,
 } from '../../shared/filecoin/address.ts'
 import { recoverSecp256k1Address } from '../../shared/filecoin/verify-signature.ts'
@@ -57,10 +58,11 @@ const statementSchema = z.looseObject({
   secretHashB1: hash.nullish(),
 })
 
-type Read = { ok: true; facts: StatementFacts } | { ok: false; reason: string }
+type Facts = { ok: true; facts: StatementFacts } | { ok: false; reason: string }
+type Read = { ok: true; facts: StatementFacts; signer: FilecoinAddress } | { ok: false; reason: string }
 
-/** What a statement says, whoever signed it. Never throws. */
-export function readStatement({ message }: SignedStatement): Read {
+/** What a statement says and which key signed it, whosever that is. Never throws. */
+export function readStatement({ message, signature }: SignedStatement): Read {
   if (utf8ToBytes(message).length > MAX_STATEMENT_BYTES)
     return { ok: false, reason: `the statement has more than ${MAX_STATEMENT_BYTES} bytes` }
   // Postgres keeps no NUL, and half a surrogate pair is no text that could have been signed.
@@ -71,10 +73,15 @@ export function readStatement({ message }: SignedStatement): Read {
     const [issue] = parsed.error.issues
     return { ok: false, reason: `the statement's ${issue?.path.join('.') || 'text'} is not as it should be` }
   }
-  return toFacts(parsed.data)
+  const read = toFacts(parsed.data)
+  if (!read.ok) return read
+  const bytes = signatureBytes(signature)
+  if (bytes === null) return { ok: false, reason: 'the signature is not 65 bytes of hex' }
+  const signer = recoverSecp256k1Address(utf8ToBytes(message), bytes)
+  return signer === null ? { ok: false, reason: 'no key gives this signature' } : { ...read, signer }
 }
 
-function toFacts(data: z.infer<typeof statementSchema>): Read {
+function toFacts(data: z.infer<typeof statementSchema>): Facts {
   const contracts = [data.erc20LoansContract, data.erc20CollateralLock].filter((text) => text != null)
   const [text] = contracts
   const contractAddress = text === undefined ? null : eip55(text)
@@ -128,10 +135,7 @@ export function verifyStatement(
     channelAddress === null ? [channelId ?? '', channel.id] : [channelAddress, channel.robust]
   if (canonicalAddress(named) === null || canonicalAddress(named) !== canonicalAddress(ours))
     return { ok: false, reason: `the statement names the channel ${named}` }
-  const signature = signatureBytes(statement.signature)
-  if (signature === null) return { ok: false, reason: 'the signature is not 65 bytes of hex' }
-  const signer = recoverSecp256k1Address(utf8ToBytes(statement.message), signature)
-  if (signer === null) return { ok: false, reason: 'no key gives this signature' }
+  const { signer } = read
   const { asWritten, robust } = channel.from
   const from = [asWritten, ...robust].flatMap((text) => parseAddress(text) ?? [])
   if (!from.some((address) => formatAddress(address, 'f') === formatAddress(signer, 'f')))

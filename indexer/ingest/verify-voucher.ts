@@ -40,11 +40,12 @@ export interface RedeemedVoucher {
 
 /**
  * `mayChange`: what speaks against the voucher is the channel as it is known now. More funds or a later settlement can
- * still make it good, so that the order in which messages and vouchers arrive does not decide.
+ * still make it good, so that the order in which messages and vouchers arrive does not decide. `isSigned`: a party of
+ * the channel signed it; false where nobody looked.
  */
 export type Verdict =
   | { ok: true; signer: string; signedBy: Party; facts: VoucherFacts }
-  | { ok: false; reason: string; mayChange: boolean }
+  | { ok: false; reason: string; mayChange: boolean; isSigned: boolean }
 
 const MAX_LANE = (1n << 63n) - 1n
 /** The chain takes 8192; loans need none, and each one handed in costs us. */
@@ -61,22 +62,22 @@ const SECRET_HASH_BYTES = 32
  * - a nonce behind what is redeemed by now is no objection: every lane starts empty, so there was a moment before. The
  *   one objection by nonce is that the same party's other voucher of the same lane and nonce was redeemed, for then
  *   this one never can be, nor is it the one that was meant.
- * The secret, and an extra call, are matters of the redemption. Cheap rules come first, the signature last.
+ * The secret, and an extra call, are matters of the redemption. What may still change is told only of vouchers that a
+ * party signed, for they take a place while they wait: the signature comes before the rules that time can mend.
  */
 export function verifyVoucher(voucher: SignedVoucher, channel: ChannelFacts, letter: NetworkLetter): Verdict {
-  const objection =
-    objectionToChannel(voucher, channel) ??
-    objectionToForm(voucher) ??
-    objectionToTime(voucher, channel) ??
-    objectionToAmount(voucher, channel)
-  if (objection !== null) return objection
+  const formReason = reasonAgainstForm(voucher)
+  if (formReason !== null) return no(formReason)
+  const wrongChannel = objectionToChannel(voucher, channel)
+  if (wrongChannel !== null) return wrongChannel
   const signed = findSigner(voucher, channel)
   if (signed === null) return no('its signature is of neither party of the channel')
+  const objection = objectionToTime(voucher, channel) ?? objectionToAmount(voucher, channel)
+  if (objection !== null) return { ...objection, isSigned: true }
   const other = redeemedInstead(voucher, channel, signed.party)
   if (other !== undefined) {
-    return no(
-      `another voucher of its signer with lane ${voucher.lane} and nonce ${voucher.nonce} was redeemed`,
-    )
+    const reason = `another voucher of its signer with lane ${voucher.lane} and nonce ${voucher.nonce} was redeemed`
+    return { ...no(reason), isSigned: true }
   }
   return {
     ok: true,
@@ -89,11 +90,11 @@ export function verifyVoucher(voucher: SignedVoucher, channel: ChannelFacts, let
 type Objection = Extract<Verdict, { ok: false }>
 
 function no(reason: string): Objection {
-  return { ok: false, reason, mayChange: false }
+  return { ok: false, reason, mayChange: false, isSigned: false }
 }
 
 function notYet(reason: string): Objection {
-  return { ok: false, reason, mayChange: true }
+  return { ok: false, reason, mayChange: true, isSigned: false }
 }
 
 function objectionToChannel({ channelAddr }: SignedVoucher, { robust, id }: ChannelFacts): Objection | null {
@@ -102,18 +103,20 @@ function objectionToChannel({ channelAddr }: SignedVoucher, { robust, id }: Chan
   return no(`it names the channel ${named}`)
 }
 
-/** What no actor takes, whatever the channel. */
-function objectionToForm({ lane, secretHash, amount, merges, signature }: SignedVoucher): Objection | null {
-  if (signature === null) return no('it is not signed')
-  if (lane < 0n || lane > MAX_LANE) return no(`its lane ${lane} is beyond 2^63-1`)
+/** Why no actor takes it, whatever the channel; null where nothing speaks against its form. */
+export function reasonAgainstForm(voucher: SignedVoucher): string | null {
+  const { lane, secretHash, amount, merges, signature, timeLockMin, timeLockMax } = voucher
+  if (signature === null) return 'it is not signed'
+  if (lane < 0n || lane > MAX_LANE) return `its lane ${lane} is beyond 2^63-1`
   if (secretHash.length !== 0 && secretHash.length !== SECRET_HASH_BYTES)
-    return no(`its secret hash has ${secretHash.length} bytes and not ${SECRET_HASH_BYTES}`)
-  if (amount < 0n) return no('its amount is negative')
-  if (merges.length > MAX_MERGES)
-    return no(`it merges ${merges.length} lanes: at most ${MAX_MERGES} are read`)
-  if (merges.some((merge) => merge.lane === lane)) return no('it merges its own lane')
+    return `its secret hash has ${secretHash.length} bytes and not ${SECRET_HASH_BYTES}`
+  if (amount < 0n) return 'its amount is negative'
+  if (merges.length > MAX_MERGES) return `it merges ${merges.length} lanes: at most ${MAX_MERGES} are read`
+  if (merges.some((merge) => merge.lane === lane)) return 'it merges its own lane'
   if (merges.some((merge) => merge.lane < 0n || merge.lane > MAX_LANE))
-    return no('it merges a lane beyond 2^63-1')
+    return 'it merges a lane beyond 2^63-1'
+  if (timeLockMax !== 0n && timeLockMax < timeLockMin)
+    return `it can be redeemed from epoch ${timeLockMin} to ${timeLockMax}: never`
   return null
 }
 
@@ -123,8 +126,6 @@ function objectionToTime(
   channel: ChannelFacts,
 ): Objection | null {
   const { createdEpoch, settlingAtEpoch, collectedEpoch } = channel
-  if (timeLockMax !== 0n && timeLockMax < timeLockMin)
-    return no(`it can be redeemed from epoch ${timeLockMin} to ${timeLockMax}: never`)
   if (timeLockMax !== 0n && timeLockMax < BigInt(createdEpoch))
     return no(`it ended at epoch ${timeLockMax}, before the channel was made at ${createdEpoch}`)
   if (collectedEpoch !== null && timeLockMin > BigInt(collectedEpoch))

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { sql, type RawBuilder } from 'kysely'
 import type { Db } from '../../shared/db/connect.ts'
 import type { HandedIn } from '../../shared/events/handed-in.ts'
 import type { HandInWay } from '../../shared/events/filecoin-event.ts'
@@ -17,15 +17,36 @@ export interface Waiting {
 
 /** A hostile producer can fill no more than this. */
 export const WAITING_KEPT = 10_000
+/**
+ * For one channel: whoever comes when they are taken has to go. What a party of the channel signed has twice as many
+ * places, so that what nobody vouches for can never take all of them.
+ */
 export const WAITING_PER_CHANNEL = 64
 
-/** Keeps it once, or notes that it was looked at again. Returns those that had to go for it: the oldest. */
+/** False: there was no place. `evicted` are those that had to go for it, the oldest of all channels. */
+export type Place = { isKept: true; evicted: Waiting[] } | { isKept: false }
+
+/** Keeps it once, or notes that it was looked at again. */
 export async function putWaiting(
   trx: Trx,
-  waiting: Omit<Waiting, 'id'> & { digest: string; lookedPosition: number },
-): Promise<Waiting[]> {
-  const { network, digest, channelAddr, item, way, reason, lookedPosition } = waiting
-  const { numInsertedOrUpdatedRows } = await trx
+  waiting: Omit<Waiting, 'id'> & { digest: string; lookedPosition: number; isSigned: boolean },
+): Promise<Place> {
+  const { network, digest, channelAddr, item, way, reason, lookedPosition, isSigned } = waiting
+  const { numUpdatedRows } = await trx
+    .updateTable('ledger.waiting_vouchers')
+    .set({ reason, looked_position: lookedPosition })
+    .where('network', '=', network)
+    .where('digest', '=', digest)
+    .executeTakeFirst()
+  if (numUpdatedRows > 0n) return { isKept: true, evicted: [] }
+  const { count } = await trx
+    .selectFrom('ledger.waiting_vouchers')
+    .select(sql<number>`count(*)`.as('count'))
+    .where('network', '=', network)
+    .where('channel_addr', '=', channelAddr)
+    .executeTakeFirstOrThrow()
+  if (count >= WAITING_PER_CHANNEL * (isSigned ? 2 : 1)) return { isKept: false }
+  await trx
     .insertInto('ledger.waiting_vouchers')
     .values({
       network,
@@ -39,22 +60,14 @@ export async function putWaiting(
     .onConflict((conflict) =>
       conflict.columns(['network', 'digest']).doUpdateSet({ reason, looked_position: lookedPosition }),
     )
-    .executeTakeFirst()
-  if (numInsertedOrUpdatedRows === 0n) return []
-  return [
-    ...(await takeOldest(
-      trx,
-      sql`network = ${network} and channel_addr = ${channelAddr}`,
-      WAITING_PER_CHANNEL,
-    )),
-    ...(await takeOldest(trx, sql`true`, WAITING_KEPT)),
-  ]
+    .execute()
+  return { isKept: true, evicted: await takeOldest(trx) }
 }
 
-async function takeOldest(trx: Trx, which: ReturnType<typeof sql>, kept: number): Promise<Waiting[]> {
+async function takeOldest(trx: Trx): Promise<Waiting[]> {
   const { rows } = await sql<WaitingRow>`
-    delete from ledger.waiting_vouchers where ${which} and id <= (
-      select id from ledger.waiting_vouchers where ${which} order by id desc offset ${kept} limit 1)
+    delete from ledger.waiting_vouchers where id <= (
+      select id from ledger.waiting_vouchers order by id desc offset ${WAITING_KEPT} limit 1)
     returning id, network, channel_addr, payload, way, reason`.execute(trx)
   return rows.map(toWaiting)
 }
@@ -67,18 +80,72 @@ export async function removeWaiting(trx: Trx, network: string, digest: string): 
     .execute()
 }
 
-/** Those of whose channel the log learned something since they were looked at last, oldest first. */
-export async function getAwaited(db: Db, network: string, limit: number): Promise<Waiting[]> {
-  const subject = `channel/${network.slice(network.indexOf(':') + 1)}/`
-  const { rows } = await sql<WaitingRow>`
+/** How far a network was known: the log's position, and the epoch up to which no reorg changes it (-1: none). */
+export interface Known {
+  position: number
+  finalizedEpoch: number
+}
+
+/** Which of those that wait are looked at again, by ascending id from after `afterId`. */
+export interface Look {
+  from: Known
+  to: Known
+  /** Of all rows, or only by way of the channels that changed between `from` and `to`. */
+  of: 'all' | 'changed'
+  afterId: number
+  limit: number
+}
+
+/**
+ * Those of whose channel the log learned something since they were looked at last, and those of whose channel something
+ * became final between `from` and `to`. `changed` begins at the channels and costs nothing for the rows of others; it
+ * overlooks what another transaction commits meanwhile, which `all` finds.
+ */
+export async function getAwaited(db: Db, network: string, look: Look): Promise<Waiting[]> {
+  const { rows } = await (
+    look.of === 'all' ? awaitedOfAll(network, look) : awaitedOfChanged(network, look)
+  ).execute(db)
+  return rows.map(toWaiting)
+}
+
+function awaitedOfAll(network: string, { from, to, afterId, limit }: Look): RawBuilder<WaitingRow> {
+  return sql<WaitingRow>`
     select w.id, w.network, w.channel_addr, w.payload, w.way, w.reason
     from ledger.waiting_vouchers w
-    where w.network = ${network} and exists (
-      select 1 from ledger.channel_addresses c join ledger.event_log l
-        on l.subject = ${subject} || c.robust and l.position > w.looked_position
-      where c.network = w.network and (c.robust = w.channel_addr or c.channel_id = w.channel_addr))
-    order by w.id limit ${limit}`.execute(db)
-  return rows.map(toWaiting)
+    where w.network = ${network} and w.id > ${afterId}::bigint and exists (
+      select 1 from ledger.channel_addresses c join ledger.event_log l on l.subject = ${subjectsOf(network)} || c.robust
+      where c.network = w.network and (c.robust = w.channel_addr or c.channel_id = w.channel_addr)
+        and (l.position > w.looked_position
+          or (l.block_number > ${from.finalizedEpoch}::bigint and l.block_number <= ${to.finalizedEpoch}::bigint)))
+    order by w.id limit ${limit}`
+}
+
+function awaitedOfChanged(network: string, { from, to, afterId, limit }: Look): RawBuilder<WaitingRow> {
+  const prefix = subjectsOf(network)
+  return sql<WaitingRow>`
+    with learned as materialized (
+      select subject, max(position) as position from ledger.event_log
+      where position > ${from.position}::bigint and starts_with(subject, ${prefix}) group by subject
+      union all
+      select distinct subject, ${Number.MAX_SAFE_INTEGER}::bigint from ledger.live_entries
+      where network = ${network} and starts_with(subject, ${prefix})
+        and block_number > ${from.finalizedEpoch}::bigint and block_number <= ${to.finalizedEpoch}::bigint
+    ), changed as materialized (
+      select robust, channel_id, max(l.position) as position from learned l join ledger.channel_addresses
+        on network = ${network} and robust = substr(l.subject, ${prefix.length + 1}::integer)
+      group by robust, channel_id
+    )
+    select w.id, w.network, w.channel_addr, w.payload, w.way, w.reason
+    from ledger.waiting_vouchers w join (
+      select robust as addr, position from changed union select channel_id, position from changed
+    ) named on w.channel_addr = named.addr and named.position > w.looked_position
+    where w.network = ${network} and w.id > ${afterId}::bigint
+    order by w.id limit ${limit}`
+}
+
+/** How the subjects of a network's channels begin. */
+function subjectsOf(network: string): string {
+  return `channel/${network.slice(network.indexOf(':') + 1)}/`
 }
 
 interface WaitingRow {

@@ -16,6 +16,8 @@ export interface WrittenChain {
   append(...events: ChainEvent[]): Promise<Outcome>
   /** Another branch: the last `depth` tipsets go, and as many with these events in the first of them come. */
   reorg(depth: number, ...events: ChainEvent[]): Promise<Outcome>
+  /** No reorg takes away what was written until now. */
+  finalize(): Promise<Outcome>
   /** The height that the next tipset has. */
   readonly next: number
 }
@@ -62,6 +64,10 @@ export async function writeChain(db: Db, startNumber = 1000): Promise<WrittenCha
         events: placed(events, index),
         evidence: [],
       })
+    },
+    finalize: () => {
+      const { number, hash } = header(hashes.length - 1)
+      return ingestStep(db, identity, epoch, { type: 'finalized', block: { number, hash } })
     },
     reorg: (depth, ...events) => {
       const replaces = header(hashes.length - 1)

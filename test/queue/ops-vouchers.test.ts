@@ -26,7 +26,9 @@ const TWO = { filecoin: [...ONE.filecoin, { networkId: 'mainnet', rpcUrls: RPC }
 
 void t.test('vouchers import', async (t) => {
   const { db, url: databaseUrl } = await testDatabase(t)
-  await (await writeChain(db)).append(creation())
+  const chain = await writeChain(db)
+  await chain.append(creation())
+  await chain.finalize()
   const folder = await mkdtemp(join(tmpdir(), 'loan-activity-import-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   const file = join(folder, 'vouchers.txt')
@@ -135,6 +137,7 @@ void t.test('dead-letters', async (t) => {
   await putDeadLetter(db, { ...letter, payload: { voucher: 'A'.repeat(100_000) } })
   await putDeadLetter(db, { ...letter, queue: 'batches-evm-1', payload: { step: {} } })
   await chain.append(creation())
+  await chain.finalize()
 
   t.match(await ops('dead-letters', 'list'), { code: 0, out: /1 of batches-evm-1, 3 of vouchers\n$/ })
   const listed = JSON.parse((await ops('dead-letters', 'list', '--json', '--limit', '2')).out) as {
@@ -192,7 +195,10 @@ void t.test('dead-letters', async (t) => {
   })
 
   t.match(await ops('dead-letters', 'drop', '2', '3'), { code: 0, out: '2 dropped\n' })
-  t.match(await ops('dead-letters', 'drop', '2'), { code: 1, out: '0 dropped\n' })
+  t.match(await ops('dead-letters', 'drop', '2'), {
+    code: 1,
+    out: '2: there is none of this id\n0 dropped\n',
+  })
   t.match(await ops('dead-letters', 'drop', 'all', '3'), { code: 2 })
   t.match(await ops('dead-letters', 'drop', 'all'), { code: 0, out: '1 dropped\n' })
   t.match(await ops('dead-letters', 'list'), { code: 0, out: 'no dead letters\n' })

@@ -59,7 +59,9 @@ async function start(
   const { db, url: databaseUrl } = await testDatabase(t)
   const redisUrl = kind === 'redis' ? await testRedis(t) : undefined
   if (redisUrl === null) return undefined
-  await (await writeChain(db)).append(creation())
+  const chain = await writeChain(db)
+  await chain.append(creation())
+  await chain.finalize()
   const backend = openQueueBackend({ redisUrl, databaseUrl }, (error) => t.comment(error.message))
   const { handedIn: counts } = newNetworkHealth({ network: NETWORK, blockchain: 'FIL', networkId: 'testnet' })
   if (counts === null) throw new Error('a Filecoin network counts what is handed in')

@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import t from 'tap'
 import { DEAD_LETTERS_KEPT, putDeadLetter } from '../../../indexer/ingest/dead-letters.store.ts'
 import {
+  getKnown,
   HANDED_IN_PER_CHANNEL,
   ingestAwaited,
   ingestHandedIn,
@@ -11,6 +12,12 @@ import {
 import { appendOffchain } from '../../../indexer/ingest/ingest-step.ts'
 import { replay } from '../../../indexer/ingest/replay.ts'
 import { digestReadModel } from '../../../indexer/projections/digest.store.ts'
+import {
+  getAwaited,
+  WAITING_KEPT,
+  WAITING_PER_CHANNEL,
+  type Known,
+} from '../../../indexer/ingest/waiting-vouchers.store.ts'
 import type { Db } from '../../../shared/db/connect.ts'
 import { inTransaction } from '../../../shared/db/transaction.ts'
 import type { HandedIn } from '../../../shared/events/handed-in.ts'
@@ -48,6 +55,18 @@ function handIn(db: Db, item: HandedIn | string): Promise<HandInOutcome> {
     { network: NETWORK, item: typeof item === 'string' ? { voucher: item } : item },
     'queue',
   )
+}
+
+/** As the indexer does once a minute, or (`from` given) every second. */
+async function lookAgain(db: Db, from?: Known): Promise<HandInOutcome[]> {
+  const { outcomes } = await ingestAwaited(db, NETWORK, {
+    of: from === undefined ? 'all' : 'changed',
+    from: from ?? { position: 0, finalizedEpoch: -1 },
+    to: await getKnown(db, NETWORK),
+    afterId: 0,
+    limit: 100,
+  })
+  return outcomes
 }
 
 /** An empty log, and the read model of it. */
@@ -107,15 +126,16 @@ void t.test('what comes before its channel waits for it, and is judged then', as
   t.match(await handIn(db, bad), { outcome: 'waiting' })
   t.match(await handIn(db, { statement: signStatement(STATEMENT) }), { outcome: 'waiting' })
   t.equal(await waitingCount(db), 3)
-  t.same(await ingestAwaited(db, NETWORK, 100), [], 'nothing is looked at while nothing changed')
+  t.same(await lookAgain(db), [], 'nothing is looked at while nothing changed')
   await chain.append()
-  t.same(await ingestAwaited(db, NETWORK, 100), [])
+  t.same(await lookAgain(db), [])
   await chain.append(creation())
-  t.match(await ingestAwaited(db, NETWORK, 100), [
-    { outcome: 'accepted' },
-    { outcome: 'refused' },
-    { outcome: 'accepted' },
-  ])
+  t.match(await lookAgain(db), [{ outcome: 'accepted' }, { outcome: 'waiting' }, { outcome: 'accepted' }])
+  const before = await getKnown(db, NETWORK)
+  await lookAgain(db)
+  t.same(await lookAgain(db, before), [], 'nothing became final')
+  await chain.finalize()
+  t.match(await lookAgain(db, before), [{ outcome: 'refused' }])
   t.equal(await waitingCount(db), 0)
   t.equal((await handedInEvents(db)).length, 2)
   t.match(await deadLetters(db), [
@@ -130,12 +150,14 @@ void t.test('too much for now waits for more funds, until the channel is collect
   t.match(await handIn(db, signedText({ amount: 600n })), { outcome: 'waiting', reason: /held \(500\)/ })
   t.match(await handIn(db, signedText({ amount: 701n })), { outcome: 'waiting' })
   await chain.append(fundChannel({ height: 0, to: ROBUST, value: '200' }))
-  t.match(await ingestAwaited(db, NETWORK, 100), [{ outcome: 'accepted' }, { outcome: 'waiting' }])
-  await ingestAwaited(db, NETWORK, 100)
-  t.same(await ingestAwaited(db, NETWORK, 100), [], 'looked at once for each change')
+  t.match(await lookAgain(db), [{ outcome: 'accepted' }, { outcome: 'waiting' }])
+  await lookAgain(db)
+  t.same(await lookAgain(db), [], 'looked at once for each change')
   await chain.append(settleChannel({ height: 0, to: ROBUST, settlingAtEpoch: chain.next + 1 }))
   await chain.append(collectChannel({ height: 0, to: ROBUST }))
-  t.match(await ingestAwaited(db, NETWORK, 100), [{ outcome: 'refused' }])
+  t.match(await lookAgain(db), [{ outcome: 'waiting', reason: /701/ }], 'a reorg could undo the collection')
+  await chain.finalize()
+  t.match(await lookAgain(db), [{ outcome: 'refused' }])
   t.equal(await waitingCount(db), 0)
   t.match(await deadLetters(db), [{ reason: /amount 701 is more than the channel ever held \(700\)/ }])
 })
@@ -157,16 +179,41 @@ void t.test('a reorg that gives the ID to another channel moves what it names', 
   }
   await chain.reorg(1, theirs, { ...creation(), channelId: 't01235' })
   const byId = signedText({ channelAddr: idAddress(CHANNEL_ID) })
-  t.match(await handIn(db, byId), { outcome: 'refused', reason: /neither party/ })
+  t.match(await handIn(db, byId), { outcome: 'waiting', reason: /neither party/ })
+  const ended = signedText({ timeLockMax: 1001n, nonce: 9n })
+  t.match(await handIn(db, ended), { outcome: 'accepted' }, 'made at 1001 in this branch')
   t.match(await handIn(db, signedText({ channelAddr: idAddress(1235n) })), { outcome: 'accepted' })
   t.match(await handIn(db, signedText({ nonce: 2n })), { outcome: 'accepted' })
+  const seen = await getKnown(db, NETWORK)
   await chain.reorg(1)
   t.match(await handIn(db, signedText({ nonce: 3n })), { outcome: 'waiting' }, 'the channel is gone')
+  t.same(await lookAgain(db, seen), [])
+  await chain.append(creation())
+  const came = await lookAgain(db, seen)
+  t.match(came, [{ outcome: 'accepted' }, { outcome: 'accepted' }], 'the ID is this channel’s again')
+  t.equal(await waitingCount(db), 0)
+  t.same(await deadLetters(db), [])
+})
+
+void t.test('a voucher that ended before its channel was made waits until that is final', async (t) => {
+  const { db } = await testDatabase(t)
+  const chain = await writeChain(db)
+  await chain.append()
+  await chain.append(creation())
+  const ended = signedText({ timeLockMax: 1000n })
+  t.match(await handIn(db, ended), { outcome: 'waiting', reason: /before the channel was made at 1001/ })
+  t.match(await handIn(db, { statement: signStatement(STATEMENT, keyOf('x')) }), { outcome: 'waiting' })
+  await chain.reorg(2, creation())
+  t.match(await lookAgain(db), [{ outcome: 'accepted' }, { outcome: 'waiting' }], 'made at 1000 here')
+  await chain.finalize()
+  t.match(await lookAgain(db), [{ outcome: 'refused', reason: /did not pay/ }])
 })
 
 void t.test('what can never be a fact is refused with the reason', async (t) => {
   const { db } = await testDatabase(t)
-  await (await writeChain(db)).append(creation())
+  const chain = await writeChain(db)
+  await chain.append(creation())
+  await chain.finalize()
   const refused: [HandedIn | string, RegExp][] = [
     ['%%%', /base64/],
     ['AAAA', /./],
@@ -175,6 +222,8 @@ void t.test('what can never be a fact is refused with the reason', async (t) => 
     [signedText({}, keyOf('stranger')), /neither party/],
     [{ statement: { message: '{}', signature: '00'.repeat(65) } }, /contractLoanId/],
     [{ statement: signStatement(STATEMENT, LENDER) }, /not 65 bytes/],
+    [{ statement: signStatement(STATEMENT, keyOf('stranger')) }, /did not pay/],
+    [signedText({ amount: 501n }, keyOf('stranger')), /neither party/],
     [
       { statement: signStatement({ ...STATEMENT, paymentChannelAddress: textOf(BORROWER) }) },
       /no address of an actor/,
@@ -201,22 +250,76 @@ void t.test('no channel takes more than its share', async (t) => {
   t.match(await handIn(db, signedText({ nonce: 999n })), { outcome: 'accepted' }, 'the last one')
   t.match(await handIn(db, signedText({ nonce: 1000n })), { outcome: 'refused', reason: /no more/ })
   t.match(await handIn(db, signedText({ nonce: 0n })), { outcome: 'known' })
+  t.match(
+    await handIn(db, signedText({ nonce: 1000n }, LENDER)),
+    { outcome: 'accepted' },
+    'each party has its own',
+  )
 })
 
-void t.test('what waits is bounded: the oldest become dead letters', async (t) => {
+void t.test('what waits is bounded: for one channel, newcomers have to go', async (t) => {
   const { db } = await testDatabase(t)
-  for (let nonce = 0; nonce < 70; nonce += 1) await handIn(db, signedText({ nonce: BigInt(nonce) }))
-  t.equal(await waitingCount(db), 64)
-  const letters = await deadLetters(db)
-  t.equal(letters.length, 6)
-  t.match(letters[0], { reason: /too many others wait/, payload: { voucher: signedText({ nonce: 0n }) } })
-  await sql`insert into ledger.waiting_vouchers (network, digest, channel_addr, payload, way, reason, looked_position)
-    select ${NETWORK}, 'd' || n, 't2' || n, '{"voucher":"AAAA"}', 'import', 'none', 0 from generate_series(1, 9936) n`.execute(
-    db,
-  )
-  await handIn(db, signedText({ channelAddr: idAddress(77n) }))
-  t.equal(await waitingCount(db), 10_000)
+  const first = signedText({ amount: 600n, nonce: 1000n })
+  await handIn(db, first)
+  for (let nonce = 1; nonce < WAITING_PER_CHANNEL; nonce += 1)
+    await handIn(db, signedText({ nonce: BigInt(nonce) }, keyOf('stranger')))
+  t.match(await handIn(db, signedText({ nonce: 99n })), {
+    outcome: 'refused',
+    reason: /too many others wait/,
+  })
+  t.match(await handIn(db, first), { outcome: 'waiting' }, 'it has its place')
+  t.equal(await waitingCount(db), WAITING_PER_CHANNEL)
+  const chain = await writeChain(db)
+  await chain.append(creation())
+  const tooMuch = signedText({ amount: 600n, nonce: 100n })
+  t.match(await handIn(db, tooMuch), { outcome: 'waiting' }, 'what a party signed finds a place')
+  t.match(await handIn(db, signedText({ amount: 600n }, keyOf('stranger'))), { outcome: 'refused' })
+  await chain.append(fundChannel({ height: 0, to: ROBUST, value: '100' }))
+  await chain.finalize()
+  const outcomes = await lookAgain(db)
+  t.equal(outcomes.filter(({ outcome }) => outcome === 'accepted').length, 2)
+  t.equal(outcomes.filter(({ outcome }) => outcome === 'refused').length, WAITING_PER_CHANNEL - 1)
+  t.equal(await waitingCount(db), 0)
 })
+
+void t.test('what waits is bounded: of all channels, the oldest become dead letters', async (t) => {
+  const { db } = await testDatabase(t)
+  const oldest = signedText()
+  await handIn(db, oldest)
+  await waitForMany(db, WAITING_KEPT - 1)
+  await handIn(db, signedText({ channelAddr: idAddress(77n) }))
+  t.equal(await waitingCount(db), WAITING_KEPT)
+  t.match(await deadLetters(db), [{ reason: /too many others wait/, payload: { voucher: oldest } }])
+})
+
+void t.test('with all places taken a look each second is cheap, and finds what changed', async (t) => {
+  const { db } = await testDatabase(t)
+  const chain = await writeChain(db)
+  await chain.append()
+  await waitForMany(db, WAITING_KEPT - 1)
+  const text = signedText()
+  await handIn(db, text)
+  const from = await getKnown(db, NETWORK)
+  await chain.append(creation())
+  const look = { from, to: await getKnown(db, NETWORK), afterId: 0, limit: 100 }
+  const took: Record<string, number> = {}
+  for (const of of ['changed', 'all'] as const) {
+    const startMs = performance.now()
+    t.match(await getAwaited(db, NETWORK, { ...look, of }), [{ item: { voucher: text } }], of)
+    took[of] = performance.now() - startMs
+  }
+  t.comment(took)
+  t.ok((took['changed'] ?? Infinity) < 200, `${took['changed']} ms`)
+  const page = await ingestAwaited(db, NETWORK, { ...look, of: 'changed', limit: 1 })
+  t.match(page, { outcomes: [{ outcome: 'accepted' }], nextAfterId: WAITING_KEPT })
+})
+
+/** Vouchers for as many channels that nobody made. */
+async function waitForMany(db: Db, count: number): Promise<void> {
+  await sql`insert into ledger.waiting_vouchers (network, digest, channel_addr, payload, way, reason, looked_position)
+    select ${NETWORK}, 'd' || n, 't2' || n, '{"voucher":"AAAA"}', 'import', 'none', 0
+    from generate_series(1, ${count}::integer) n`.execute(db)
+}
 
 void t.test('dead letters are bounded, and the same thing is one', async (t) => {
   const { db } = await testDatabase(t)
@@ -258,8 +361,10 @@ void t.test('vouchers and tipsets in any order end in the same facts', async (t)
           if (i === second) await chain.append(fundChannel({ height: 0, to: ROBUST, value: '200' }))
           const item = order[i]
           if (item !== undefined) await handIn(db, item)
-          await ingestAwaited(db, NETWORK, 100)
+          await lookAgain(db)
         }
+        await chain.finalize()
+        await lookAgain(db)
         t.equal((await handedInEvents(db)).length, expected)
         t.equal(await waitingCount(db), 0)
       },
