@@ -176,13 +176,11 @@ const projection = [
      only_row boolean primary key default true check (only_row),
      folded_position bigint not null default 0,
      records bigint not null default 0,
-     -- The id of the newest record that there ever was: none is given twice.
-     last_id bigint not null default 0,
      channels bigint not null default 0
    )`,
   `insert into projection.fold_state default values`,
   `create table projection.activity (
-     -- 1, 2, 3 … in the order in which records became visible; the same in every replay, and never given again.
+     -- From the position in the log of the entry that made the record visible, so that it outlives every replay.
      id bigint primary key,
      -- 1 … number of records, without gaps, in the order of ids: a page is a range of it.
      position bigint not null,

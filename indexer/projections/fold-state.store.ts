@@ -11,7 +11,6 @@ export interface FoldState extends FoldCounters {
 interface FoldStateRow {
   folded_position: number
   records: number
-  last_id: number
   channels: number
 }
 
@@ -22,7 +21,6 @@ export async function getFoldState(db: Db | Trx, schema: ProjectionSchema): Prom
   return {
     foldedPosition: row.folded_position,
     records: row.records,
-    lastId: row.last_id,
     channels: row.channels,
   }
 }
@@ -30,5 +28,5 @@ export async function getFoldState(db: Db | Trx, schema: ProjectionSchema): Prom
 export async function putFoldState(trx: Trx, schema: ProjectionSchema, state: FoldState): Promise<void> {
   await sql`
     update ${sql.table(`${schema}.fold_state`)} set folded_position = ${state.foldedPosition},
-      records = ${state.records}, last_id = ${state.lastId}, channels = ${state.channels}`.execute(trx)
+      records = ${state.records}, channels = ${state.channels}`.execute(trx)
 }

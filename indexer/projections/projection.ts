@@ -9,8 +9,6 @@ export type ProjectionSchema = typeof LIVE_SCHEMA | typeof NEXT_SCHEMA
 export interface FoldCounters {
   /** The number of records, which is also the last one's dense position. */
   records: number
-  /** The id of the newest record that there ever was. */
-  lastId: number
   /** The number of payment channels: while there is none, nothing on an EVM chain has to be tied to one. */
   channels: number
 }
@@ -22,6 +20,12 @@ export interface FoldContext {
   /** What the log holds of these subjects as of the last entry of the segment that is being folded. */
   heldEntriesOf: (subjects: string[]) => Promise<LogEntry[]>
 }
+
+/**
+ * A record's id is the position in the log of the entry that made it visible, times this, plus a number below it: one
+ * entry can make many records of a channel visible. It follows from that entry alone, whatever else is in the log.
+ */
+export const IDS_PER_ENTRY = 1_000_000
 
 /**
  * One read model. Ids follow from the log alone, so that a replay gives the same again. `apply` folds a segment of the

@@ -129,7 +129,6 @@ export interface FoldStateTable {
   only_row: Generated<boolean>
   folded_position: number
   records: number
-  last_id: number
   channels: number
 }
 

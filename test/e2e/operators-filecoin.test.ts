@@ -259,11 +259,11 @@ void t.test('operators’ commands for Filecoin', { timeout: 390_000 }, async (t
     const subject = `channel ${living.id} \\(${living.robust}\\)`
     const put = (state: string) =>
       sql`
-      update projection.channels set state = ${state}::json where robust = ${living.robust}`.execute(db)
+      update projection.channels set state = ${state}::jsonb where robust = ${living.robust}`.execute(db)
     const { rows } = await sql<{ state: string }>`
       select state::text from projection.channels where robust = ${living.robust}`.execute(db)
     const [{ state } = { state: '' }] = rows
-    await put(state.replace('"deposits":"1005"', '"deposits":"1006"'))
+    await put(state.replace('"deposits": "1005"', '"deposits": "1006"'))
     await audit(new RegExp(`${subject}.*balance.*1006.*1005`))
     await put(state)
     proxy.fault = changed('StateReadState', (result) => ({ ...(result as object), Balance: '17' }))

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { LogEntry } from '../../../shared/events/log-entry.ts'
-import type { FoldContext, Projection } from '../projection.ts'
+import { IDS_PER_ENTRY, type FoldContext, type Projection } from '../projection.ts'
 import { recordOf } from './activity.evolve.ts'
 import { isAboutChannel } from '../segments.evolve.ts'
 import { closeGaps } from './dense-position.store.ts'
@@ -54,13 +54,12 @@ async function insertRecords({ trx, schema, counters }: FoldContext, entries: Lo
   await sql`
     insert into ${sql.table(`${schema}.activity`)} (id, position, network, natural_key, tx_hash, event, loan_id, blockchain,
       network_id, contract_address, loan_type, created_at, updated_at)
-    select ${counters.lastId}::bigint + ordinal, ${counters.records}::bigint + ordinal, network, natural_key, tx_hash, event, loan_id, blockchain,
+    select id, ${counters.records}::bigint + ordinal, network, natural_key, tx_hash, event, loan_id, blockchain,
       network_id, contract_address, loan_type, updated_at, updated_at
     from jsonb_to_recordset(${toRows(shown)}::jsonb) as said(
-      ordinal bigint, network text, natural_key text, tx_hash text, event text, loan_id text, blockchain text,
+      id bigint, ordinal bigint, network text, natural_key text, tx_hash text, event text, loan_id text, blockchain text,
       network_id text, contract_address text, loan_type text, updated_at timestamptz)`.execute(trx)
   counters.records += shown.length
-  counters.lastId += shown.length
 }
 
 function toRows(entries: LogEntry[]): string {
@@ -70,6 +69,7 @@ function toRows(entries: LogEntry[]): string {
   })
   return JSON.stringify(
     rows.map(({ entry, record }, index) => ({
+      id: entry.position * IDS_PER_ENTRY,
       ordinal: index + 1,
       network: entry.network,
       natural_key: entry.naturalKey,

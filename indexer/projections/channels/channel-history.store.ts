@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { groupBy } from '../../../shared/group-by.ts'
 import { FILECOIN_BLOCKCHAIN } from '../../../shared/config/networks.ts'
 import { networkIdOf } from '../activity/activity.evolve.ts'
 import { closeGaps } from '../activity/dense-position.store.ts'
@@ -24,13 +25,13 @@ interface StoredRecord {
 
 /**
  * Makes the history show these records of these channels, and no others of them. One that stays keeps its id and
- * createdAt, also when it moves to another loan; one that becomes visible gets the next id, in the order of `rank`.
+ * createdAt, also when it moves to another loan; one that becomes visible gets the first free id from `idFrom` on.
  */
 export async function putChannelHistories(
   context: FoldContext,
   histories: ChannelHistory[],
   at: Date,
-  rank: (record: ChannelRecord) => number,
+  idFrom: (record: ChannelRecord) => number,
 ): Promise<void> {
   if (histories.length === 0) return
   const wanted = new Map<string, PlacedRecord>(
@@ -50,12 +51,18 @@ export async function putChannelHistories(
   })
   await correctRecords(context, changed, at)
   const fresh = [...wanted].filter(([key]) => !shown.has(key)).map(([, found]) => found)
-  await addRecords(
-    context,
-    fresh.sort((a, b) => rank(a.record) - rank(b.record)),
-    at,
-  )
+  await addRecords(context, withIds(fresh, idFrom), at)
 }
+
+/** In the order of their ids; those that begin at the same number follow each other in the order given. */
+function withIds(fresh: PlacedRecord[], idFrom: (record: ChannelRecord) => number): NewRecord[] {
+  const ofSameStart = groupBy(fresh, ({ record }) => idFrom(record))
+  return [...ofSameStart]
+    .flatMap(([start, records]) => records.map((placed, index) => ({ ...placed, id: start + index })))
+    .sort((a, b) => a.id - b.id)
+}
+
+type NewRecord = PlacedRecord & { id: number }
 
 interface PlacedRecord {
   network: string
@@ -128,22 +135,22 @@ async function correctRecords(
 
 async function addRecords(
   { trx, schema, counters }: FoldContext,
-  fresh: PlacedRecord[],
+  fresh: NewRecord[],
   at: Date,
 ): Promise<void> {
   if (fresh.length === 0) return
   await sql`
     insert into ${sql.table(`${schema}.activity`)} (id, position, network, natural_key, tx_hash, event, loan_id,
       blockchain, network_id, contract_address, loan_type, channel, created_at, updated_at)
-    select ${counters.lastId}::bigint + ordinal, ${counters.records}::bigint + ordinal, network, natural_key, tx_hash,
+    select said.id, ${counters.records}::bigint + ordinal, network, natural_key, tx_hash,
       event, loan_id, ${FILECOIN_BLOCKCHAIN}, network_id, null, loan_type, channel, said.at, said.at
     from ${toRecordset(fresh, at)}`.execute(trx)
   counters.records += fresh.length
-  counters.lastId += fresh.length
 }
 
-function toRecordset(records: PlacedRecord[], at: Date) {
-  const rows = records.map(({ network, robust, record }, index) => ({
+function toRecordset(records: (PlacedRecord & { id?: number })[], at: Date) {
+  const rows = records.map(({ network, robust, record, id }, index) => ({
+    id,
     ordinal: index + 1,
     network,
     network_id: networkIdOf(network),
@@ -155,6 +162,6 @@ function toRecordset(records: PlacedRecord[], at: Date) {
     loan_id: record.loanId,
     at,
   }))
-  return sql`jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as said(ordinal bigint, network text, network_id text,
+  return sql`jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as said(id bigint, ordinal bigint, network text, network_id text,
     channel text, natural_key text, tx_hash text, event text, loan_type text, loan_id text, at timestamptz)`
 }

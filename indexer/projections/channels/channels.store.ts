@@ -1,7 +1,7 @@
 import type { LogEntry } from '../../../shared/events/log-entry.ts'
 import { groupBy } from '../../../shared/group-by.ts'
 import { CLOCK_TOLERANCE_S, indexLoans, linkChannel, STRENGTH, type Link } from '../links/link.evolve.ts'
-import type { FoldContext, Projection } from '../projection.ts'
+import { IDS_PER_ENTRY, type FoldContext, type Projection } from '../projection.ts'
 import { isAboutChannel } from '../segments.evolve.ts'
 import { putChannelHistories, type ChannelHistory } from './channel-history.store.ts'
 import { partOf } from './channel-parts.evolve.ts'
@@ -51,7 +51,7 @@ export const channelsProjection: Projection = {
       ...all.map((linked) => (outdone.has(linked) ? nothingOf(linked) : historyOf(linked, sides))),
       ...folded.gone.map(nothingOf),
     ]
-    await putChannelHistories(context, histories, first.recordedAt, rankOf(segment))
+    await putChannelHistories(context, histories, first.recordedAt, idsOf(segment))
   },
 }
 
@@ -169,20 +169,24 @@ function nothingOf({ stored: { network, robust } }: Linked): ChannelHistory {
   return { network, robust, records: [] }
 }
 
-/** What this step told is shown in its order, after what was known before and is visible only now. */
-function rankOf(segment: LogEntry[]): (record: ChannelRecord) => number {
-  const ranks = new Map<string, number>()
-  for (const [index, { naturalKey, event }] of segment.entries()) {
-    ranks.set(naturalKey, index + 1)
+/** Of an entry's ids: what was known before and is visible only now, then the vouchers it tells, then itself. */
+const IDS = { knownBefore: 1, voucher: IDS_PER_ENTRY * 0.5, own: IDS_PER_ENTRY * 0.75 } as const
+
+/** Where the ids of records begin that this step makes visible: at the entry that tells each, or at the last one. */
+function idsOf(segment: LogEntry[]): (record: ChannelRecord) => number {
+  const starts = new Map<string, number>()
+  for (const { naturalKey, event, position } of segment) {
+    starts.set(naturalKey, position * IDS_PER_ENTRY + IDS.own)
     if (event?.kind === 'UpdateChannel' || event?.kind === 'SignedVoucher') {
       // A voucher is signed before it is redeemed.
       const key = `sign/${event.channel ?? ''}/${event.voucher.key}`
-      if (!ranks.has(key)) ranks.set(key, index + 0.5)
+      if (!starts.has(key)) starts.set(key, position * IDS_PER_ENTRY + IDS.voucher)
     }
   }
+  const last = segment.at(-1)?.position ?? 0
   return ({ naturalKey }) => {
     const key = naturalKey.startsWith('sign/') ? naturalKey.slice(0, naturalKey.lastIndexOf('/')) : naturalKey
-    return ranks.get(key) ?? 0
+    return starts.get(key) ?? last * IDS_PER_ENTRY + IDS.knownBefore
   }
 }
 

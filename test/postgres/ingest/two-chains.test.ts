@@ -156,9 +156,7 @@ async function empty(db: Db): Promise<void> {
     db,
   )
   await sql`update ledger.log_head set last_position = 0`.execute(db)
-  await sql`update projection.fold_state set folded_position = 0, records = 0, last_id = 0, channels = 0`.execute(
-    db,
-  )
+  await sql`update projection.fold_state set folded_position = 0, records = 0, channels = 0`.execute(db)
 }
 
 const QUIETLY = { restart: true, signal: new AbortController().signal, onProgress: () => undefined }
