@@ -71,6 +71,7 @@ async function playground(t: Test) {
   const deployment = await deployContracts(anvil.url)
   const lotus = await startLotus({
     ...{ tickMs: null, epochDurationS: EPOCH_S, settleDelayEpochs: SETTLE_DELAY, seed: SEED },
+    finalityEpochs: 10,
   })
   t.teardown(() => lotus.stop())
   const lies: Lies = { succeeds: new Set(), vouchers: new Map(), told: 0 }

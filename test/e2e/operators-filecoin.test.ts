@@ -99,6 +99,8 @@ async function scene(t: Test) {
   const deployment = await deployContracts(anvil.url)
   const lotus = await startLotus({
     ...{ tickMs: null, epochDurationS: EPOCH_S, settleDelayEpochs: SETTLE_DELAY, seed: 'operators' },
+    // What is refused is refused for good only where the channel's making is final.
+    finalityEpochs: 10,
   })
   t.teardown(() => lotus.stop())
   const proxy = await startProxy(t, lotus.url)
@@ -143,7 +145,7 @@ void t.test('operators’ commands for Filecoin', { timeout: 390_000 }, async (t
   await chain.mine(2)
   const living = createdChannel(await chain.waitFor(made), chain.letter)
   await fundChannel(maker, living.id, 5n)
-  await chain.mine(3)
+  await chain.mine(15)
   indexer.start()
   await synced()
   const good = voucherText(signVoucher(maker, { channelAddr: living.robust, amount: 7n }))
