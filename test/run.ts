@@ -5,8 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { startServices, type RunningServices } from './helpers/services.ts'
+import { tapFailures } from './helpers/tap-failures.ts'
 
 const TAP = fileURLToPath(new URL('../node_modules/.bin/tap', import.meta.url))
+/** Failures whose diagnosis is repeated above the last line. */
+const FAILURES_TOLD = 10
 
 /**
  * `npm test`: starts the real services that tests need, runs tap with the arguments given here, stops everything
@@ -74,7 +77,12 @@ function isFolder(arg: string): boolean {
 
 /** An interrupted run that finished nothing still says so in the form that scripts read. */
 async function report(code: number, tapFile: string): Promise<number> {
-  const { pass, fail } = counts(await readFile(tapFile, 'utf8').catch(() => ''))
+  const output = await readFile(tapFile, 'utf8').catch(() => '')
+  const { pass, fail } = counts(output)
+  // Told again at the end: the reporter told them as they came, pages ago, and what keeps a log may keep its end only.
+  const failures = tapFailures(output)
+  for (const failure of failures.slice(0, FAILURES_TOLD)) console.log(`\n✖ ${failure}`)
+  if (failures.length > FAILURES_TOLD) console.log(`\n… and ${failures.length - FAILURES_TOLD} more failures`)
   const failed = code === 0 ? fail : Math.max(fail, 1)
   // A line of its own: a reporter may leave the cursor, or its escapes, in the middle of one.
   console.log(`\n${pass} passed, ${failed} failed`)
