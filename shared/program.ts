@@ -49,6 +49,9 @@ function isConnectionRefusal(error: unknown): boolean {
   )
 }
 
+/** How long a program may take to end in order once the one that started it is gone. */
+const ORPHAN_STOPS_WITHIN_MS = 10_000
+
 /**
  * Calls `stop` once when the program is asked to leave: by a signal, or because the process that started it is
  * gone. The same signal again ends it at once (another one may be the supervisor's, after a Ctrl-C that both got).
@@ -62,7 +65,14 @@ export function onStopRequest(stop: (reason: string) => void): void {
   }
   process.on('SIGINT', () => request('SIGINT'))
   process.on('SIGTERM', () => request('SIGTERM'))
-  if (process.connected) process.on('disconnect', () => request('the supervisor is gone'))
+  const orphaned = (): void => {
+    request('the supervisor is gone')
+    // And with it, perhaps, the database that a clean end waits for; nobody is left to lose patience.
+    setTimeout(() => process.exit(1), ORPHAN_STOPS_WITHIN_MS).unref()
+  }
+  if (process.connected) process.on('disconnect', orphaned)
+  // Who was killed while this program was loading will not be heard to go any more.
+  else if (process.send !== undefined) setImmediate(orphaned)
   // Listening for its end must not keep a program alive that is done.
   process.channel?.unref()
 }

@@ -1,0 +1,33 @@
+import { fork, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+
+const PROGRAM = fileURLToPath(new URL('../../helpers/orphan-main.ts', import.meta.url))
+
+function start(what: string): ChildProcess {
+  const child = fork(PROGRAM, [what], { execArgv: ['--import=tsx', '--no-warnings'] })
+  t.teardown(() => child.kill('SIGKILL'))
+  return child
+}
+
+void t.test('a program ends when the one that started it is gone', async (t) => {
+  const child = start('willing')
+  await once(child, 'message')
+  child.disconnect()
+  t.same(await once(child, 'exit'), [0, null])
+})
+
+void t.test('also when that one was gone before the program was loaded', async (t) => {
+  const child = start('slow')
+  await once(child, 'spawn')
+  child.disconnect()
+  t.same(await once(child, 'exit'), [0, null])
+})
+
+void t.test('and when it cannot end in order', async (t) => {
+  const child = start('stubborn')
+  await once(child, 'message')
+  child.disconnect()
+  t.same(await once(child, 'exit'), [1, null])
+})
