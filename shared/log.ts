@@ -2,9 +2,19 @@ import { pino, type Logger } from 'pino'
 
 export type { Logger }
 
-/** A logger of one program. `level` is pino's ("silent" … "trace"); lines are JSON on standard output. */
+/**
+ * A logger of one program. `level` is pino's ("silent" … "trace"); lines are JSON on standard output. A program whose
+ * log nobody reads any more goes on, and says nothing.
+ */
 export function createLogger(program: string, level: string): Logger {
-  return pino({ level, base: { program }, timestamp: pino.stdTimeFunctions.isoTime })
+  if (!process.stdout.listeners('error').includes(ignore)) process.stdout.on('error', ignore)
+  // Node's own stream: pino's waits for ever when it has a line left at the end and the reader is gone, with the
+  // writer's lock in its hands.
+  return pino({ level, base: { program }, timestamp: pino.stdTimeFunctions.isoTime }, process.stdout)
+}
+
+function ignore(): void {
+  // There is nowhere left to say it.
 }
 
 /**

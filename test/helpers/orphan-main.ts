@@ -1,13 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createLogger } from '../../shared/log.ts'
 import { onStopRequest } from '../../shared/program.ts'
 
 /**
- * A program that is long in loading and never done, for the tests of what becomes of one whose supervisor is gone. With
- * the argument `stubborn` it does not end when it is asked to.
+ * A program that is long in loading and never done, for the tests of what becomes of one whose supervisor is gone. Its
+ * argument: `slow` in loading, `stubborn` or `hurried` when it is asked to end, or `talking` all the while.
  */
-const held = setInterval(() => undefined, 1000)
+const log = createLogger('orphan', 'info')
+const held = setInterval(() => {
+  if (process.argv[2] === 'talking') log.info('still here')
+}, 10)
 if (process.argv[2] === 'slow') await sleep(500)
-onStopRequest(() => {
+onStopRequest((reason) => {
+  log.info({ reason }, 'stopping')
+  log.info('stopped')
+  if (process.argv[2] === 'hurried') process.exit(0)
   if (process.argv[2] !== 'stubborn') clearInterval(held)
 })
 process.send?.('ready', () => undefined)

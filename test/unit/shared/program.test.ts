@@ -1,12 +1,16 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 
 const PROGRAM = fileURLToPath(new URL('../../helpers/orphan-main.ts', import.meta.url))
 
 function start(what: string): ChildProcess {
-  const child = fork(PROGRAM, [what], { execArgv: ['--import=tsx', '--no-warnings'] })
+  const child = fork(PROGRAM, [what], {
+    execArgv: ['--import=tsx', '--no-warnings'],
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+  })
   t.teardown(() => child.kill('SIGKILL'))
   return child
 }
@@ -24,6 +28,18 @@ void t.test('also when that one was gone before the program was loaded', async (
   child.disconnect()
   t.same(await once(child, 'exit'), [0, null])
 })
+
+for (const what of ['talking', 'hurried']) {
+  void t.test(`also when nobody reads any more what it logs: ${what}`, async (t) => {
+    const child = start(what)
+    await once(child, 'message')
+    child.stdout?.destroy()
+    await sleep(300)
+    t.equal(child.exitCode, null, 'that alone does not end it')
+    child.disconnect()
+    t.same(await once(child, 'exit'), [0, null])
+  })
+}
 
 void t.test('and when it cannot end in order', async (t) => {
   const child = start('stubborn')
