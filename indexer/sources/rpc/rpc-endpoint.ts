@@ -202,7 +202,7 @@ function parseBody(http: HttpAnswer, parse: (text: string) => unknown): unknown 
     throw new EndpointFault(
       http.text.trimStart().startsWith('<')
         ? 'HTML instead of JSON'
-        : `malformed JSON (${http.text.length} characters, ${messageOf(error).slice(0, 40)})`,
+        : `malformed JSON (${http.text.length} characters, ${storableText(messageOf(error), 40)})`,
     )
   }
 }

@@ -38,3 +38,17 @@ void t.test('what a provider says can be stored', async (t) => {
   t.match(message, /^a b \u{FFFD} \u{1F600}/u)
   t.notMatch(message, /[\p{Cc}\p{Cs}]/u)
 })
+
+void t.test('what is no JSON is told in words that can be stored', async (t) => {
+  for (const text of ['a\0b', '[1,\u0001\ud83d', '{"a\0":', '[\0'.repeat(30)]) {
+    const endpoint = new RpcEndpoint('http://node.example', {
+      ...{ timeoutMs: 5_000, maxBatch: 1, maxConcurrent: 1 },
+      classify: () => 'other',
+      connect: () => () => Promise.resolve({ status: 200, retryAfterMs: null, text }),
+    })
+    t.teardown(() => endpoint.close())
+    await t.rejects(endpoint.call('eth_chainId', []), {
+      message: /^malformed JSON \(\d+ characters, [^\p{Cc}\p{Cs}]{1,40}\)$/u,
+    })
+  }
+})
