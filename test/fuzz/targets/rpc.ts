@@ -1,6 +1,5 @@
 import { NodeVouchers } from '../../../indexer/sources/filecoin/node-vouchers.ts'
 import type { HttpPost } from '../../../indexer/sources/rpc/http-post.ts'
-import { RpcClient } from '../../../indexer/sources/rpc/rpc-client.ts'
 import {
   RpcEndpoint,
   type EndpointOptions,
@@ -14,6 +13,7 @@ import { RetryableError } from '../../../shared/errors.ts'
 import { parseLotusJson } from '../../../shared/filecoin/lotus-json.ts'
 import { MILLION, must, mustBeStorable, shown, type FuzzTarget, type Outcome } from '../fuzz-target.ts'
 import { jsonLike, jsonSample } from '../mutate-json.ts'
+import { nodeStoreClient } from '../../helpers/node-store.ts'
 import { lotusSample, sampleVouchers } from '../samples.ts'
 
 /** So long that "slow down" is told at once and not waited for: the wait is no part of what is examined. */
@@ -29,8 +29,8 @@ function options(isLotus: boolean, connect: () => HttpPost): EndpointOptions {
   }
 }
 
-function answering(status: number, text: (body: string) => string): () => HttpPost {
-  return () => (body) => Promise.resolve({ status, retryAfterMs: RETRY_AFTER_MS, text: text(body) })
+function answering(status: number, text: string): () => HttpPost {
+  return () => () => Promise.resolve({ status, retryAfterMs: RETRY_AFTER_MS, text })
 }
 
 interface BodyInput {
@@ -41,13 +41,7 @@ interface BodyInput {
 }
 
 async function feedBody({ body, status, calls, isLotus }: BodyInput): Promise<Outcome> {
-  const endpoint = new RpcEndpoint(
-    URL,
-    options(
-      isLotus,
-      answering(status, () => body),
-    ),
-  )
+  const endpoint = new RpcEndpoint(URL, options(isLotus, answering(status, body)))
   try {
     const asked = Array.from({ length: calls }, () => ({ method: 'm', params: [] }))
     const answers = await endpoint.send(asked)
@@ -102,22 +96,8 @@ const bodies: FuzzTarget = {
 }
 
 /** The node’s own store, read as the indexer reads it. */
-async function feedStore(result: string): Promise<Outcome> {
-  const reply = (body: string): string => {
-    const { id, method } = JSON.parse(body) as { id: number; method: string }
-    return `{"jsonrpc":"2.0","id":${id},"result":${method.endsWith('PaychList') ? '["t2channel"]' : result}}`
-  }
-  const rpc = new RpcClient([URL], {
-    ...options(true, answering(200, reply)),
-    ...{ network: 'filecoin:testnet', identity: { what: 'network', expected: 'testnet' } },
-    verify: () => Promise.resolve(),
-    report: () => undefined,
-  })
-  const client = {
-    rpc,
-    isLockedOut: () => false,
-    facts: () => ({ genesisKey: 'first', genesisTimeS: 0, epochDurationS: 30 }),
-  }
+async function feedStore(vouchers: string): Promise<Outcome> {
+  const client = nodeStoreClient(URL, vouchers)
   try {
     const found = await new NodeVouchers(client, () => undefined).read()
     const unreadable = found.filter((item) => typeof item !== 'string')
@@ -127,7 +107,7 @@ async function feedStore(result: string): Promise<Outcome> {
     if (error instanceof RetryableError) return 'refused'
     throw error
   } finally {
-    rpc.close()
+    client.rpc.close()
   }
 }
 
