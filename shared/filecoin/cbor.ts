@@ -5,6 +5,8 @@ import { DecodeError } from './decode-error.ts'
 
 /** A CID in CBOR: tag 42 around a zero byte and the CID's bytes. */
 const CID_TAG = 42
+/** The one codec of CIDs of version 0. */
+const DAG_PB = 0x70
 /** Filecoin's types nest three deep; a bomb nests thousands. */
 const MAX_DEPTH = 32
 /** Lotus reads at most 8,192 merges, of three items each. */
@@ -61,7 +63,10 @@ function refuseUnwanted(token: Token): void {
 function readTaggedCid(content: unknown): CID {
   if (!(content instanceof Uint8Array) || content[0] !== 0)
     throw new DecodeError('CBOR: tag 42 without a CID')
-  return CID.decode(content.subarray(1))
+  const cid = CID.decode(content.subarray(1))
+  // The library reads these; they have no text that is read again, and the chain refuses them.
+  if (cid.version === 0 && cid.code !== DAG_PB) throw new DecodeError('CBOR: a CID of version 0 with a codec')
+  return cid
 }
 
 function encodeObject(value: unknown): Token[] {
