@@ -19,9 +19,12 @@ void t.test('one odd voucher does not hide the others, however deep it nests', a
   const voucher = sign(unsignedVoucher())
   const form = lotusText(voucherForm(voucher, 't'))
   const deep = `{"a":${'['.repeat(10_000)}${']'.repeat(10_000)}}`
-  t.match(await read(`[${deep},${form},{"Lane":18446744073709551615}]`), [
+  t.match(await read(`[${deep},${form}]`), [
     voucherText(voucher),
     { unreadable: 'it nests too deep to be shown', reason: /voucher/ },
+  ])
+  t.match(await read(`[${form},{"Lane":18446744073709551615}]`), [
+    voucherText(voucher),
     { unreadable: '{"Lane":"18446744073709551615"}', reason: /voucher/ },
   ])
 })
