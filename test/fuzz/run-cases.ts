@@ -135,7 +135,8 @@ class Run {
       this.#fail(number, error instanceof Error ? (error.stack ?? messageOf(error)) : String(error))
     }
     let ms = performance.now() - startMs
-    if (ms > SLOWEST_MS) ms = Math.min(ms, await this.#timeAgain(number), await this.#timeAgain(number))
+    for (let again = 0; ms > SLOWEST_MS && again < 4; again += 1)
+      ms = Math.min(ms, await this.#timeAgain(number))
     if (ms > this.#report.slowestMs) this.#report.slowestMs = ms
     if (ms > SLOWEST_MS) this.#fail(number, `it takes ${Math.round(ms)} ms`)
   }
