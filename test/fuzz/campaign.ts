@@ -1,9 +1,8 @@
 import { Worker } from 'node:worker_threads'
 import { messageOf } from '../../shared/errors.ts'
 import type { TargetNeeds } from './fuzz-target.ts'
-import type { WorkerStart } from './fuzz-worker.ts'
+import { importTargets, type WorkerStart } from './worker-start.ts'
 import { makeCase, type Assignment, type TargetReport } from './run-cases.ts'
-import { findTarget } from './targets.ts'
 
 /** A thread does not inherit the loader of TypeScript: it begins by registering it. */
 const BOOTSTRAP = `
@@ -17,6 +16,9 @@ export interface Campaign {
   /** Threads that run targets side by side. */
   workers: number
   needs: TargetNeeds
+  /** The module that has them, and how long a case may be silent; the usual ones where nothing else is said. */
+  targetsModule?: string
+  hangMs?: number
   /** Hears of each target that begins or ends, and every few seconds how far those are that run. */
   onBegin?: (assignment: Assignment) => void
   onProgress?: (assignment: Assignment, casesDone: number) => void
@@ -25,6 +27,7 @@ export interface Campaign {
 
 /** A case over a second fails by itself; one that does not come back by now does so never. */
 const HANG_MS = 20_000
+const TARGETS_MODULE = new URL('./targets.ts', import.meta.url).href
 const LOOK_MS = 1_000
 const PROGRESS_MS = 5_000
 /** What a thread's objects may take together: one that needs more ends with its case told. */
@@ -58,7 +61,8 @@ class Thread {
 
   constructor(campaign: Campaign) {
     this.#campaign = campaign
-    const workerData: WorkerStart = { beats: this.#beats, needs: campaign.needs }
+    const { needs } = campaign
+    const workerData: WorkerStart = { beats: this.#beats, needs, targetsModule: moduleOf(campaign) }
     this.#worker = new Worker(BOOTSTRAP, {
       eval: true,
       workerData,
@@ -97,6 +101,7 @@ class Thread {
 
   /** Rejects when no case began for too long. */
   #watch(assignment: Assignment, signal: AbortSignal): Promise<never> {
+    const { hangMs = HANG_MS, onProgress } = this.#campaign
     return new Promise((_, reject) => {
       const startMs = performance.now()
       let last = { runs: -1, atMs: startMs }
@@ -105,10 +110,10 @@ class Thread {
         const now = performance.now()
         const runs = Atomics.load(this.#beats, 1)
         if (runs !== last.runs) last = { runs, atMs: now }
-        if (now - last.atMs > HANG_MS) reject(new Error(`it did not end within ${HANG_MS} ms`))
+        if (last.runs > 0 && now - last.atMs > hangMs) reject(new Error(`it did not end within ${hangMs} ms`))
         if (now - toldMs < PROGRESS_MS) return
         toldMs = now
-        this.#campaign.onProgress?.(assignment, Atomics.load(this.#beats, 0) - assignment.from)
+        onProgress?.(assignment, Atomics.load(this.#beats, 0) - assignment.from)
       }, LOOK_MS)
       signal.addEventListener('abort', () => clearInterval(timer))
     })
@@ -118,6 +123,7 @@ class Thread {
   async #failed(assignment: Assignment, what: string, startMs: number): Promise<TargetReport> {
     const { target, seed, from } = assignment
     const at = Atomics.load(this.#beats, 0)
+    const { findTarget } = await importTargets(moduleOf(this.#campaign))
     const open = await findTarget(target).open(this.#campaign.needs)
     const input = makeCase(open, assignment, at).show()
     await open.close?.()
@@ -127,4 +133,8 @@ class Thread {
       failures: [{ target, seed, case: at, what, input }],
     }
   }
+}
+
+function moduleOf({ targetsModule = TARGETS_MODULE }: Campaign): string {
+  return targetsModule
 }

@@ -171,7 +171,7 @@ const VALUES = [
 const DEPTHS = [33, 200, 1_000, 3_000, 10_000] as const
 
 export function hostileJson(random: FuzzRandom): string {
-  if (random.chance(0.01)) return nested(random.pick(DEPTHS), random.chance(0.5))
+  if (random.chance(0.003)) return nested(random.pick(DEPTHS), random.chance(0.5))
   switch (random.below(5)) {
     case 0:
       return JSON.stringify(hostileText(random))

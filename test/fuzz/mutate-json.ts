@@ -71,7 +71,7 @@ function change(
       slots[key] = `${slots[key] ?? ''}:${hostileJson(random)},${slots[key] ?? ''}`
       return
     case 6:
-      return takeOut(sample, slots, random.chance(0.6) ? key : value)
+      return takeOut(sample, slots, key, value)
     default:
       return repeat(random, sample, slots, value)
   }
@@ -96,19 +96,21 @@ function changeScalar(random: FuzzRandom, slots: string[], at: number): void {
 }
 
 /** A member or an item, and the comma that goes with it. */
-function takeOut({ tokens, end }: JsonSample, slots: string[], at: number): void {
-  const valueAt = tokens[at + 1] === ':' ? at + 2 : at
+function takeOut({ tokens, end }: JsonSample, slots: string[], key: number, value: number): void {
+  const begin = tokens[value - 1] === ':' ? key : value
+  const valueAt = tokens[begin + 1] === ':' ? begin + 2 : begin
   const last = end[valueAt] ?? valueAt
-  const from = tokens[at - 1] === ',' ? at - 1 : at
+  const from = tokens[begin - 1] === ',' ? begin - 1 : begin
   slots.fill('', from, last + 1)
-  if (from === at && tokens[last + 1] === ',') slots[last + 1] = ''
+  if (from === begin && tokens[last + 1] === ',') slots[last + 1] = ''
 }
 
-/** An item again and again; where it is a member's value this is no JSON any more. */
-function repeat(random: FuzzRandom, { end }: JsonSample, slots: string[], at: number): void {
-  const text = slots.slice(at, (end[at] ?? at) + 1).join('')
-  const most = text.length < 200 && random.chance(0.02) ? 2_000 : 1 + random.below(3)
+/** An item again and again; a member's value becomes a list of itself. */
+function repeat(random: FuzzRandom, { tokens, end }: JsonSample, slots: string[], at: number): void {
   const last = end[at] ?? at
+  const text = slots.slice(at, last + 1).join('')
+  const times = text.length < 200 && random.chance(0.02) ? 2_000 : 1 + random.below(3)
+  const all = `${text},`.repeat(times) + text
   slots.fill('', at, last + 1)
-  slots[at] = `${text},`.repeat(most) + text
+  slots[at] = tokens[at - 1] === ':' ? `[${all}]` : all
 }

@@ -47,6 +47,7 @@ const MOST_FAILURES = 5
 const WINDOW = 256
 /** Until then compilers and caches have taken what they take. */
 const WARM_UP = 2_000
+const STACK_FRAMES = 12
 
 export function makeCase(
   { make }: { make: (random: FuzzRandom) => FuzzCase },
@@ -66,9 +67,12 @@ export async function runCases(
   beat: Beat,
 ): Promise<TargetReport> {
   const open = await target.open(needs)
+  const limit = Error.stackTraceLimit
+  Error.stackTraceLimit = 0
   try {
     return await new Run(open, assignment, beat).all()
   } finally {
+    Error.stackTraceLimit = limit
     await open.close?.()
   }
 }
@@ -132,13 +136,27 @@ class Run {
       const outcome = typeof answer === 'string' ? answer : await answer
       this.#report[outcome] += 1
     } catch (error) {
-      this.#fail(number, error instanceof Error ? (error.stack ?? messageOf(error)) : String(error))
+      this.#fail(number, await this.#withStack(number, error))
     }
     let ms = performance.now() - startMs
     for (let again = 0; ms > SLOWEST_MS && again < 4; again += 1)
       ms = Math.min(ms, await this.#timeAgain(number))
     if (ms > this.#report.slowestMs) this.#report.slowestMs = ms
     if (ms > SLOWEST_MS) this.#fail(number, `it takes ${Math.round(ms)} ms`)
+  }
+
+  /** Refusals are thrown a million times, so stacks are told only of what fails, from another run of it. */
+  async #withStack(number: number, first: unknown): Promise<string> {
+    const limit = Error.stackTraceLimit
+    Error.stackTraceLimit = STACK_FRAMES
+    try {
+      await this.#make(number).feed()
+      return `${messageOf(first)} (and not again when it was run again)`
+    } catch (error) {
+      return error instanceof Error ? (error.stack ?? messageOf(error)) : String(error)
+    } finally {
+      Error.stackTraceLimit = limit
+    }
   }
 
   /** A busy machine or a collection can hold up any case once; the case itself is slow each time. */

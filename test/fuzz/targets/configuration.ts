@@ -54,7 +54,7 @@ const environment: FuzzTarget = {
   name: 'environment',
   about: 'environment variables: a configuration, or one line without tokens',
   cases: MILLION,
-  quickCases: 4_000,
+  quickCases: 1_000,
   open: () => ({
     make: (random) => {
       const source = environmentLike(random)
@@ -111,7 +111,7 @@ const networks: FuzzTarget = {
   name: 'networks-file',
   about: 'the networks file: networks, or one line without tokens',
   cases: MILLION,
-  quickCases: 3_000,
+  quickCases: 400,
   open: () => {
     const folder = mkdtempSync(join(tmpdir(), 'loan-activity-fuzz-'))
     const file = join(folder, 'networks.json')

@@ -81,7 +81,7 @@ const http: FuzzTarget = {
   name: 'http',
   about: 'paths, queries and methods, on Postgres: never 5xx (but /readyz), errors in the envelope',
   cases: 50_000,
-  quickCases: 700,
+  quickCases: 400,
   needsDatabase: true,
   open: async ({ databaseUrl }: TargetNeeds) => {
     const database = openReadDatabase(databaseUrl ?? '', { onError: () => undefined })
@@ -124,7 +124,7 @@ const deadLetters: FuzzTarget = {
   name: 'dead-letters',
   about: 'any JSON in a refused job, on Postgres: kept, whatever it is',
   cases: 50_000,
-  quickCases: 500,
+  quickCases: 400,
   needsDatabase: true,
   open: ({ databaseUrl }: TargetNeeds) => {
     const db = connect(databaseUrl ?? '', { name: 'loan-activity fuzz', max: 1 })

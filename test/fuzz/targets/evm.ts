@@ -100,7 +100,7 @@ const evmLog: FuzzTarget = {
   name: 'evm-log',
   about: 'logs of a contract: an event as ethers decodes it, or undecodable and short; never an exception',
   cases: MILLION,
-  quickCases: 4_000,
+  quickCases: 1_000,
   open: () => {
     const layouts = ROLES.flatMap((role) =>
       [...EVENT_LAYOUTS[role].values()].map((layout) => ({
@@ -147,7 +147,7 @@ const evmLoan: FuzzTarget = {
   name: 'evm-loan',
   about: 'answers of fetchLoan and inputs of direct calls: exact values, or a reason',
   cases: MILLION,
-  quickCases: 3_000,
+  quickCases: 400,
   open: () => {
     const loans = ROLES.map((role) => ({
       role,
@@ -175,7 +175,7 @@ const evmLoan: FuzzTarget = {
     }
     return {
       make: (random) => {
-        if (random.chance(0.7)) {
+        if (random.chance(0.4)) {
           const { role, samples } = random.pick(loans)
           const data = hexOf(abiLike(random, samples))
           return { feed: () => feedLoan(role, data), show: () => shown({ role, data }) }
@@ -247,7 +247,7 @@ const evmAnswer: FuzzTarget = {
   name: 'evm-answer',
   about: 'JSON of an EVM node: headers and logs in order, or a BadAnswer',
   cases: MILLION,
-  quickCases: 4_000,
+  quickCases: 1_000,
   open: () => {
     const samples = [
       [],

@@ -91,7 +91,7 @@ const cbor: FuzzTarget = {
   name: 'cbor',
   about: 'bytes as CBOR: a value that encodes to the same bytes, or a DecodeError',
   cases: MILLION,
-  quickCases: 4_000,
+  quickCases: 1_000,
   open: () => {
     const samples = [...sampleVouchers(30).map(encodeVoucher), ...sampleMessages(10).map(encodeMessage)]
     const make = (random: FuzzRandom): Uint8Array => {
@@ -168,7 +168,7 @@ const tuples: FuzzTarget = {
   about:
     'bytes of messages, vouchers, signatures, parameters: what encodes to the same bytes, or a DecodeError',
   cases: MILLION,
-  quickCases: 4_000,
+  quickCases: 1_000,
   open: () => {
     const all = codecs()
     const feed = ({ again }: Codec, bytes: Uint8Array): Outcome => {
@@ -213,7 +213,7 @@ const texts: FuzzTarget = {
   name: 'filecoin-texts',
   about: 'texts of addresses, CIDs and vouchers: read and printed the same, or nothing; never an exception',
   cases: MILLION,
-  quickCases: 4_000,
+  quickCases: 1_000,
   open: () => {
     const vouchers = sampleVouchers(40)
     const samples = [
@@ -252,7 +252,7 @@ const numbers: FuzzTarget = {
   name: 'filecoin-numbers',
   about: 'bytes of big integers, LEB128 and addresses: what encodes to the same bytes, or nothing',
   cases: MILLION,
-  quickCases: 4_000,
+  quickCases: 1_000,
   open: () => {
     const samples = sampleVouchers(60).flatMap(({ channelAddr, amount }) => [
       encodeAddress(channelAddr),
@@ -305,7 +305,7 @@ const json: FuzzTarget = {
   name: 'lotus-json',
   about: 'text as a node’s JSON: what JSON.parse gives, with exact integers, or a SyntaxError',
   cases: MILLION,
-  quickCases: 4_000,
+  quickCases: 1_000,
   open: () => {
     const samples = [
       { Nonce: 2n ** 64n - 1n, Method: 2n ** 63n, Params: null, Value: '12345678901234567890' },

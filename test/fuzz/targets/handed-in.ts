@@ -100,7 +100,7 @@ const vouchers: FuzzTarget = {
   name: 'voucher-text',
   about: 'vouchers as texts, up to their signature: a judgement, or a reason; never an exception',
   cases: MILLION,
-  quickCases: 3_000,
+  quickCases: 400,
   open: () => {
     const own = new FuzzRandom('samples')
     const signed = Array.from({ length: 60 }, () => ({
@@ -126,7 +126,7 @@ const voucherSignatures: FuzzTarget = {
   name: 'voucher-signature',
   about: 'signed vouchers, signatures verified: accepted only where a party signed these very words',
   cases: 30_000,
-  quickCases: 150,
+  quickCases: 50,
   open: () => {
     const own = new FuzzRandom('signed')
     const samples = Array.from({ length: 80 }, () => sign(randomVoucher(own), BORROWER))
@@ -200,7 +200,7 @@ const statements: FuzzTarget = {
   name: 'statement-text',
   about: 'statements, up to their signature: facts, or a reason; never an exception',
   cases: MILLION,
-  quickCases: 3_000,
+  quickCases: 400,
   open: () => {
     const samples = STATEMENTS.map((statement) => jsonSample(JSON.stringify(statement)))
     const signatures = [
@@ -231,7 +231,7 @@ const statementSignatures: FuzzTarget = {
   about:
     'signed statements, signatures verified: accepted only where the channel’s maker signed these very words',
   cases: 30_000,
-  quickCases: 150,
+  quickCases: 50,
   open: () => {
     const signed = STATEMENTS.flatMap((one) => [signStatement(one), signStatement(one, LENDER)])
     const texts = new Set(signed.map(({ message }) => message))
@@ -277,7 +277,7 @@ const jobs: FuzzTarget = {
   about:
     'data of the voucher queue’s jobs: parsed, read, judged and storable, or a reason; never an exception',
   cases: MILLION,
-  quickCases: 3_000,
+  quickCases: 400,
   open: () => {
     const own = new FuzzRandom('jobs')
     const texts = Array.from({ length: 12 }, () =>
@@ -323,7 +323,7 @@ const stored: FuzzTarget = {
   name: 'stored-json',
   about: 'any JSON as a kept payload: storable, bounded, and with a digest that is the same for the same',
   cases: MILLION,
-  quickCases: 4_000,
+  quickCases: 1_000,
   open: () => ({
     make: (random) => {
       const text = jsonLike(random, ANY_JSON)

@@ -53,7 +53,7 @@ function answerTarget(
   return {
     ...given,
     cases: MILLION,
-    quickCases: 4_000,
+    quickCases: 1_000,
     open: () => {
       const valid = samples()
       return {
@@ -210,7 +210,7 @@ const params: FuzzTarget = {
   about:
     'parameters and returns of executed messages: an event that is short, undecodable or none; never an exception',
   cases: MILLION,
-  quickCases: 3_000,
+  quickCases: 400,
   open: () => {
     const published: ParamsSample[] = publishedMessages()
     const [base] = sampleMessages(1)

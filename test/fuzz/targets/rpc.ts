@@ -75,7 +75,7 @@ const bodies: FuzzTarget = {
   name: 'rpc-body',
   about: 'bodies of JSON-RPC answers: an answer to each call, or a fault of the endpoint that shows no key',
   cases: MILLION,
-  quickCases: 3_000,
+  quickCases: 400,
   open: () => {
     const samples = [
       result(1, '0x10'),
@@ -115,7 +115,7 @@ const stores: FuzzTarget = {
   name: 'node-vouchers',
   about: 'JSON of a node’s voucher store: vouchers, those that are none with a reason, or a RetryableError',
   cases: MILLION,
-  quickCases: 2_000,
+  quickCases: 400,
   open: () => {
     const forms = sampleVouchers(20).map((voucher) => voucherForm(voucher, 't'))
     const samples = [
