@@ -79,7 +79,7 @@ class Thread {
     } catch (error) {
       this.isGone = true
       await this.#worker.terminate()
-      return this.#failed(assignment, messageOf(error), startMs)
+      return await this.#failed(assignment, messageOf(error), startMs)
     } finally {
       stopWatching.abort()
     }

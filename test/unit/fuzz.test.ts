@@ -5,6 +5,8 @@ import { makeCase, type TargetReport } from '../fuzz/run-cases.ts'
 import { TARGETS } from '../fuzz/targets.ts'
 
 const SEED = 'npm test'
+// Seconds of work, which a busy machine makes minutes of.
+t.setTimeout(300_000)
 const pure = TARGETS.filter(({ needsDatabase }) => needsDatabase !== true)
 
 /** A bounded part of `npm run fuzz`: always the same cases. */
@@ -43,8 +45,8 @@ void t.test('a case is what its seed and number say, whatever ran before it', as
 const FOUND: [target: string, what: RegExp][] = [
   ['throws', /TypeError: no refusal of its own/],
   ['breaks a promise', /what must hold/],
-  ['slow', /^it takes 1\d\d\d ms/],
-  ['hangs', /^it did not end within 4000 ms/],
+  ['slow', /^it takes \d{4,} ms/],
+  ['hangs', /^it did not end within 6000 ms/],
   ['takes memory', /^it makes the heap \d{8} bytes larger/],
   ['exhausts the heap', /memory/],
 ]
@@ -57,7 +59,7 @@ void t.test('the fuzzer finds what it is there to find, and names the case', asy
     workers: 2,
     needs: { databaseUrl: undefined },
     targetsModule: new URL('../fuzz/flawed-targets.ts', import.meta.url).href,
-    hangMs: 4_000,
+    hangMs: 6_000,
   })
   const found = (name: string): TargetReport | undefined => reports.find(({ target }) => target === name)
   for (const [target, what] of FOUND) {
