@@ -21,7 +21,10 @@ export function activitySearch(app: FastifyInstance, database: ReadDatabase): vo
   })
 }
 
+/** It can quote the name of a parameter, which is as long as a URL can be. */
+const MAX_MESSAGE = 200
+
 function describe(error: z.ZodError): string {
   const [issue] = error.issues
-  return [issue?.path.join('.'), issue?.message].filter(Boolean).join(': ')
+  return [issue?.path.join('.'), issue?.message].filter(Boolean).join(': ').slice(0, MAX_MESSAGE)
 }

@@ -35,13 +35,18 @@ export function payloadDigest(data: unknown): string {
 
 function storableJson(data: unknown): string | undefined {
   try {
-    const text = JSON.stringify(data, (_, value: unknown) =>
-      typeof value === 'string' ? storableText(value) : value,
-    ) as string | undefined
+    const text = JSON.stringify(data, (_, value: unknown) => storableValue(value)) as string | undefined
     return text === undefined ? undefined : canonicalJson(JSON.parse(text))
   } catch {
     return undefined
   }
+}
+
+/** Of an object its own names only: `JSON.stringify` asks for their values next. */
+function storableValue(value: unknown): unknown {
+  if (typeof value === 'string') return storableText(value)
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [storableText(name), inner]))
 }
 
 /** Postgres keeps no NUL in JSON, and no half of a surrogate pair. */

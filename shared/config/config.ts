@@ -65,7 +65,12 @@ export function parseNetworks(json: unknown, path: string, source: EnvironmentSo
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
   const where = issue === undefined || issue.path.length === 0 ? '' : ` ${issue.path.join('.')}:`
-  throw new ConfigError(`NETWORKS_FILE ${path}:${where} ${issue?.message ?? 'malformed'}`)
+  throw new ConfigError(`NETWORKS_FILE ${path}:${where} ${oneLine(issue?.message ?? 'malformed')}`)
+}
+
+/** A mistake can quote a key of the file, and that is whatever somebody wrote. */
+function oneLine(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]+/gu, ' ').slice(0, 300)
 }
 
 function readJson(path: string): unknown {
@@ -90,20 +95,27 @@ function placeOf(error: unknown, text: string): string {
   return `: see line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}`
 }
 
+/** The schema nests five deep. */
+const MAX_DEPTH = 32
+
 /** Replaces `${NAME}` in every string; a name that is not set is an error, for an empty token fails much later. */
-function fillIn(value: unknown, path: string, source: EnvironmentSource): unknown {
+function fillIn(value: unknown, path: string, source: EnvironmentSource, depth = 0): unknown {
+  if (depth > MAX_DEPTH) throw new ConfigError(`NETWORKS_FILE ${path}: more than ${MAX_DEPTH} levels deep`)
   if (typeof value === 'string') {
     return value.replaceAll(/\$\{(\w+)\}/g, (_, name: string) => {
-      const filled = source[name]
+      // Every object has a `constructor`, the environment as well.
+      const filled = Object.hasOwn(source, name) ? source[name] : undefined
       if (filled === undefined || filled === '') {
         throw new ConfigError(`NETWORKS_FILE ${path}: \${${name}} is used there, but ${name} is not set`)
       }
       return filled
     })
   }
-  if (Array.isArray(value)) return value.map((item) => fillIn(item, path, source))
+  if (Array.isArray(value)) return value.map((item) => fillIn(item, path, source, depth + 1))
   if (value !== null && typeof value === 'object') {
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fillIn(item, path, source)]))
+    return Object.fromEntries(
+      Object.entries(value).map(([key, item]) => [key, fillIn(item, path, source, depth + 1)]),
+    )
   }
   return value
 }

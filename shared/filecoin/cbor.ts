@@ -1,6 +1,6 @@
 import { Token, Tokenizer, Type, decode, encode, type DecodeOptions, type EncodeOptions } from 'cborg'
 import { CID } from 'multiformats/cid'
-import { concatBytes } from './bytes.ts'
+import { concatBytes, sameBytes } from './bytes.ts'
 import { DecodeError } from './decode-error.ts'
 
 /** A CID in CBOR: tag 42 around a zero byte and the CID's bytes. */
@@ -61,7 +61,11 @@ function refuseUnwanted(token: Token): void {
 function readTaggedCid(content: unknown): CID {
   if (!(content instanceof Uint8Array) || content[0] !== 0)
     throw new DecodeError('CBOR: tag 42 without a CID')
-  return CID.decode(content.subarray(1))
+  const cid = CID.decode(content.subarray(1))
+  // The library takes a written version 0 for one that is left out: what it gives is another CID.
+  if (!sameBytes(cid.bytes, content.subarray(1)))
+    throw new DecodeError('CBOR: a CID with a written version 0')
+  return cid
 }
 
 function encodeObject(value: unknown): Token[] {

@@ -88,8 +88,14 @@ function vouchersIn(endpoint: RpcEndpoint, answer: RpcAnswer): NodeVoucher[] {
   })
 }
 
+/** Reading takes what nests ten thousand deep, writing does not. */
 function jsonOf(item: unknown): string {
-  return JSON.stringify(item, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value))
+  try {
+    return JSON.stringify(item, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value))
+  } catch (error) {
+    if (error instanceof RangeError) return 'it nests too deep to be shown'
+    throw error
+  }
 }
 
 /** Some versions wrap each voucher together with its proof. */

@@ -202,9 +202,15 @@ function parseBody(http: HttpAnswer, parse: (text: string) => unknown): unknown 
     throw new EndpointFault(
       http.text.trimStart().startsWith('<')
         ? 'HTML instead of JSON'
-        : `malformed JSON (${http.text.length} characters, ${messageOf(error).slice(0, 40)})`,
+        : `malformed JSON (${http.text.length} characters${whereItFails(error)})`,
     )
   }
+}
+
+/** The parser's message quotes the body, which can quote the key and be anything: only known words of it are told. */
+function whereItFails(error: unknown): string {
+  const known = /\bposition \d+|unexpected end|nests too deep/i.exec(messageOf(error))?.[0]
+  return known === undefined ? '' : `, ${known.toLowerCase()}`
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -90,6 +90,20 @@ void t.test('each mistake names its place', (t) => {
   t.end()
 })
 
+void t.test('whatever the file says, a mistake is one short line', (t) => {
+  const keys = ['a\0b', 'a\nb', 'a\u2028b', '\ud800', 'x'.repeat(20_000)]
+  for (const key of keys) {
+    const message = mistake(() => parse({ evm: [evm({ [key]: 1 })] }))
+    t.match(message, /^NETWORKS_FILE n\.json: evm\.0: Unrecognized key: [^\p{Cc}\p{Cs}\p{Zl}\p{Zp}]{1,300}$/u)
+  }
+  const deep = JSON.parse('['.repeat(10_000) + ']'.repeat(10_000)) as unknown
+  t.match(
+    mistake(() => parse({ evm: deep })),
+    /^NETWORKS_FILE n\.json: more than 32 levels deep$/,
+  )
+  t.end()
+})
+
 void t.test('two deployments may share a chain of names when their ids cannot collide', (t) => {
   const second = evm({ networkId: '5', erc20Loans: { address: ADDRESS, idPrefix: 'goerli' } })
   t.equal(parse({ evm: [evm(), second] }).evm.length, 2)
@@ -108,6 +122,10 @@ void t.test('${NAME} is filled from the environment, anywhere in a string', (t) 
       mistake(() => parse(json, environment)),
       /^NETWORKS_FILE n\.json: \$\{KEY\} is used there, but KEY is not set$/,
     )
+  }
+  for (const name of ['constructor', 'toString', '__proto__']) {
+    const inherited = mistake(() => parse({ evm: [evm({ rpcUrls: [`https://rpc.example/\${${name}}`] })] }))
+    t.match(inherited, `but ${name} is not set`, 'what every object has is in no environment')
   }
   const nested = parse(json, { HOST: 'h', KEY: '${HOST}' }).evm[0]?.rpcUrls
   t.strictSame(nested, ['https://h/v3/${HOST}'], 'what is filled in is not filled in again')

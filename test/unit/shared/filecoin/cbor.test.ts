@@ -31,6 +31,7 @@ void t.test('what is not the one way to write a value is refused', (t) => {
     ['d82a40', 'tag 42 around nothing'],
     ['d82a4100', 'tag 42 around an empty CID'],
     ['d82a430001', 'tag 42 cut off'],
+    ['d82a450000550000', 'a CID with a written version 0'],
     ['d82a46008100550000', 'a CID with a version in too many bytes'],
     ['d82a46000155800000', 'a CID with a hash code in too many bytes'],
     ['d82a46000155000301', 'a CID with a hash length that lies'],

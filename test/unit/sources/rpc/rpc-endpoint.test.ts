@@ -2,6 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import type { Test } from 'tap'
+import { messageOf } from '../../../../shared/errors.ts'
 import { RpcEndpoint, type RpcAnswer } from '../../../../indexer/sources/rpc/rpc-endpoint.ts'
 
 /** What an endpoint at this path and query makes of an error with this message. */
@@ -38,3 +39,27 @@ void t.test('what a provider says can be stored', async (t) => {
   t.match(message, /^a b \u{FFFD} \u{1F600}/u)
   t.notMatch(message, /[\p{Cc}\p{Cs}]/u)
 })
+
+void t.test(
+  'what is no JSON is told without a word of it: it may quote the key, and Postgres has no NUL',
+  async (t) => {
+    for (const [text, where] of [
+      ['a\0b', ''],
+      ['example/secret-key"}}', ''],
+      ['[1,\u0001\ud83d', ''],
+      ['{"secret-key":1,', /^, position \d+$/],
+      ['{"secret-key":', ', unexpected end'],
+    ] as const) {
+      const endpoint = new RpcEndpoint('http://node.example/secret-key', {
+        ...{ timeoutMs: 5_000, maxBatch: 1, maxConcurrent: 1 },
+        classify: () => 'other',
+        connect: () => () => Promise.resolve({ status: 200, retryAfterMs: null, text }),
+      })
+      t.teardown(() => endpoint.close())
+      const message = await endpoint.call('eth_chainId', []).then(String, messageOf)
+      const [, told] = /^malformed JSON \(\d+ characters(.*)\)$/.exec(message) ?? []
+      t.match(told, where, message)
+      t.notMatch(message, /secret/)
+    }
+  },
+)
