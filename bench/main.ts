@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { benchMemory } from './backfill-memory.ts'
 import { benchBackfill, runSyntheticNode } from './evm-backfill.ts'
+import { fuzzDecoder } from './fuzz-decoder.ts'
 import { benchHistory } from './history-pages.ts'
 import { benchLotus, benchLotusMemory, serveCannedLotus } from './lotus-backfill.ts'
 import { benchReplay } from './replay.ts'
@@ -71,6 +72,12 @@ program
       profile?: string
     }) => benchBackfill({ ...options, events: options.events, profile: options.profile }),
   )
+program
+  .command('fuzz-decoder')
+  .description('compares the decoder of the contracts’ data with ethers’ own')
+  .option('--cases <n>', 'random and hostile logs', count, 1_000_000)
+  .option('--seed <n>', 'for the same logs again', count, 1)
+  .action((options: { cases: number; seed: number }) => fuzzDecoder(options.cases, options.seed))
 program
   .command('synthetic-evm <shape>', { hidden: true })
   .action((shape: string) => runSyntheticNode(JSON.parse(shape) as ChainShape))

@@ -33,6 +33,8 @@ export async function serveSyntheticChain(
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length }).end(body)
     })
   })
+  // A client that comes back after a pause must not meet a connection that is just being closed.
+  server.keepAliveTimeout = 600_000
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, server }
 }
