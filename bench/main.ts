@@ -1,8 +1,11 @@
-import { Command, InvalidArgumentError } from 'commander'
+import { Command, InvalidArgumentError, Option } from 'commander'
 import { benchMemory } from './backfill-memory.ts'
+import { benchBackfill, runSyntheticNode } from './evm-backfill.ts'
+import { fuzzDecoder } from './fuzz-decoder.ts'
 import { benchHistory } from './history-pages.ts'
 import { benchLotus, benchLotusMemory, serveCannedLotus } from './lotus-backfill.ts'
 import { benchReplay } from './replay.ts'
+import type { ChainShape, ShapeName } from './synthetic-evm/synthetic-chain.ts'
 
 const count = (text: string): number => {
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('a count is a whole number from 1')
@@ -44,4 +47,38 @@ program
 program
   .command('canned-lotus <tipsets> <messages>', { hidden: true })
   .action((tipsets: string, messages: string) => serveCannedLotus(Number(tipsets), Number(messages)))
+program
+  .command('backfill')
+  .description(
+    'events per second of the indexer against a synthetic EVM node, and of the limits (builds first)',
+  )
+  .addOption(
+    new Option('--shape <name>', 'many events in few blocks, or few in many')
+      .choices(['dense', 'sparse'])
+      .default('dense'),
+  )
+  .addOption(new Option('--queue <backend>').choices(['redis', 'postgres']).default('postgres'))
+  .option('--runs <n>', 'measured runs, after one that is not', count, 3)
+  .option('--events <n>', 'as many events as this, at the same density', count)
+  .option('--json', 'the figures as JSON', false)
+  .option('--profile <folder>', 'where the indexer leaves a profile of its processor time')
+  .action(
+    (options: {
+      shape: ShapeName
+      queue: 'redis' | 'postgres'
+      runs: number
+      events?: number
+      json: boolean
+      profile?: string
+    }) => benchBackfill({ ...options, events: options.events, profile: options.profile }),
+  )
+program
+  .command('fuzz-decoder')
+  .description('compares the decoder of the contracts’ data with ethers’ own')
+  .option('--cases <n>', 'random and hostile logs', count, 1_000_000)
+  .option('--seed <n>', 'for the same logs again', count, 1)
+  .action((options: { cases: number; seed: number }) => fuzzDecoder(options.cases, options.seed))
+program
+  .command('synthetic-evm <shape>', { hidden: true })
+  .action((shape: string) => runSyntheticNode(JSON.parse(shape) as ChainShape))
 await program.parseAsync()

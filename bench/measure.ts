@@ -13,3 +13,17 @@ export function percentile(samples: number[], p: number): number {
 }
 
 export const mebibytes = (bytes: number): number => Math.round(bytes / 2 ** 20)
+
+/** What several runs gave. */
+export interface Spread {
+  median: number
+  least: number
+  most: number
+}
+
+export function spreadOf(samples: number[]): Spread {
+  const sorted = [...samples].sort((a, b) => a - b)
+  const middle = (sorted.length - 1) / 2
+  const [low, high] = [sorted[Math.floor(middle)] ?? NaN, sorted[Math.ceil(middle)] ?? NaN]
+  return { median: (low + high) / 2, least: sorted[0] ?? NaN, most: sorted.at(-1) ?? NaN }
+}

@@ -20,13 +20,14 @@ export async function appendEntries(trx: Trx, entries: NewEntry[]): Promise<LogE
     .executeTakeFirstOrThrow()
   const step = head.last_position + 1
   const revisions = await lastRevisions(trx, entries)
-  const appended = entries.map((entry, index): LogEntry => ({
-    ...entry,
-    revision: entry.revision === 0 ? (revisions.get(entry.naturalKey) ?? 0) + 1 : entry.revision,
-    position: step + index,
-    step,
-    recordedAt: head.recorded_at,
-  }))
+  const appended = entries.map((entry, index): LogEntry =>
+    Object.assign(entry, {
+      revision: entry.revision === 0 ? (revisions.get(entry.naturalKey) ?? 0) + 1 : entry.revision,
+      position: step + index,
+      step,
+      recordedAt: head.recorded_at,
+    }),
+  )
   await insertLog(trx, appended)
   await updateLive(trx, appended)
   await updateChannelAddresses(trx, appended)
@@ -43,9 +44,11 @@ async function lastRevisions(trx: Trx, entries: NewEntry[]): Promise<Map<string,
   const [first] = fresh
   if (first === undefined) return new Map()
   const { rows } = await sql<{ natural_key: string; revision: number }>`
-    select natural_key, max(revision) as revision from ledger.event_log
-    where network = ${first.network} and natural_key = any(${fresh.map((entry) => entry.naturalKey)})
-    group by natural_key`.execute(trx)
+    select last.* from unnest(${fresh.map((entry) => entry.naturalKey)}::text[]) as wanted(natural_key)
+    cross join lateral (
+      select natural_key, revision from ledger.event_log
+      where network = ${first.network} and natural_key = wanted.natural_key order by revision desc limit 1
+    ) last`.execute(trx)
   return new Map(rows.map((row) => [row.natural_key, row.revision]))
 }
 
@@ -86,19 +89,14 @@ async function updateLive(trx: Trx, entries: LogEntry[]): Promise<void> {
       trx,
     )
   }
-  const held = entries.filter((entry) => entry.op !== 'retract')
-  if (held.length === 0) return
-  const rows = held.map((entry) => ({
-    network: entry.network,
-    natural_key: entry.naturalKey,
-    position: entry.position,
-    revision: entry.revision,
-    subject: entry.subject,
-    block_number: entry.blockNumber,
-  }))
+  const [first, last] = [entries[0], entries.at(-1)]
+  if (first === undefined || last === undefined || gone.length === entries.length) return
+  // From the log itself, where all of it was written just now.
   await sql`
-    insert into ledger.live_entries
-    select * from jsonb_populate_recordset(null::ledger.live_entries, ${JSON.stringify(rows)}::jsonb)
+    insert into ledger.live_entries (network, natural_key, position, revision, subject, block_number)
+    select network, natural_key, position, revision, subject, block_number from ledger.event_log
+    where position between ${first.position} and ${last.position} and op <> 'retract'
+    order by position
     on conflict (network, natural_key) do update
       set position = excluded.position, revision = excluded.revision, subject = excluded.subject,
           block_number = excluded.block_number`.execute(trx)

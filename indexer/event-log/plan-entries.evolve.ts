@@ -29,19 +29,15 @@ export function planEntries(
   const retractions = live
     .filter((entry) => !eventByKey.has(entry.naturalKey))
     .sort((a, b) => compareByChain(b.event, a.event))
-    .map((entry): NewEntry => ({
-      ...describe(network, entry.naturalKey, entry.event),
-      op: 'retract',
-      revision: entry.revision + 1,
-      previousSubject: null,
-      cause,
-      event: null,
-    }))
+    .map((entry): NewEntry => {
+      const retracted = describe(network, entry.naturalKey, entry.event)
+      return { ...retracted, op: 'retract', revision: entry.revision + 1, cause, event: null }
+    })
   const additions = [...eventByKey].flatMap(([key, event]): NewEntry[] => {
+    const entry = describe(network, key, event)
     const before = liveByKey.get(key)
-    const entry = { ...describe(network, key, event), event }
-    if (before === undefined)
-      return [{ ...entry, op: 'append', revision: 0, previousSubject: null, cause: null }]
+    // The usual case by far: the object that is there is the entry.
+    if (before === undefined) return [entry]
     if (sameJson(before.event, event)) return []
     const previous = subjectOf(before.event, network.network)
     const previousSubject = previous === entry.subject ? null : previous
@@ -55,10 +51,27 @@ export function compareByChain(a: ChainEvent, b: ChainEvent): number {
   return a.blockNumber - b.blockNumber || a.logIndex - b.logIndex
 }
 
-function describe(network: { network: string; blockchain: string }, key: string, event: ChainEvent) {
-  const { blockNumber, blockHash, logIndex, kind } = event
-  const subject = subjectOf(event, network.network)
-  return { ...network, naturalKey: key, subject, kind, blockNumber, blockHash, logIndex }
+/** The entry that appends it; an entry of revision 0 gets the next one of its natural key. */
+function describe(
+  { network, blockchain }: { network: string; blockchain: string },
+  naturalKey: string,
+  event: ChainEvent,
+): NewEntry & { op: 'append' } {
+  return {
+    network,
+    blockchain,
+    naturalKey,
+    revision: 0,
+    subject: subjectOf(event, network),
+    previousSubject: null,
+    kind: event.kind,
+    blockNumber: event.blockNumber,
+    blockHash: event.blockHash,
+    logIndex: event.logIndex,
+    cause: null,
+    op: 'append',
+    event,
+  }
 }
 
 function sameJson(a: unknown, b: unknown): boolean {

@@ -64,13 +64,17 @@ export async function getLiveEntries(
   network: string,
   scope: { from: number; to: number; keys: string[] },
 ): Promise<LiveEntry[]> {
+  // Each key is looked up by itself: of a list of them, on a table without statistics, the planner makes a scan of it all.
   const { rows } = await sql<{ natural_key: string; revision: number; body: ChainEvent }>`
     select live.natural_key, live.revision, log.body
     from (
-      select * from ledger.live_entries
+      select natural_key, revision, position from ledger.live_entries
       where network = ${network} and block_number between ${scope.from} and ${scope.to}
       union
-      select * from ledger.live_entries where network = ${network} and natural_key = any(${scope.keys})
+      select found.* from unnest(${scope.keys}::text[]) as wanted(natural_key) cross join lateral (
+        select natural_key, revision, position from ledger.live_entries
+        where network = ${network} and natural_key = wanted.natural_key limit 1
+      ) found
     ) live join ledger.event_log log using (position)`.execute(db)
   return rows.map((row) => ({ naturalKey: row.natural_key, revision: row.revision, event: row.body }))
 }

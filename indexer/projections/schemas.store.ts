@@ -13,7 +13,7 @@ export async function hasNextSchema(db: Db): Promise<boolean> {
   return rows.length > 0
 }
 
-/** Empty tables of the same shape, with indexes and constraints of the same names and the same privileges. */
+/** Empty tables of the same shape and settings, with indexes and constraints of the same names and the same privileges. */
 export async function createNextSchema(db: Db): Promise<void> {
   await inTransaction(db, async (trx) => {
     await sql`create schema ${sql.id(NEXT_SCHEMA)}`.execute(trx)
@@ -31,6 +31,9 @@ export async function createNextSchema(db: Db): Promise<void> {
         select 3, replace(pg_get_indexdef(i.indexrelid), format(' ON %I.', ${LIVE_SCHEMA}::text), format(' ON %I.', ${NEXT_SCHEMA}::text))
         from live join pg_index i on i.indrelid = live.oid
         where not exists (select from pg_constraint k where k.conindid = i.indexrelid)
+        union all
+        select 4, format('alter table %I.%I set (%s)', ${NEXT_SCHEMA}::text, live.relname, array_to_string(c.reloptions, ', '))
+        from live join pg_class c on c.oid = live.oid where c.reloptions is not null
         union all
         select 4, format('grant %s on %I.%I to %s', a.privilege_type, ${NEXT_SCHEMA}::text, live.relname,
           case a.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end)

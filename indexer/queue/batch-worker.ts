@@ -41,7 +41,7 @@ export function startBatchWorker<Outcome>(
 async function handleJob<Outcome>(received: ReceivedJob, handling: BatchHandling<Outcome>): Promise<unknown> {
   let job: BatchJob | undefined
   try {
-    job = parseBatch(received.data)
+    job = await parseBatch(received.data)
     const outcome = await ingestPatiently(job, handling)
     handling.onDone(job, outcome)
     return outcome

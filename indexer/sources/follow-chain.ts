@@ -107,7 +107,7 @@ class Follower {
     this.#source = source
     this.#options = options
     this.#branch = new KnownBranch(resume)
-    this.#maxEvents = options.maxEventsPerStep ?? 250
+    this.#maxEvents = options.maxEventsPerStep ?? 500
     this.#tipWidth = new RangeWidth(options.maxTipBlocks ?? 64, { targetEvents: TARGET_EVENTS_PER_RANGE })
     this.#width = new RangeWidth(source.maxBlockRange, {
       first: FIRST_BACKFILL_WIDTH,

@@ -162,6 +162,9 @@ export interface LoansTable {
   fil_borrower: string | null
   fil_lender: string | null
   named_channel: string | null
+  secret_hash_a1: string | null
+  secret_hash_b1: string | null
+  contract_loan_id: string | null
   opened_s: number | null
   agreed_s: number | null
   ended_s: number | null

@@ -121,8 +121,8 @@ function leadingNumber(payload: Uint8Array): { value: bigint; length: number } {
 
 /** The `f…` text of an address: the form in which addresses are compared. Null when `text` is none. */
 export function canonicalAddress(text: string): string | null {
-  const address = parseAddress(text)
-  return address === null ? null : formatAddress(address, 'f')
+  // An address has one spelling, but for the network's letter.
+  return parseAddress(text) === null ? null : `f${text.slice(1)}`
 }
 
 export function sameAddress(a: FilecoinAddress, b: FilecoinAddress): boolean {

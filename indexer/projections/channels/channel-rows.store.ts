@@ -76,7 +76,7 @@ export async function getChannelsTouchedBy(
         on channel.addresses && array[loan.named_channel]
       union
       select channel.network, channel.robust from loan join ${channels} channel
-        on channel.secret_hashes && array[loan.evm_part->>'secretHashA1', loan.evm_part->>'secretHashB1']
+        on channel.secret_hashes && array[loan.secret_hash_a1, loan.secret_hash_b1]
       union
       select channel.network, channel.robust from loan join ${channels} channel
         on channel.parties && array[loan.fil_borrower, loan.fil_lender]
@@ -84,7 +84,7 @@ export async function getChannelsTouchedBy(
         and (loan.ended_s is null or channel.created_s < loan.ended_s + ${toleranceS}::bigint)
       union
       select channel.network, channel.robust from loan join ${channels} channel
-        on channel.stated_loans && array[loan.evm_part->>'contractLoanId']
+        on channel.stated_loans && array[loan.contract_loan_id]
     )
     select channel.* from touched join ${channels} channel using (network, robust)`.execute(trx)
   return rows.map(toStored)

@@ -69,9 +69,9 @@ export async function getLoansFor(
       group by name
     ), candidate as (
       select loan_type, loan_id from ${loans} where named_channel = any(${addresses}::text[])
-      union select loan_type, loan_id from ${loans} where evm_part->>'secretHashA1' = any(${hashes}::text[])
-      union select loan_type, loan_id from ${loans} where evm_part->>'secretHashB1' = any(${hashes}::text[])
-      union select loan_type, loan_id from ${loans} where evm_part->>'contractLoanId' = any(${stated}::text[])
+      union select loan_type, loan_id from ${loans} where secret_hash_a1 = any(${hashes}::text[])
+      union select loan_type, loan_id from ${loans} where secret_hash_b1 = any(${hashes}::text[])
+      union select loan_type, loan_id from ${loans} where contract_loan_id = any(${stated}::text[])
       union ${open('fil_borrower')}
       union ${open('fil_lender')}
     )

@@ -50,10 +50,25 @@ export function loanFacts(
   }
 }
 
+/** Parties come again and again, and a checksum is dear: so many are remembered. */
+const MAX_REMEMBERED = 5_000
+const remembered = new Map<string, string | null>()
+
 /** The address whose text these bytes are (a `bytes32` is padded with zeros); null for whatever else is there. */
 export function addressIn(hex: string | null): string | null {
   if (hex === null || hex.length > 300) return null
-  const bytes = Uint8Array.from(hex.slice(2).match(/../g) ?? [], (digits) => Number.parseInt(digits, 16))
-  const end = bytes.findLastIndex((byte) => byte !== 0) + 1
-  return canonicalAddress(String.fromCharCode(...bytes.subarray(0, end)))
+  const known = remembered.get(hex)
+  if (known !== undefined) return known
+  const address = canonicalAddress(textIn(hex))
+  if (remembered.size >= MAX_REMEMBERED) remembered.clear()
+  remembered.set(hex, address)
+  return address
+}
+
+function textIn(hex: string): string {
+  let end = hex.length
+  while (end > 2 && hex.endsWith('00', end)) end -= 2
+  let text = ''
+  for (let at = 2; at < end; at += 2) text += String.fromCharCode(Number.parseInt(hex.slice(at, at + 2), 16))
+  return text
 }

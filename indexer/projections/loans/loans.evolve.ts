@@ -86,10 +86,13 @@ function evolveTimes(times: LoanTimes, { kind, blockTimeS }: EvmLoanEvent): Loan
   }
 }
 
-/** Whether an entry continues the loan: only then may it be folded in without the loan's other events. */
-export function continues(loan: Loan | undefined, entry: LogEntry): boolean {
-  if (loan === undefined || loan.lastBlock < entry.blockNumber) return true
-  return loan.lastBlock === entry.blockNumber && loan.lastLogIndex < entry.logIndex
+/** Whether an entry continues what ends with `last` of the same loan: only then may it be folded in without the rest. */
+export function isAfter(
+  entry: Pick<LogEntry, 'blockNumber' | 'logIndex'>,
+  last: Pick<LogEntry, 'blockNumber' | 'logIndex'> | null,
+): boolean {
+  if (last === null || last.blockNumber < entry.blockNumber) return true
+  return last.blockNumber === entry.blockNumber && last.logIndex < entry.logIndex
 }
 
 function isErc20LoanEvent(event: ChainEvent): event is Erc20LoanEvent {

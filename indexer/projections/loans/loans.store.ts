@@ -4,7 +4,7 @@ import type { LogEntry } from '../../../shared/events/log-entry.ts'
 import type { FoldContext, Projection } from '../projection.ts'
 import { addressIn } from '../links/loan-facts.evolve.ts'
 import { isAboutChannel } from '../segments.evolve.ts'
-import { continues, evolveLoan, type Loan } from './loans.evolve.ts'
+import { evolveLoan, isAfter, type Loan } from './loans.evolve.ts'
 
 /** The contract's half of every loan. */
 export const loansProjection: Projection = {
@@ -58,10 +58,10 @@ function groupBySubject(segment: LogEntry[]): Map<string, LogEntry[]> {
 
 /** Whether the entries may be folded one after the other onto what is stored. */
 function inOrder(loan: Loan | undefined, entries: LogEntry[]): boolean {
-  let current = loan
+  let last = loan === undefined ? null : { blockNumber: loan.lastBlock, logIndex: loan.lastLogIndex }
   for (const entry of entries) {
-    if (entry.op !== 'append' || !continues(current, entry)) return false
-    current = evolveLoan(current, entry)
+    if (entry.op !== 'append' || !isAfter(entry, last)) return false
+    last = entry
   }
   return true
 }
@@ -112,7 +112,14 @@ async function refoldAll(
 }
 
 function saysTheSame(a: Loan | undefined, b: Loan | undefined): boolean {
-  return JSON.stringify(a?.part) === JSON.stringify(b?.part)
+  if (a === undefined || b === undefined) return a === b
+  return a.part === b.part || sameTexts({ ...a.part }, { ...b.part })
+}
+
+/** Parts are flat, of texts and nulls. */
+function sameTexts(a: Record<string, string | null>, b: Record<string, string | null>): boolean {
+  const names = Object.keys(a)
+  return names.length === Object.keys(b).length && names.every((name) => a[name] === b[name])
 }
 
 function firstOf(entries: LogEntry[]): LogEntry {
@@ -192,6 +199,9 @@ async function upsertLoans({ trx, schema }: FoldContext, changes: Change[]): Pro
         fil_borrower: addressIn(loan.part.filBorrower),
         fil_lender: addressIn(loan.part.filLender),
         named_channel: addressIn(loan.part.paymentChannelId),
+        secret_hash_a1: loan.part.secretHashA1,
+        secret_hash_b1: loan.part.secretHashB1,
+        contract_loan_id: loan.part.contractLoanId,
         opened_s: loan.times.openedS,
         agreed_s: loan.times.agreedS,
         ended_s: loan.times.endedS,
@@ -206,19 +216,21 @@ async function upsertLoans({ trx, schema }: FoldContext, changes: Change[]): Pro
   // json_…, not jsonb_…: the order of evm_part's fields must survive.
   await sql`
     insert into ${sql.table(`${schema}.loans`)} (loan_type, loan_id, id, network, state, borrower, lender, evm_part,
-      fil_borrower, fil_lender, named_channel, opened_s, agreed_s, ended_s,
-      last_block, last_log_index, created_at, updated_at)
+      fil_borrower, fil_lender, named_channel, secret_hash_a1, secret_hash_b1, contract_loan_id,
+      opened_s, agreed_s, ended_s, last_block, last_log_index, created_at, updated_at)
     select loan_type, loan_id, id, network, state, borrower, lender, evm_part,
-      fil_borrower, fil_lender, named_channel, opened_s, agreed_s, ended_s,
-      last_block, last_log_index, created_at, updated_at
+      fil_borrower, fil_lender, named_channel, secret_hash_a1, secret_hash_b1, contract_loan_id,
+      opened_s, agreed_s, ended_s, last_block, last_log_index, created_at, updated_at
     from json_to_recordset(${JSON.stringify(rows)}::json) as row(loan_type text, loan_id text, id bigint, network text,
       state text, borrower text, lender text, evm_part json,
-      fil_borrower text, fil_lender text, named_channel text, opened_s bigint, agreed_s bigint, ended_s bigint, last_block bigint, last_log_index integer,
+      fil_borrower text, fil_lender text, named_channel text, secret_hash_a1 text, secret_hash_b1 text, contract_loan_id text,
+      opened_s bigint, agreed_s bigint, ended_s bigint, last_block bigint, last_log_index integer,
       created_at timestamptz, updated_at timestamptz)
     on conflict (loan_type, loan_id) do update set
       network = excluded.network, state = excluded.state, borrower = excluded.borrower, lender = excluded.lender,
       evm_part = excluded.evm_part, fil_borrower = excluded.fil_borrower, fil_lender = excluded.fil_lender,
-      named_channel = excluded.named_channel, opened_s = excluded.opened_s, agreed_s = excluded.agreed_s,
+      named_channel = excluded.named_channel, secret_hash_a1 = excluded.secret_hash_a1,
+      secret_hash_b1 = excluded.secret_hash_b1, contract_loan_id = excluded.contract_loan_id, opened_s = excluded.opened_s, agreed_s = excluded.agreed_s,
       ended_s = excluded.ended_s, last_block = excluded.last_block, last_log_index = excluded.last_log_index,
       updated_at = excluded.updated_at`.execute(trx)
 }

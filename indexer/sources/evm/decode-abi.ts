@@ -1,5 +1,7 @@
 import { AbiCoder } from 'ethers'
 import type { Layout } from './contracts.ts'
+import { checksummed } from './checksummed.ts'
+import { canonicalDecoder, type AbiValue, type CanonicalDecoder } from './decode-canonical.ts'
 
 /** (pure) Strict ABI decoding: what does not encode back to exactly the same bytes does not decode. */
 
@@ -7,47 +9,83 @@ const coder = AbiCoder.defaultAbiCoder()
 
 /** Values by name, with readers that refuse a value of another type than the one that is asked for. */
 export class Fields {
-  readonly #values: ReadonlyMap<string, unknown>
+  readonly #names: readonly string[]
+  readonly #values: readonly AbiValue[]
 
-  constructor(values: ReadonlyMap<string, unknown>) {
+  constructor(names: readonly string[], values: readonly AbiValue[]) {
+    this.#names = names
     this.#values = values
   }
 
   /** A uint256 as decimal text. */
   uint(name: string): string {
-    return uintText(this.#values.get(name))
+    return uintText(this.#value(name))
   }
 
   /** Checksummed. */
   address(name: string): string {
-    return text(this.#values.get(name))
+    return checksummed(hexText(this.#value(name)))
   }
 
   /** Lower-case hex. */
   hex(name: string): string {
-    return text(this.#values.get(name))
+    return hexText(this.#value(name))
+  }
+
+  #value(name: string): AbiValue | undefined {
+    return this.#values[this.#names.indexOf(name)]
   }
 }
 
-export function uintText(value: unknown): string {
-  if (typeof value === 'bigint') return value.toString()
+export function uintText(value: AbiValue | undefined): string {
+  if (typeof value === 'string' && !value.startsWith('0x')) return value
   throw new TypeError('not an integer')
 }
 
-export function text(value: unknown): string {
-  if (typeof value === 'string') return value
+export function hexText(value: AbiValue | undefined): string {
+  if (typeof value === 'string' && value.startsWith('0x')) return value
   throw new TypeError('not bytes')
 }
 
-/** Throws when the data is not the canonical encoding of such values. `data` is lower-case hex. */
-export function decodeStrictly(types: readonly string[], data: string): unknown[] {
-  const decoded = coder.decode(types, data)
-  const values: unknown[] = decoded.toArray(true)
+const decoders = new Map<string, CanonicalDecoder>()
+
+function decoderOf(types: readonly string[]): CanonicalDecoder {
+  const key = types.join()
+  let decoder = decoders.get(key)
+  if (decoder === undefined) decoders.set(key, (decoder = canonicalDecoder(types)))
+  return decoder
+}
+
+/** Throws when the data is not the one encoding of such values. */
+export type StrictDecoder = (types: readonly string[], data: string) => AbiValue[]
+
+/** By slices of the text; null where ethers is to say what is wrong. */
+export function decodeBySlices(types: readonly string[], data: string): AbiValue[] | null {
+  return decoderOf(types)(data)
+}
+
+/**
+ * Throws when the data is not the canonical encoding of such values; what is wrong with it, ethers says. `data` is
+ * lower-case hex.
+ */
+export function decodeStrictly(types: readonly string[], data: string): AbiValue[] {
+  return decodeBySlices(types, data) ?? decodeByEthers(types, data)
+}
+
+/** As {@link decodeStrictly}, by the general coder, which takes far longer. */
+export function decodeByEthers(types: readonly string[], data: string): AbiValue[] {
+  const values: unknown[] = coder.decode(types, data).toArray(true)
   if (coder.encode(types, values) !== data) throw new Error('not the canonical encoding')
-  return values
+  return values.map(toAbiValue)
+}
+
+function toAbiValue(value: unknown): AbiValue {
+  if (Array.isArray(value)) return value.map(toAbiValue)
+  if (typeof value === 'bigint') return value.toString()
+  if (typeof value === 'string') return value.toLowerCase()
+  throw new TypeError('a value of another type')
 }
 
 export function decodeFields(layout: Layout, data: string): Fields {
-  const values = decodeStrictly(layout.types, data)
-  return new Fields(new Map(layout.names.map((name, index) => [name, values[index]])))
+  return new Fields(layout.names, decodeStrictly(layout.types, data))
 }

@@ -73,8 +73,12 @@ function decodeLog(value: unknown): EvmLog {
 }
 
 function record(value: unknown, what: string): Record<string, unknown> {
-  if (typeof value === 'object' && value !== null) return { ...value }
+  if (isRecord(value)) return value
   throw new BadAnswer(`${what}: malformed`)
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
 }
 
 function number(value: unknown, what: string): number {

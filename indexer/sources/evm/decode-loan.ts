@@ -1,7 +1,8 @@
-import { AbiCoder } from 'ethers'
 import type { AddressText, ContractRole, HexText, UintText } from '../../../shared/events/chain-event.ts'
 import { functionLayout, type FunctionLayout } from './contracts.ts'
-import { decodeFields, decodeStrictly, text, uintText, type Fields } from './decode-abi.ts'
+import { checksummed } from './checksummed.ts'
+import { decodeFields, decodeStrictly, hexText, uintText, type Fields } from './decode-abi.ts'
+import type { AbiValue } from './decode-canonical.ts'
 
 /** (pure) What `fetchLoan` answers and what a direct call's input says. */
 
@@ -52,13 +53,7 @@ const FETCH_LOAN: Record<ContractRole, FunctionLayout> = {
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`
 
 export function encodeFetchLoan(role: ContractRole, contractLoanId: UintText): HexText {
-  const layout = FETCH_LOAN[role]
-  return (
-    layout.selector +
-    AbiCoder.defaultAbiCoder()
-      .encode(layout.types, [BigInt(contractLoanId)])
-      .slice(2)
-  )
+  return FETCH_LOAN[role].selector + BigInt(contractLoanId).toString(16).padStart(64, '0')
 }
 
 /** Null when the contract has no such loan. Throws when the data is not what `fetchLoan` returns. */
@@ -68,18 +63,18 @@ export function decodeLoan(role: ContractRole, data: HexText): LoanState | null 
     data,
   )
   const base = {
-    borrower: text(item(actors, 0)),
-    lender: text(item(actors, 1)),
-    filBorrower: text(item(fil, 0)),
-    filLender: text(item(fil, 1)),
-    secretHashA1: text(item(hashes, 0)),
-    secretHashB1: text(item(hashes, 1)),
-    secretA1: text(item(secrets, 0)),
-    secretB1: text(item(secrets, 1)),
+    borrower: checksummed(hexText(item(actors, 0))),
+    lender: checksummed(hexText(item(actors, 1))),
+    filBorrower: hexText(item(fil, 0)),
+    filLender: hexText(item(fil, 1)),
+    secretHashA1: hexText(item(hashes, 0)),
+    secretHashB1: hexText(item(hashes, 1)),
+    secretA1: hexText(item(secrets, 0)),
+    secretB1: hexText(item(secrets, 1)),
     loanExpiration: uintText(item(expirations, 0)),
     loanExpirationPeriod: uintText(item(expirations, 2)),
-    paymentChannelId: text(channel),
-    token: text(token),
+    paymentChannelId: hexText(channel),
+    token: checksummed(hexText(token)),
     state: Number(uintText(state)),
   }
   if (base.borrower === ZERO_ADDRESS && base.lender === ZERO_ADDRESS) return null
@@ -104,7 +99,7 @@ export function decodeLoan(role: ContractRole, data: HexText): LoanState | null 
       }
 }
 
-function item(list: unknown, index: number): unknown {
+function item(list: AbiValue | undefined, index: number): AbiValue | undefined {
   if (Array.isArray(list)) return list[index]
   throw new TypeError('not a list')
 }

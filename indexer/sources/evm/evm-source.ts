@@ -15,7 +15,6 @@ import { headTicks, type TickOptions } from '../rpc/head-ticks.ts'
 import { parseHex } from './hex.ts'
 import { readLoans } from './loan-reader.ts'
 import { RangeEvidence } from './range-evidence.ts'
-import { readRangeLogs } from './range-reader.ts'
 import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { BadAnswer } from '../rpc/rpc-error.ts'
 import { TokenDecimals } from './token-decimals.ts'
@@ -72,10 +71,7 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
   async function readRange(from: number, to: number): Promise<RangeRead> {
     const { range, check, endpoint } = await client.read(
       `blocks ${from} to ${to}`,
-      async (endpoint) => {
-        const answer = await readRangeLogs(endpoint, contracts, from, to)
-        return { ...(await evidence.check(endpoint, answer)), endpoint: endpoint.label }
-      },
+      async (endpoint) => ({ ...(await evidence.read(endpoint, from, to)), endpoint: endpoint.label }),
       // A wide range that fails is read again in narrower ones; only a single block is worth asking elsewhere.
       from < to ? { attempts: 1 } : {},
     )

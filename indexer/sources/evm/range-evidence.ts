@@ -1,6 +1,14 @@
 import type { RangeCheck } from '../../../shared/events/chain-step.ts'
 import type { RpcClient } from '../rpc/rpc-client.ts'
-import { checkBlooms, readRangeLogs, sameLogs, type RangeLogs } from './range-reader.ts'
+import { readHeaders } from './block-reader.ts'
+import {
+  checkBlooms,
+  readRangeLogs,
+  readRangeWithHeaders,
+  requireAll,
+  sameLogs,
+  type RangeLogs,
+} from './range-reader.ts'
 import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { BadAnswer, CallFailed } from '../rpc/rpc-error.ts'
 import { secondAnswer } from '../rpc/second-answer.ts'
@@ -8,7 +16,7 @@ import type { WatchedContracts } from './watched-contracts.ts'
 
 /** Headers are cheap where they come in batches of at least this many … */
 const CHEAP_BATCH = 20
-/** … and in no more time than this each, as measured on the ranges before. */
+/** … and in no more time than this each, as measured on the ranges before, several of them at once. */
 const CHEAP_HEADER_MS = 2
 /** A dear endpoint is measured again every so many ranges. */
 const MEASURE_EVERY = 25
@@ -26,18 +34,35 @@ export class RangeEvidence {
   /** By endpoint: ms per header, a moving average. */
   readonly #headerMs = new Map<RpcEndpoint, number>()
   #unchecked = 0
+  /** Ranges whose headers are being read: they share what the endpoint and we can do. */
+  #reading = 0
 
   constructor(client: RpcClient, contracts: WatchedContracts) {
     this.#client = client
     this.#contracts = contracts
   }
 
-  /** Throws a BadAnswer when `endpoint` left something out. */
-  async check(endpoint: RpcEndpoint, range: RangeLogs): Promise<CheckedRange> {
+  /** Reads `from` … `to` from `endpoint` and checks it. Throws a BadAnswer when something was left out. */
+  async read(endpoint: RpcEndpoint, from: number, to: number): Promise<CheckedRange> {
+    const isAlone = this.#isAlone(endpoint)
+    if (isAlone && this.#isCheap(endpoint)) return this.#readWithBlooms(endpoint, from, to)
+    const range = await readRangeLogs(endpoint, this.#contracts, from, to)
+    if (isAlone) return { range, check: 'unchecked' }
     const other = await this.#readElsewhere(endpoint, range)
     if (other !== null) return this.#compare(endpoint, range, other)
     if (!this.#isCheap(endpoint)) return { range, check: 'unchecked' }
     return { range, check: (await this.#blooms(endpoint, range)) ? 'bloom' : 'unchecked' }
+  }
+
+  #isAlone(endpoint: RpcEndpoint): boolean {
+    return this.#client.available().every((candidate) => candidate === endpoint)
+  }
+
+  /** All headers at once with the logs: those of blocks with logs are needed anyway. */
+  async #readWithBlooms(endpoint: RpcEndpoint, from: number, to: number): Promise<CheckedRange> {
+    const { range, headers } = await readRangeWithHeaders(endpoint, this.#contracts, from, to, this.#headers)
+    const isSure = await checkBlooms(endpoint, this.#contracts, range, headers)
+    return { range, check: isSure ? 'bloom' : 'unchecked' }
   }
 
   async #compare(endpoint: RpcEndpoint, range: RangeLogs, other: Answer): Promise<CheckedRange> {
@@ -53,7 +78,7 @@ export class RangeEvidence {
   async #arbitrate(endpoint: RpcEndpoint, range: RangeLogs, other: Answer): Promise<CheckedRange> {
     const what = `blocks ${range.from} to ${range.to}: ${endpoint.label} gives ${range.logs.length} logs, ${other.endpoint.label} gives ${other.range.logs.length}`
     const sure = await this.#blooms(endpoint, range)
-    const otherFault = await checkBlooms(other.endpoint, this.#contracts, other.range).then(
+    const otherFault = await this.#blooms(other.endpoint, other.range).then(
       () => null,
       (error: unknown) => error,
     )
@@ -80,13 +105,27 @@ export class RangeEvidence {
   }
 
   async #blooms(endpoint: RpcEndpoint, range: RangeLogs): Promise<boolean> {
+    const headers = await this.#headers(endpoint, range.from, range.to)
+    requireAll(headers, range.from, range.to)
+    return checkBlooms(endpoint, this.#contracts, range, headers)
+  }
+
+  /** As {@link readHeaders}; measures what a header costs while as much is asked for beside it as now. */
+  readonly #headers: typeof readHeaders = async (endpoint, from, to) => {
     const start = performance.now()
-    const sure = await checkBlooms(endpoint, this.#contracts, range)
-    const each = (performance.now() - start) / (range.to - range.from + 1)
-    if (range.to - range.from >= CHEAP_BATCH) {
-      this.#headerMs.set(endpoint, (this.#headerMs.get(endpoint) ?? each) * 0.7 + each * 0.3)
+    this.#reading += 1
+    let beside = this.#reading
+    try {
+      const headers = await readHeaders(endpoint, from, to)
+      beside = Math.max(beside, this.#reading)
+      return headers
+    } finally {
+      this.#reading -= 1
+      const each = (performance.now() - start) / (to - from + 1) / beside
+      if (to - from >= CHEAP_BATCH) {
+        this.#headerMs.set(endpoint, (this.#headerMs.get(endpoint) ?? each) * 0.7 + each * 0.3)
+      }
     }
-    return sure
   }
 }
 

@@ -22,35 +22,73 @@ const MAX_LOGS = 20_000
 /** With more blocks than this to look at whole, the blooms of a range are too full to tell anything cheaply. */
 const MAX_SUSPECTS = 64
 
+/** With the headers of the blocks that have our logs, and of both ends. */
 export async function readRangeLogs(
   endpoint: RpcEndpoint,
   contracts: WatchedContracts,
   from: number,
   to: number,
 ): Promise<RangeLogs> {
+  const logs = await readLogs(endpoint, contracts, from, to)
+  const numbers = [...new Set([from, ...logs.map((log) => log.blockNumber), to])]
+  const found: EvmHeader[] = []
+  for (const [index, header] of (await headersAt(endpoint, numbers)).entries()) {
+    if (header === null) throw new CallFailed(`block ${numbers[index] ?? '?'} is not known`, 'missing-block')
+    found.push(header)
+  }
+  return rangeOf(from, to, logs, found)
+}
+
+/** The logs, and the headers of all blocks of the range: what its blooms are checked with. */
+export async function readRangeWithHeaders(
+  endpoint: RpcEndpoint,
+  contracts: WatchedContracts,
+  from: number,
+  to: number,
+  readAll: typeof readHeaders = readHeaders,
+): Promise<{ range: RangeLogs; headers: EvmHeader[] }> {
+  const [logs, headers] = await Promise.all([
+    readLogs(endpoint, contracts, from, to),
+    readAll(endpoint, from, to),
+  ])
+  requireAll(headers, from, to)
+  return { range: rangeOf(from, to, logs, headers), headers }
+}
+
+async function readLogs(
+  endpoint: RpcEndpoint,
+  contracts: WatchedContracts,
+  from: number,
+  to: number,
+): Promise<EvmLog[]> {
   const filter = { fromBlock: quantity(from), toBlock: quantity(to), address: [...contracts.keys()] }
   const logs = decodeLogs(await endpoint.call('eth_getLogs', [filter]))
   for (const log of logs) checkAsked(log, contracts, from, to)
   if (logs.length > MAX_LOGS && from < to) {
     throw new CallFailed(`${logs.length} logs in blocks ${from} to ${to}`, 'other')
   }
-  const numbers = [...new Set([from, ...logs.map((log) => log.blockNumber), to])]
-  const found = new Map<number, EvmHeader>()
-  for (const [index, header] of (await headersAt(endpoint, numbers)).entries()) {
-    if (header === null) throw new CallFailed(`block ${numbers[index] ?? '?'} is not known`, 'missing-block')
-    found.set(header.number, header)
-  }
+  return logs
+}
+
+function rangeOf(from: number, to: number, logs: EvmLog[], found: readonly EvmHeader[]): RangeLogs {
+  const known = new Map(found.map((header) => [header.number, header]))
   const headers = new Map<number, EvmHeader>()
   for (const log of logs) {
-    const header = found.get(log.blockNumber)
+    const header = known.get(log.blockNumber)
     if (header?.hash !== log.blockHash)
       throw new BadAnswer(`block ${log.blockNumber}: a log of another block`)
     headers.set(header.number, header)
   }
-  const first = found.get(from)
-  const last = found.get(to)
+  const first = known.get(from)
+  const last = known.get(to)
   if (first === undefined || last === undefined) throw new BadAnswer(`blocks ${from} and ${to}: no headers`)
   return { from, to, first, last, headers: [...headers.values()], logs }
+}
+
+/** Throws when the endpoint's head is below the range's end. */
+export function requireAll(headers: readonly EvmHeader[], from: number, to: number): void {
+  if (headers.length === to - from + 1) return
+  throw new CallFailed(`block ${from + headers.length} is not known`, 'missing-block')
 }
 
 function checkAsked(log: EvmLog, contracts: WatchedContracts, from: number, to: number): void {
@@ -76,18 +114,15 @@ function fingerprint(log: EvmLog): string {
 }
 
 /**
- * Compares a range with the blooms of all its blocks: true when they bear it out, false when they are too full to
+ * Compares a range with the blooms of all its blocks, in `headers`: true when they bear it out, false when they are too full to
  * tell. Throws a BadAnswer when a block whose bloom names us and one of our events has such a log after all.
  */
 export async function checkBlooms(
   endpoint: RpcEndpoint,
   contracts: WatchedContracts,
   range: RangeLogs,
+  headers: readonly EvmHeader[],
 ): Promise<boolean> {
-  const headers = await readHeaders(endpoint, range.from, range.to)
-  if (headers.length !== range.to - range.from + 1) {
-    throw new CallFailed(`block ${range.from + headers.length} is not known`, 'missing-block')
-  }
   checkLinks(headers, range)
   const ours = byBlock(range.logs)
   const suspects = headers.filter((header) => isSuspect(header, contracts, ours.get(header.number) ?? []))

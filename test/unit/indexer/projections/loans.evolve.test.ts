@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { continues, evolveLoan, type Loan } from '../../../../indexer/projections/loans/loans.evolve.ts'
+import { evolveLoan, isAfter, type Loan } from '../../../../indexer/projections/loans/loans.evolve.ts'
 import { planEntries } from '../../../../indexer/event-log/plan-entries.evolve.ts'
 import { segmentsOf } from '../../../../indexer/projections/segments.evolve.ts'
 import type { ChainEvent, EvmLoanEvent } from '../../../../shared/events/chain-event.ts'
@@ -249,10 +249,12 @@ void t.test('an entry continues a loan only behind its last event', (t) => {
   const [first, second] = entries(ERC20_LIFE)
   if (first === undefined || second === undefined) throw new Error('two entries')
   const loan = evolveLoan(undefined, second)
-  t.ok(continues(undefined, first))
-  t.notOk(continues(loan, first))
-  t.notOk(continues(loan, second))
-  t.ok(continues(loan, { ...second, logIndex: second.logIndex + 1 }))
+  if (loan === undefined) throw new Error('a loan')
+  const last = { blockNumber: loan.lastBlock, logIndex: loan.lastLogIndex }
+  t.ok(isAfter(first, null))
+  t.notOk(isAfter(first, last))
+  t.notOk(isAfter(second, last))
+  t.ok(isAfter({ ...second, logIndex: second.logIndex + 1 }, last))
   t.end()
 })
 

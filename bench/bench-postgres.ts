@@ -1,0 +1,96 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import { startPostgres } from '../devnet/postgres/server.ts'
+import { connect, type Db } from '../shared/db/connect.ts'
+import { migrate } from '../shared/db/migrate.ts'
+import { freePort } from '../test/helpers/start-services.ts'
+
+/** Durable as in production: a commit is on disk before it is answered. Sized for a small machine. */
+const SETTINGS = { shared_buffers: '512MB', max_wal_size: '4GB', max_connections: '60' }
+const PASSWORD = 'bench'
+const TEMPLATE = 'bench_template'
+/** Clock ticks a second, as Linux tells them to programs. */
+const TICKS = 100
+
+export interface BenchPostgres {
+  settings: typeof SETTINGS
+  /** A migrated database of its own for each run. */
+  newDatabase: () => Promise<{ url: string; db: Db; drop: () => Promise<void> }>
+  /** Seconds of processor time that the server and all its sessions took so far. */
+  cpuSeconds: () => Promise<number>
+  stop: () => Promise<void>
+}
+
+export async function startBenchPostgres(): Promise<BenchPostgres> {
+  const folder = await mkdtemp(join(tmpdir(), 'loan-activity-bench-postgres-'))
+  const dataDir = join(folder, 'data')
+  const port = await freePort()
+  const server = await startPostgres({
+    dataDir,
+    port,
+    password: PASSWORD,
+    settings: SETTINGS,
+    onLog: () => undefined,
+  })
+  const url = (name: string): string => `postgres://postgres:${PASSWORD}@127.0.0.1:${port}/${name}`
+  const admin = connect(url('postgres'), { name: 'bench admin', max: 1 })
+  await sql`create database ${sql.id(TEMPLATE)}`.execute(admin)
+  const template = connect(url(TEMPLATE), { name: 'bench template', max: 1 })
+  await migrate(template)
+  await template.destroy()
+  const pid = Number((await readFile(join(dataDir, 'postmaster.pid'), 'utf8')).split('\n')[0])
+  let made = 0
+  return {
+    settings: SETTINGS,
+    newDatabase: async () => {
+      const name = `bench_${(made += 1)}`
+      await sql`create database ${sql.id(name)} template ${sql.id(TEMPLATE)}`.execute(admin)
+      const db = connect(url(name), { name: 'bench', max: 2 })
+      const drop = async (): Promise<void> => {
+        await db.destroy()
+        await sql`drop database ${sql.id(name)} with (force)`.execute(admin)
+        await sql`checkpoint`.execute(admin)
+      }
+      return { url: url(name), db, drop }
+    },
+    cpuSeconds: () => familySeconds(pid),
+    stop: async () => {
+      await admin.destroy()
+      await server.stop()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Of one process, from the operating system; NaN where it does not tell. */
+export async function cpuSeconds(pid: number): Promise<number> {
+  const stat = await statOf(pid)
+  return stat === null ? NaN : (stat.own + stat.reaped) / TICKS
+}
+
+async function familySeconds(parent: number): Promise<number> {
+  const stats = await Promise.all(
+    (await readdir('/proc').catch(() => []))
+      .filter((name) => /^\d+$/.test(name))
+      .map((name) => statOf(Number(name))),
+  )
+  const ticks = stats.reduce((sum, stat) => {
+    if (stat?.pid === parent) return sum + stat.own + stat.reaped
+    return stat?.parent === parent ? sum + stat.own : sum
+  }, 0)
+  return ticks / TICKS
+}
+
+async function statOf(
+  pid: number,
+): Promise<{ pid: number; parent: number; own: number; reaped: number } | null> {
+  const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null)
+  if (text === null) return null
+  // The name before the last parenthesis may hold anything.
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+  const at = (index: number): number => Number(fields[index])
+  return { pid, parent: at(1), own: at(11) + at(12), reaped: at(13) + at(14) }
+}

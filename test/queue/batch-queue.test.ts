@@ -1,0 +1,49 @@
+import { deflateRawSync } from 'node:zlib'
+import t from 'tap'
+import { addBatch, parseBatch, type BatchJob } from '../../indexer/queue/batch-queue.ts'
+import type { JobQueue } from '../../indexer/queue/backend.ts'
+import { PermanentError } from '../../shared/errors.ts'
+import { RandomChain } from '../helpers/random-chain.ts'
+
+/** What a queue was given; what it does with it is BullMQ's. */
+class Given implements JobQueue {
+  readonly data: unknown[] = []
+  add(_name: string, data: unknown): Promise<unknown> {
+    this.data.push(data)
+    return Promise.resolve()
+  }
+  getJobCounts = (): Promise<Record<string, number>> => Promise.resolve({})
+  drain = (): Promise<void> => Promise.resolve()
+  close = (): Promise<void> => Promise.resolve()
+}
+
+void t.test('a step comes out as it went in, and takes a fraction of its JSON', async (t) => {
+  const chain = new RandomChain(1)
+  const job: BatchJob = { writerEpoch: 3, sequence: 9, step: chain.grow(200) }
+  const queue = new Given()
+  await addBatch(queue, job)
+  const [data] = queue.data
+  t.strictSame(await parseBatch(JSON.parse(JSON.stringify(data))), job)
+  t.ok(JSON.stringify(data).length * 2 < JSON.stringify(job).length)
+})
+
+void t.test('whatever else somebody puts into the queue is refused for good', async (t) => {
+  const packed = (value: unknown): string => deflateRawSync(JSON.stringify(value)).toString('base64')
+  const frame = { writerEpoch: 1, sequence: 1 }
+  for (const data of [
+    null,
+    'text',
+    {},
+    { ...frame },
+    { ...frame, step: { type: 'blocks' } },
+    { ...frame, step: '' },
+    { ...frame, step: 'not packed' },
+    { ...frame, step: packed('blocks') },
+    { ...frame, step: packed({ type: 'other' }) },
+    { ...frame, writerEpoch: 0, step: packed({ type: 'finalized' }) },
+    { ...frame, step: deflateRawSync('{"type":').toString('base64') },
+  ]) {
+    await t.rejects(parseBatch(data), PermanentError, JSON.stringify(data))
+  }
+  t.match(await parseBatch({ ...frame, step: packed({ type: 'finalized' }) }), { ...frame })
+})
