@@ -182,8 +182,10 @@ const projection = [
   `create table projection.activity (
      -- From the position in the log of the entry that made the record visible, so that it outlives every replay.
      id bigint primary key,
-     -- 1 … number of records, without gaps, in the order of ids: a page is a range of it.
-     position bigint not null,
+     -- Which stretch of 512 entries of the log made it visible.
+     stretch bigint not null generated always as (id / 512000000) stored,
+     -- 1 … number of records of the stretch, without gaps, in the order of ids.
+     slot integer not null,
      network text not null,
      natural_key text not null,
      tx_hash text not null,
@@ -198,7 +200,20 @@ const projection = [
      created_at timestamptz(3) not null,
      updated_at timestamptz(3) not null,
      unique (network, natural_key),
-     constraint activity_position unique (position) deferrable initially immediate
+     constraint activity_slot unique (stretch, slot) deferrable initially immediate
+   )`,
+  // How many records come before: three look-ups find the record of any number, and one that goes changes at most the
+  // 512 brothers after it at each level. Level 0 are stretches, 512 of them make one of level 1, 512 of those of level 2.
+  `create table projection.activity_counts (
+     level smallint not null check (level between 0 and 2),
+     number bigint not null,
+     parent bigint not null generated always as (case level when 2 then 0 else number / 512 end) stored,
+     -- Records of its earlier brothers.
+     before bigint not null,
+     -- Its own; one without records has no row.
+     records bigint not null check (records > 0),
+     primary key (level, number),
+     constraint activity_counts_before unique (level, parent, before) deferrable initially immediate
    )`,
   `create index activity_loan on projection.activity (loan_type, loan_id, id)`,
   `create index activity_channel on projection.activity (channel, network) where channel is not null`,

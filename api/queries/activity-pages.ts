@@ -7,8 +7,9 @@ const PAGE_SIZE = 25
 const LAST_PAGE = 10n ** 15n
 
 /**
- * Positions have no gaps, so a page is a range of them and costs the same wherever it lies. The limit says nothing
- * new: it tells the planner, which cannot know how wide the range is, that walking the index is cheap.
+ * The newest record of the page is found by its number: which stretch of the log has it, by the counts of records before
+ * each, and which place it has in there. From it the page is the next ids downwards, so that every page costs the same
+ * few look-ups.
  */
 export const HISTORY_PAGE: Statement = {
   name: 'history-page',
@@ -16,12 +17,20 @@ export const HISTORY_PAGE: Statement = {
     select '{"status":"OK","payload":[' || (
         select ${recordsJson('desc')} from (
           select ${RECORD_FIELDS} from projection.activity
-          where position <= newest.position - ${PAGE_SIZE} * ($1::bigint - 1)
-            and position > newest.position - ${PAGE_SIZE} * $1::bigint
-          order by position desc limit ${PAGE_SIZE}
+          where id <= newest.id order by id desc limit ${PAGE_SIZE}
         ) as record
-      ) || '],"pages":' || (newest.position + ${PAGE_SIZE - 1}) / ${PAGE_SIZE} || '}' as answer
-    from (select coalesce(max(position), 0) as position from projection.activity) as newest`,
+      ) || '],"pages":' || (history.records + ${PAGE_SIZE - 1}) / ${PAGE_SIZE} || '}' as answer
+    from (select records, records - ${PAGE_SIZE} * ($1::bigint - 1) as nth from projection.fold_state) as history
+    left join lateral (${nodeOfNth(2, '0', 'history.nth')}) as top on true
+    left join lateral (${nodeOfNth(1, 'top.number', 'top.nth')}) as middle on true
+    left join lateral (${nodeOfNth(0, 'middle.number', 'middle.nth')}) as stretch on true
+    left join projection.activity as newest on newest.stretch = stretch.number and newest.slot = stretch.nth`,
+}
+
+/** Of the parent's children the one that holds its nth record, counted from 1, and which of its own that is. */
+function nodeOfNth(level: number, parent: string, nth: string): string {
+  return `select number, ${nth} - before as nth from projection.activity_counts
+    where level = ${level} and parent = ${parent} and before < ${nth} order by before desc limit 1`
 }
 
 /** The JSON answer of one page of the history, newest first; `page` counts from 1 and may be beyond the last. */

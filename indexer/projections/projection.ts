@@ -7,7 +7,7 @@ export const NEXT_SCHEMA = 'projection_next'
 export type ProjectionSchema = typeof LIVE_SCHEMA | typeof NEXT_SCHEMA
 
 export interface FoldCounters {
-  /** The number of records, which is also the last one's dense position. */
+  /** The number of records. */
   records: number
   /** The number of payment channels: while there is none, nothing on an EVM chain has to be tied to one. */
   channels: number

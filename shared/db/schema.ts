@@ -134,7 +134,8 @@ export interface FoldStateTable {
 
 export interface ActivityTable {
   id: number
-  position: number
+  stretch: Generated<number>
+  slot: number
   network: string
   natural_key: string
   tx_hash: string
@@ -147,6 +148,14 @@ export interface ActivityTable {
   channel: string | null
   created_at: Date
   updated_at: Date
+}
+
+interface ActivityCountsTable {
+  level: number
+  number: number
+  parent: Generated<number>
+  before: number
+  records: number
 }
 
 export interface LoansTable {
@@ -209,6 +218,7 @@ export interface Tables {
   'ledger.operations': OperationsTable
   'projection.fold_state': FoldStateTable
   'projection.activity': ActivityTable
+  'projection.activity_counts': ActivityCountsTable
   'projection.loans': LoansTable
   'projection.channels': ChannelsTable
 }

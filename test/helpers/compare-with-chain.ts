@@ -1,6 +1,7 @@
 import { Contract, Interface, JsonRpcProvider, getAddress, type LogDescription } from 'ethers'
 import { readFileSync } from 'node:fs'
 import type { Db } from '../../shared/db/connect.ts'
+import { miscounts } from './counted-history.ts'
 
 /**
  * A second opinion, written against ethers and the compiled contracts' own ABI and sharing no code with the indexer:
@@ -83,10 +84,7 @@ async function compareRecords(
     ),
   )
   compareBags(wanted, found, differences)
-  rows.forEach((row, index) => {
-    if (row.position !== index + 1)
-      differences.push(`record ${row.id} has the position ${row.position}, not ${index + 1}`)
-  })
+  differences.push(...(await miscounts(db)))
   return wanted.length
 }
 

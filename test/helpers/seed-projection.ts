@@ -3,20 +3,33 @@ import type { Db } from '../../shared/db/connect.ts'
 
 const FIRST_SECOND = Date.UTC(2030, 0, 1) / 1000
 
+/** Ids of records that each come three entries of the log after the one before. */
+export const SEEDED_ID_STEP = 3_000_000
+
 /**
- * Fills the read model with `count` records of the shapes that the indexer writes: ids rise with gaps, positions
- * without. Loan n % 1000 of either market gets record n. Returns nothing; what a record must say is a function of
- * its id and position alone.
+ * Fills the read model with `count` records of the shapes that the indexer writes: record n has the id n * SEEDED_ID_STEP.
+ * Loan n % 1000 of either market gets record n. Returns nothing; what a record must say is a function of n alone.
  */
 export async function seedRecords(db: Db, count: number, schema = 'projection'): Promise<void> {
   await sql`
-    insert into ${sql.table(`${schema}.activity`)} (id, position, network, natural_key, tx_hash, event, loan_id, blockchain,
+    insert into ${sql.table(`${schema}.activity`)} (id, slot, network, natural_key, tx_hash, event, loan_id, blockchain,
       network_id, contract_address, loan_type, created_at, updated_at)
-    select n * 3, n, 'evm:31337', 'key-' || n, '0x' || lpad(to_hex(n), 64, '0'),
+    select n * ${sql.lit(SEEDED_ID_STEP)}, row_number() over (partition by n * ${sql.lit(SEEDED_ID_STEP)} / 512000000 order by n),
+      'evm:31337', 'key-' || n, '0x' || lpad(to_hex(n), 64, '0'),
       case n % 2 when 0 then 'CreateLoanOffer' else 'CreateBorrowRequest' end, (n % 1000)::text, 'DEVNET', '31337',
       '0x5FbDB2315678afecb367f032d93F642f64180aa3', case n % 2 when 0 then 'ERC20FIL' else 'FILERC20' end,
       to_timestamp(${FIRST_SECOND}::bigint + n) + interval '7 milliseconds', to_timestamp(${FIRST_SECOND}::bigint + n) + interval '120 milliseconds'
     from generate_series(1, ${count}::bigint) as n`.execute(db)
+  await sql`
+    insert into ${sql.table(`${schema}.activity_counts`)} (level, number, before, records)
+    select level, number,
+      sum(count(*)) over (partition by level, case level when 2 then 0 else number / 512 end order by number) - count(*),
+      count(*)
+    from (
+      select level, id / width as number
+      from ${sql.table(`${schema}.activity`)}, (values (0, 512000000::bigint), (1, 512 * 512000000::bigint),
+        (2, 512 * 512 * 512000000::bigint)) levels(level, width)
+    ) nodes group by level, number`.execute(db)
   await sql`update ${sql.table(`${schema}.fold_state`)} set records = ${count}`.execute(db)
 }
 

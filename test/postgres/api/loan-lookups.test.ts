@@ -4,7 +4,7 @@ import type { z } from 'zod'
 import { LOOKUPS } from '../../../api/queries/loans.ts'
 import { erc20LoanAnswer, filLoanAnswer } from '../../../api/schemas/loan.ts'
 import { testApi } from '../../helpers/api.ts'
-import { seedLoan, seedRecords } from '../../helpers/seed-projection.ts'
+import { SEEDED_ID_STEP, seedLoan, seedRecords } from '../../helpers/seed-projection.ts'
 
 /** A part as the indexer stores it: the protocol's fields but the three that the lookup adds. */
 function partOf(answer: z.ZodObject): Record<string, string | null> {
@@ -27,7 +27,7 @@ void t.test('an ERC20 loan: the contract part, no Filecoin part, its events olde
   t.strictSame(Object.keys(payload), ['erc20Loan', 'filCollateral', 'loanEvents'])
   t.strictSame(
     payload.loanEvents.map(({ id }) => id),
-    [6, 3006, 6006, 9006, 12006],
+    [2, 1002, 2002, 3002, 4002].map((nth) => nth * SEEDED_ID_STEP),
   )
   t.ok(payload.loanEvents.every(({ loanId, loanType }) => loanId === '2' && loanType === 'ERC20FIL'))
 })

@@ -4,7 +4,7 @@ import { historyAnswer } from '../../../api/schemas/activity.ts'
 import { erc20LoanAnswer } from '../../../api/schemas/loan.ts'
 import type { Db } from '../../../shared/db/connect.ts'
 import { testApi, type TestApi } from '../../helpers/api.ts'
-import { seedLoan, seedRecords } from '../../helpers/seed-projection.ts'
+import { SEEDED_ID_STEP, seedLoan, seedRecords } from '../../helpers/seed-projection.ts'
 
 const SWITCHES = 25
 const READERS = 8
@@ -27,14 +27,14 @@ void t.test(
     t.ok(answers.length > SWITCHES * 4, `${answers.length} answers`)
     t.strictSame([...new Set(answers.filter((answer) => answer !== 'whole'))], [])
     const last = historyAnswer.parse((await api.app.inject('/api/activity/history')).json())
-    t.equal(last.payload[0]?.id, SWITCHES * GROWTH * 3, 'the last switch is what is read now')
+    t.equal(last.payload[0]?.id, SWITCHES * GROWTH * SEEDED_ID_STEP, 'the last switch is what is read now')
   },
 )
 
 /** What `replay` does: builds beside, renames in one transaction, drops. A round's history is longer by GROWTH. */
 async function switchTo(db: Db, records: number): Promise<void> {
   await sql`create schema projection_next`.execute(db)
-  for (const table of ['fold_state', 'activity', 'loans', 'channels']) {
+  for (const table of ['fold_state', 'activity', 'activity_counts', 'loans', 'channels']) {
     await sql`create table projection_next.${sql.id(table)} (like projection.${sql.id(table)} including all)`.execute(
       db,
     )
@@ -65,14 +65,14 @@ async function readUntil({ app }: TestApi, done: () => boolean): Promise<string[
 /** Every round ends with a whole number of GROWTH records: anything else is a read model in the making. */
 function judgeHistory(body: unknown): string {
   const { payload, pages } = historyAnswer.parse(body)
-  const records = (payload[0]?.id ?? 0) / 3
+  const records = (payload[0]?.id ?? 0) / SEEDED_ID_STEP
   const whole = records > 0 && records % GROWTH === 0 && payload.length === Math.min(25, records)
   return whole && pages === Math.ceil(records / 25) ? 'whole' : `history of ${records} in ${pages} pages`
 }
 
 function judgeLoan(body: unknown): string {
   const { payload } = erc20LoanAnswer.parse(body)
-  return payload.loanEvents[0]?.id === 6 ? 'whole' : 'a loan without its event'
+  return payload.loanEvents[0]?.id === 2 * SEEDED_ID_STEP ? 'whole' : 'a loan without its event'
 }
 
 function erc20Part(): Record<string, string | null> {
