@@ -4,6 +4,7 @@ import { getEntriesAfter, getLastPosition, lockLog } from '../event-log/read-log
 import { getFoldState } from '../projections/fold-state.store.ts'
 import { NEXT_SCHEMA } from '../projections/projection.ts'
 import {
+  betweenReaders,
   createNextSchema,
   dropOldSchema,
   dropNextSchema,
@@ -44,7 +45,7 @@ export async function replay(db: Db, { restart, signal, onProgress }: ReplayOpti
     // What is left is folded while nobody can append.
     if (lastPosition - folded < CHUNK) break
   }
-  await inTransaction(db, async (trx) => {
+  await betweenReaders(db, async (trx) => {
     const lastPosition = await lockLog(trx)
     while ((await foldChunk(trx)) < lastPosition);
     await switchSchemas(trx)

@@ -54,22 +54,35 @@ export async function dropNextSchema(db: Db): Promise<void> {
 }
 
 /**
- * From this transaction's commit on, the new tables are the read model. Renaming a schema locks no table: a
- * statement that is running reads the old tables to its end, the next one finds the new ones.
+ * From this transaction's commit on, the new tables are the read model. They are taken from readers first, or a statement
+ * over several tables could find one of the old and one of the new: whoever reads now has both of the old, whoever
+ * comes waits for the new. Fails with what `betweenReaders` tries again.
  */
 export async function switchSchemas(trx: Trx): Promise<void> {
+  await sql`set local lock_timeout = '200ms'`.execute(trx)
+  const { rows } = await sql<{ name: string }>`
+    select relname as name from pg_class where relnamespace = ${LIVE_SCHEMA}::regnamespace and relkind = 'r' order by 1`.execute(
+    trx,
+  )
+  const tables = rows.map(({ name }) => sql.table(`${LIVE_SCHEMA}.${name}`))
+  await sql`lock table ${sql.join(tables)} in access exclusive mode`.execute(trx)
   await sql`alter schema ${sql.id(LIVE_SCHEMA)} rename to ${sql.id(OLD_SCHEMA)}`.execute(trx)
   await sql`alter schema ${sql.id(NEXT_SCHEMA)} rename to ${sql.id(LIVE_SCHEMA)}`.execute(trx)
 }
 
-/** Not in the switch itself: dropping waits for readers of the old tables, and must never make the new ones wait. */
+/** Not in the switch itself: there is more to drop than readers should wait for. */
 export async function dropOldSchema(db: Db): Promise<void> {
+  await betweenReaders(db, async (trx) => {
+    await sql`set local lock_timeout = '200ms'`.execute(trx)
+    await sql`drop schema if exists ${sql.id(OLD_SCHEMA)} cascade`.execute(trx)
+  })
+}
+
+/** A transaction that takes tables from their readers: after a long read at the latest, and no other waits for it long. */
+export async function betweenReaders(db: Db, work: (trx: Trx) => Promise<void>): Promise<void> {
   for (;;) {
     try {
-      await inTransaction(db, async (trx) => {
-        await sql`set local lock_timeout = '200ms'`.execute(trx)
-        await sql`drop schema if exists ${sql.id(OLD_SCHEMA)} cascade`.execute(trx)
-      })
+      await inTransaction(db, work)
       return
     } catch (error) {
       if ((error as { code?: unknown }).code !== LOCK_NOT_AVAILABLE) throw error
