@@ -14,7 +14,10 @@ export interface StorablePayload {
 
 const KEPT_BYTES = 64 * 1024
 
-/** Never throws: what has no JSON (a depth that overflows the stack) is told in its place. */
+/** A job has three. Writing JSON takes time with the square of the depth, and thousands overflow the stack. */
+const MAX_DEPTH = 256
+
+/** Never throws: what has no JSON, or nests too deep, is told in its place. */
 export function storablePayload(data: unknown): StorablePayload {
   const json = storableJson(data)
   if (json === undefined) {
@@ -34,12 +37,18 @@ export function payloadDigest(data: unknown): string {
 }
 
 function storableJson(data: unknown): string | undefined {
+  if (nestsDeeperThan(MAX_DEPTH, data)) return undefined
   try {
     const text = JSON.stringify(data, (_, value: unknown) => storableValue(value)) as string | undefined
     return text === undefined ? undefined : canonicalJson(JSON.parse(text))
   } catch {
     return undefined
   }
+}
+
+function nestsDeeperThan(depth: number, value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return depth === 0 || Object.values(value).some((inner) => nestsDeeperThan(depth - 1, inner))
 }
 
 /** Of an object its own names only: `JSON.stringify` asks for their values next. */

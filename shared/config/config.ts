@@ -65,12 +65,16 @@ export function parseNetworks(json: unknown, path: string, source: EnvironmentSo
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
   const where = issue === undefined || issue.path.length === 0 ? '' : ` ${issue.path.join('.')}:`
-  throw new ConfigError(`NETWORKS_FILE ${path}:${where} ${oneLine(issue?.message ?? 'malformed')}`)
+  throw new ConfigError(`NETWORKS_FILE ${path}:${where} ${mistakeOf(issue)}`)
 }
 
-/** A mistake can quote a key of the file, and that is whatever somebody wrote. */
-function oneLine(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]+/gu, ' ').slice(0, 300)
+/** Of what the file says, a mistake quotes such keys only: others can hold a token, or be no line. */
+const PLAIN_KEY = /^[A-Za-z][A-Za-z0-9]{0,31}$/
+
+function mistakeOf(issue: z.core.$ZodIssue | undefined): string {
+  if (issue?.code !== 'unrecognized_keys') return issue?.message ?? 'malformed'
+  const [key = ''] = issue.keys
+  return PLAIN_KEY.test(key) ? `Unrecognized key: "${key}"` : 'it has a key that is none of those known'
 }
 
 function readJson(path: string): unknown {

@@ -20,7 +20,9 @@ void t.test('the digest is of what is kept, whatever the order of names', (t) =>
 void t.test('what is too long or too deep to be kept is told in its place', (t) => {
   const long = storablePayload(['x'.repeat(70_000)])
   t.match(long, { isCut: true, bytes: 70_004, payload: { beginning: /^\["x{16382}$/ } })
-  const deep = storablePayload(JSON.parse('['.repeat(10_000) + ']'.repeat(10_000)))
-  t.match(deep, { isCut: true, bytes: 0, payload: { beginning: '' } })
+  const nested = (depth: number): unknown => JSON.parse('['.repeat(depth) + ']'.repeat(depth))
+  t.match(storablePayload(nested(256)), { isCut: false, bytes: 512 })
+  for (const depth of [257, 3_000, 10_000])
+    t.match(storablePayload(nested(depth)), { isCut: true, bytes: 0, payload: { beginning: '' } })
   t.end()
 })

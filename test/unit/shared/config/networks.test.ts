@@ -91,10 +91,20 @@ void t.test('each mistake names its place', (t) => {
 })
 
 void t.test('whatever the file says, a mistake is one short line', (t) => {
-  const keys = ['a\0b', 'a\nb', 'a\u2028b', '\ud800', 'x'.repeat(20_000)]
+  const keys = [
+    'a\0b',
+    'a\nb',
+    'a\u2028b',
+    '\ud800',
+    'x'.repeat(20_000),
+    'https://rpc.example/token',
+    '${TOKEN}',
+  ]
   for (const key of keys) {
-    const message = mistake(() => parse({ evm: [evm({ [key]: 1 })] }))
-    t.match(message, /^NETWORKS_FILE n\.json: evm\.0: Unrecognized key: [^\p{Cc}\p{Cs}\p{Zl}\p{Zp}]{1,300}$/u)
+    t.equal(
+      mistake(() => parse({ evm: [evm({ [key]: 1 })] })),
+      'NETWORKS_FILE n.json: evm.0: it has a key that is none of those known',
+    )
   }
   const deep = JSON.parse('['.repeat(10_000) + ']'.repeat(10_000)) as unknown
   t.match(
