@@ -33,7 +33,7 @@ const after = newest([...records(1, 49), record(61)])
 
 function verdict(observations: Observation[], more: Partial<HistoryInput> = {}): string[] {
   const stepEnds = new Set([30, 60, 72])
-  const input = { changes, stepEnds, observations, databaseAway: [], graceMs: 100, ...more }
+  const input = { changes, stepEnds, observations, databaseAway: [], apiAway: [], graceMs: 100, ...more }
   return checkHistory(input).complaints
 }
 
