@@ -49,11 +49,14 @@ function isConnectionRefusal(error: unknown): boolean {
   )
 }
 
+/** An orphan has nobody who would kill it when it hangs: it may take so long to leave. */
+const ORPHAN_MS = 20_000
+
 /**
  * Calls `stop` once when the program is asked to leave: by a signal, or because the process that started it is
  * gone. The same signal again ends it at once (another one may be the supervisor's, after a Ctrl-C that both got).
  */
-export function onStopRequest(stop: (reason: string) => void): void {
+export function onStopRequest(stop: (reason: string) => void, { orphanMs = ORPHAN_MS } = {}): void {
   const asked = new Set<string>()
   const request = (reason: string): void => {
     if (asked.has(reason)) process.exit(130)
@@ -62,7 +65,13 @@ export function onStopRequest(stop: (reason: string) => void): void {
   }
   process.on('SIGINT', () => request('SIGINT'))
   process.on('SIGTERM', () => request('SIGTERM'))
-  if (process.connected) process.on('disconnect', () => request('the supervisor is gone'))
+  const orphaned = (): void => {
+    setTimeout(() => process.exit(1), orphanMs).unref()
+    request('the supervisor is gone')
+  }
+  if (process.connected) process.on('disconnect', orphaned)
+  // It was started by a supervisor, which went before this line was reached.
+  else if (process.send !== undefined) setImmediate(orphaned)
   // Listening for its end must not keep a program alive that is done.
   process.channel?.unref()
 }
