@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { startPostgres, type PostgresServer } from '../../devnet/postgres/server.ts'
 import type { Random } from '../../devnet/evm/random.ts'
-import { connect } from '../../shared/db/connect.ts'
+import { connect, connectSession } from '../../shared/db/connect.ts'
 import { migrate } from '../../shared/db/migrate.ts'
 import { freePort } from '../helpers/start-services.ts'
 import type { Span } from './check-history.ts'
@@ -103,9 +103,13 @@ export async function startDatabase(): Promise<DatabaseServer> {
         const all = await backends(url)
         if (all.length === 0) return
         const victim = random.pick(all)
-        signal(victim.pid, 'SIGKILL')
         place = `${victim.name}: ${victim.isOpen ? shortened(victim.query) : 'no statement'}`
-        await sleep(100)
+        const session = await connectSession(url, 'simulation witness')
+        const noticed = new Promise((resolve) => session.once('end', resolve))
+        session.on('error', () => undefined)
+        signal(victim.pid, 'SIGKILL')
+        // The server goes on answering until it has noticed; then it ends every session.
+        await noticed
       })
       return place
     },

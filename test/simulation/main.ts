@@ -51,8 +51,8 @@ await runProgram('simulate', HELP, async () => {
     refuse(await runSeeds({ seeds, jobs, flags: own }))
   } else {
     const report = await simulate({ seed, minutes, ...how })
-    tell(report)
     if (out !== undefined) appendRun(out, recordOf(report, minutes))
+    tell(report)
     refuse(report.complaints.length > 0 ? [seed] : [])
   }
 })

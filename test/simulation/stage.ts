@@ -1,4 +1,5 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { rmSync } from 'node:fs'
+import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startAnvil, type Anvil } from '../../devnet/evm/anvil.ts'
@@ -72,7 +73,14 @@ export async function setStage({ seed, hasRedis, isBuilt, endpoints }: StageOpti
   }
   try {
     const folder = await mkdtemp(join(tmpdir(), 'loan-activity-simulation-'))
-    stops.push(() => rm(folder, { recursive: true, force: true }))
+    const removeFolder = (): void => rmSync(folder, { recursive: true, force: true })
+    // Nothing is left behind by a simulation that is interrupted.
+    process.once('exit', removeFolder)
+    stops.push(() => {
+      process.off('exit', removeFolder)
+      removeFolder()
+      return Promise.resolve()
+    })
     const database = await startDatabase()
     stops.push(() => database.stop())
     const db = connect(database.url, { name: 'simulation', max: 4, onError: () => undefined })
