@@ -23,6 +23,8 @@ function requestStop(): void {
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, requestStop)
 process.on('disconnect', requestStop)
+// It went before this line was reached.
+if (process.send !== undefined && !process.connected) requestStop()
 
 try {
   server = await startPostgres({

@@ -15,6 +15,8 @@ export interface PostgresOptions {
   password: string
   /** Server settings over the defaults below. */
   settings?: Record<string, string>
+  /** Of the server, over our own. */
+  environment?: NodeJS.ProcessEnv
   onLog: (line: string) => void
 }
 
@@ -73,6 +75,7 @@ async function launch(options: PostgresOptions, account: Account | undefined): P
     ),
     account,
     [options.dataDir],
+    options.environment,
   )
   const lines = collectLines(process, options.onLog)
   const exited = new Promise<void>((resolve) => process.once('exit', () => resolve()))
@@ -97,13 +100,19 @@ async function stop(process: ChildProcess, exited: Promise<void>, graceMs: numbe
   clearTimeout(timer)
 }
 
-function run(program: string, args: string[], account: Account | undefined, reach: string[]): ChildProcess {
+function run(
+  program: string,
+  args: string[],
+  account: Account | undefined,
+  reach: string[],
+  environment: NodeJS.ProcessEnv = {},
+): ChildProcess {
   const { command, args: all, ...as } = invocation(join(binaries(), program), args, account, reach)
   return spawn(command, all, {
     ...as,
     cwd: '/',
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, LC_ALL: 'C', TZ: 'UTC' },
+    env: { ...process.env, ...environment, LC_ALL: 'C', TZ: 'UTC' },
   })
 }
 

@@ -143,7 +143,7 @@ class Follower {
     const head = await this.#ask(this.#source.head())
     const finalized = await this.#ask(this.#source.finalized())
     this.#options.onHead?.({ head, finalized })
-    this.#lookedAt = Date.now()
+    this.#lookedAt = performance.now()
     const known = this.#branch.final
     if (known !== null && head.number < known.number) {
       throw new RetryableError(
@@ -213,14 +213,14 @@ class Follower {
 
   /** A backfill takes long, and the lag is told all the while. */
   async #lookAtHead(): Promise<void> {
-    if (Date.now() < this.#lookedAt + LOOK_AT_HEAD_EVERY_MS) return
+    if (performance.now() < this.#lookedAt + LOOK_AT_HEAD_EVERY_MS) return
     try {
       const head = await this.#ask(this.#source.head())
       this.#options.onHead?.({ head, finalized: this.#branch.final })
     } catch (error) {
       if (!(error instanceof RetryableError)) throw error
     }
-    this.#lookedAt = Date.now()
+    this.#lookedAt = performance.now()
   }
 
   async *#tip(head: BlockHeader): AsyncGenerator<ChainStep> {

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { hasRedisServer } from '../helpers/start-services.ts'
-import { describeTally, simulate } from '../simulation/simulation.ts'
+import { simulate } from '../simulation/simulation.ts'
+import { describeTally } from '../simulation/tally.ts'
 
 /** A few seeds of `npm run simulate`, and those that once failed. More of them: `npm run simulate -- --runs 50`. */
 

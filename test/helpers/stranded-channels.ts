@@ -1,8 +1,11 @@
+import { sql } from 'kysely'
 import { createRpc } from '../../devnet/evm/rpc.ts'
 import { createChainView } from '../../devnet/loans/chain-view.ts'
-import { channelStories } from '../../devnet/loans/expected-records.ts'
+import { channelStories, recordsOf, type ChannelStory } from '../../devnet/loans/expected-records.ts'
 import { createLotusRpc } from '../../devnet/loans/lotus-rpc.ts'
 import { madeLoans } from '../../devnet/loans/made-loans.ts'
+import { CLOCK_TOLERANCE_S } from '../../indexer/projections/links/link.evolve.ts'
+import type { Db } from '../../shared/db/connect.ts'
 import type { Stage } from './compare-channels.ts'
 
 /** As the read model counts: only the parties tie the channel to its loan. */
@@ -10,26 +13,35 @@ const BY_PARTIES = 1
 const PARTS = { collateral: 'filCollateral', principal: 'filLoan', payback: 'filPayback' } as const
 
 /**
- * A reorg can take a loan away whose channel stays. By its parties alone such a channel may fit another loan, and is
- * then shown there, as it should be; the player's diary knows better, but nobody else can. These differences, and no
- * others, are left out.
+ * What a reorg leaves behind that only the player's diary can tell, and no other differences, is left out:
+ * - It can take a loan away whose channel stays. By its parties alone such a channel may fit another loan, and is then
+ *   shown there, as it should be.
+ * - It can bring a loan's agreement to a later time than its channel's, which then is too old to fit it by its parties.
  */
 export async function withoutStranded(
   stage: Pick<Stage, 'db' | 'lotus' | 'player' | 'rpcUrl' | 'deployment'>,
   differences: readonly string[],
 ): Promise<string[]> {
+  if (differences.length === 0) return []
   const view = createChainView(createLotusRpc(stage.lotus.url))
   await view.refresh()
   const loans = await madeLoans(createRpc(stage.rpcUrl), stage.deployment)
-  const known = channelStories(stage.player.lives, loans, view).map(({ robust }) => robust)
-  const guessed = await stage.db
+  const stories = channelStories(stage.player.lives, loans, view)
+  const excused = [...(await fittingAnother(stage.db, stories)), ...(await tooOld(stage.db, stories))]
+  return differences.filter((line) => !excused.some((start) => line.startsWith(start)))
+}
+
+/** How the differences of channels begin that are shown where only their parties fit, for they have no loan. */
+async function fittingAnother(db: Db, stories: readonly ChannelStory[]): Promise<string[]> {
+  const known = stories.map(({ robust }) => robust)
+  const guessed = await db
     .selectFrom('projection.channels')
     .select(['robust', 'loan_type', 'loan_id', 'role'])
     .where('strength', '=', BY_PARTIES)
     .execute()
   const stranded = guessed.filter(({ robust }) => !known.includes(robust))
-  if (stranded.length === 0) return [...differences]
-  const records = await stage.db
+  if (stranded.length === 0) return []
+  const records = await db
     .selectFrom('projection.activity')
     .select('tx_hash')
     .where(
@@ -38,12 +50,40 @@ export async function withoutStranded(
       stranded.map(({ robust }) => robust),
     )
     .execute()
-  const excused = [
+  return [
     ...records.map(({ tx_hash }) => `too many 1 x ${tx_hash} `),
     ...stranded.flatMap(({ loan_type, loan_id, role }) => {
       const part = PARTS[role as keyof typeof PARTS]
       return `/api/loan/${loan_type === 'ERC20FIL' ? 'ERC20' : 'FIL'}/${loan_id ?? ''} ${part}.id: `
     }),
   ]
-  return differences.filter((line) => !excused.some((start) => line.startsWith(start)))
+}
+
+/** How the differences of channels begin that are nobody's, for they were made too long before their loan was there. */
+async function tooOld(db: Db, stories: readonly ChannelStory[]): Promise<string[]> {
+  const unclaimed = await db
+    .selectFrom('projection.channels')
+    .select(['robust', 'created_s'])
+    .where('loan_id', 'is', null)
+    .where('claimants', '=', sql<string[]>`'{}'`)
+    .execute()
+  const excused: string[] = []
+  for (const story of stories) {
+    const { robust, loan, role } = story
+    const channel = unclaimed.find((one) => one.robust === robust)
+    const times = await db
+      .selectFrom('projection.loans')
+      .select(['opened_s', 'agreed_s'])
+      .where('loan_type', '=', loan.market === 'erc20Loans' ? 'ERC20FIL' : 'FILERC20')
+      .where('loan_id', '=', loan.loanId.toString())
+      .executeTakeFirst()
+    const firstS = role === 'payback' ? times?.agreed_s : times?.opened_s
+    if (channel === undefined || firstS == null || channel.created_s >= firstS - CLOCK_TOLERANCE_S) continue
+    const route = loan.market === 'erc20Loans' ? 'ERC20' : 'FIL'
+    excused.push(
+      ...recordsOf(story).map(({ txHash }) => `missing 1 x ${txHash} `),
+      `/api/loan/${route}/${loan.loanId} ${PARTS[role]}.`,
+    )
+  }
+  return excused
 }

@@ -61,7 +61,9 @@ export interface HistoryInput {
   /** In the order in which they were asked, per reader. */
   observations: readonly Observation[]
   databaseAway: readonly Span[]
-  /** How long after the database's return an answer may still say that it is away. */
+  /** When the API was not there to answer. */
+  apiAway: readonly Span[]
+  /** How long after the database's return an answer may still say that it is away, or may still be missing. */
   graceMs: number
 }
 
@@ -74,6 +76,7 @@ export function checkHistory(input: HistoryInput): HistoryVerdict {
   const failures = observations.filter((observation) => observation.kind === 'failure')
   const wrong = failures.filter((failure) => !isExcused(failure, input))
   complaints.push(...wrong.map(({ url, status, body }) => `${url}: ${status} ${body.slice(0, 200)}`))
+  complaints.push(...lateAnswers(input), ...disorderOfStates(changes))
   complaints.push(...seen.flatMap(disorder), ...unseenStates(changes, seen))
   return {
     states: changes.length + 1,
@@ -86,6 +89,50 @@ export function checkHistory(input: HistoryInput): HistoryVerdict {
 function isExcused({ status, at }: { status: number; at: Span }, input: HistoryInput): boolean {
   if (status !== 503) return false
   return input.databaseAway.some(({ from, to }) => at.to >= from && at.from <= to + input.graceMs)
+}
+
+/**
+ * Each time that the database came back while the API was there, every reader that went on asking got an answer soon.
+ */
+function lateAnswers({ observations, databaseAway, apiAway, graceMs }: HistoryInput): string[] {
+  const readers = [...new Set(observations.map(({ reader }) => reader))]
+  return databaseAway.flatMap((away) => {
+    const until = away.to + graceMs
+    const others = [...apiAway, ...databaseAway.filter((other) => other !== away)]
+    if (others.some(({ from, to }) => from <= until && to >= away.from)) return []
+    return readers.flatMap((reader) => {
+      const later = observations.filter((one) => one.reader === reader && one.at.to > away.to)
+      const answer = later.find(({ kind }) => kind !== 'failure')
+      const wentOn = later.some(({ at }) => at.to > until)
+      if (!wentOn || (answer !== undefined && answer.at.to <= until)) return []
+      const how = answer === undefined ? 'no answer' : `no answer for ${answer.at.to - away.to} ms`
+      const back = new Date(away.to).toISOString()
+      return [`reader ${reader} got ${how} after the database was back at ${back}`]
+    })
+  })
+}
+
+/** A record that is new has a higher id than each one before, and no earlier time; both stay as they are. */
+function disorderOfStates(changes: readonly Change[]): string[] {
+  const created = new Map<number, string>()
+  const complaints: string[] = []
+  let newest: ShownRecord | undefined
+  for (const record of changes.flatMap(({ put }) => put.toSorted((one, other) => one.id - other.id))) {
+    const before = created.get(record.id)
+    created.set(record.id, record.createdAt)
+    if (before !== undefined) {
+      if (before !== record.createdAt)
+        complaints.push(`record ${record.id} was created at ${before} and again`)
+      continue
+    }
+    if (newest !== undefined && (record.id < newest.id || record.createdAt < newest.createdAt)) {
+      complaints.push(
+        `record ${record.id} of ${record.createdAt} appeared after ${newest.id} of ${newest.createdAt}`,
+      )
+    }
+    newest = record
+  }
+  return complaints
 }
 
 /** Ids and times within one answer. */

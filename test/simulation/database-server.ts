@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,23 +6,45 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { startPostgres, type PostgresServer } from '../../devnet/postgres/server.ts'
 import type { Random } from '../../devnet/evm/random.ts'
-import { connect } from '../../shared/db/connect.ts'
+import { connect, connectSession } from '../../shared/db/connect.ts'
 import { migrate } from '../../shared/db/migrate.ts'
 import { freePort } from '../helpers/start-services.ts'
 import type { Span } from './check-history.ts'
+import { shortened } from './place.ts'
+import { childrenOf, isAlive, signal } from './process-tree.ts'
+import { mountSmallDisk } from './small-disk.ts'
+import { createWallClock, type WallClock } from './wall-clock.ts'
 
 const PASSWORD = 'password'
 const DATABASE = 'simulation'
+/** Several times what a simulation writes, and quickly filled up. */
+const DISK_MIB = 384
+const SETTINGS = {
+  // What was committed is in the system's memory, which no kill of a process takes away.
+  ...{ fsync: 'off', restart_after_crash: 'on' },
+  ...{ max_wal_size: '64MB', min_wal_size: '32MB' },
+}
 
 /** A Postgres of the simulation's own, with a migrated database, that is killed and comes back. */
 export interface DatabaseServer {
   url: string
+  /** Undefined where clocks cannot step. */
+  readonly clock: WallClock | undefined
+  /** Whether it has a disk that can be filled up. */
+  readonly hasSmallDisk: boolean
   /** When it was away, and since when for the one that goes on; ms since the epoch. */
   readonly away: Span[]
   /** SIGKILL of the server and all its processes; resolves when it answers again. */
   killServer(): Promise<void>
-  /** SIGKILL of one client's backend: the server then ends all others, recovers by itself and answers again. */
-  killBackend(random: Random): Promise<void>
+  /**
+   * SIGKILL of one client's backend: the server then ends all others, recovers by itself and answers again. Answers
+   * whose it was and what it was doing.
+   */
+  killBackend(random: Random): Promise<string>
+  /** Nothing answers for so long: SIGSTOP of the server and all its processes, then SIGCONT. */
+  freeze(ms: number): Promise<void>
+  /** No byte can be written for so long; whoever supervises the server starts it again if that ended it. */
+  fillDisk(ms: number): Promise<void>
   /** Ends sessions in order (SIGTERM) whose application name is like this; answers how many. */
   endSessions(like: string): Promise<number>
   stop(): Promise<void>
@@ -33,42 +55,76 @@ export async function startDatabase(): Promise<DatabaseServer> {
   const port = await freePort()
   const base = `postgres://postgres:${PASSWORD}@127.0.0.1:${port}`
   const url = `${base}/${DATABASE}`
+  const disk = mountSmallDisk(folder, DISK_MIB)
   const dataDir = join(folder, 'data')
+  const clock = createWallClock(folder, 'database')
   const away: Span[] = []
-  const launch = (): Promise<PostgresServer> =>
-    startPostgres({
-      ...{ dataDir, port, password: PASSWORD },
-      // What was committed is in the system's memory, which no kill of a process takes away.
-      settings: { fsync: 'off', restart_after_crash: 'on' },
+  let hasEnded = false
+  const launch = async (): Promise<PostgresServer> => {
+    const launched = await startPostgres({
+      ...{ dataDir, port, password: PASSWORD, environment: clock?.environment ?? {} },
+      settings: SETTINGS,
       onLog: () => undefined,
     })
-  let server = await launch()
+    hasEnded = false
+    void launched.exited.then(() => (hasEnded = true))
+    return launched
+  }
   // Nothing is left behind by a simulation that is interrupted.
-  const killAtExit = (): void => [postmasterOf(dataDir), ...childrenOf(postmasterOf(dataDir))].forEach(kill)
+  const killAtExit = (): void => {
+    for (const pid of processesOf(dataDir)) signal(pid, 'SIGKILL')
+    disk?.unmount()
+    rmSync(folder, { recursive: true, force: true })
+  }
   process.once('exit', killAtExit)
+  let server = await launch()
   await prepare(base, url)
 
   async function whileAway(mishap: () => Promise<void>): Promise<void> {
     const span: Span = { from: Date.now(), to: Infinity }
     away.push(span)
     await mishap()
-    await untilAnswers(url)
+    await untilAnswers(url, async () => {
+      if (hasEnded) server = await relaunch(launch)
+    })
     span.to = Date.now()
   }
 
   return {
-    ...{ url, away },
+    ...{ url, clock, away, hasSmallDisk: disk !== undefined },
     killServer: () =>
       whileAway(async () => {
         await killAll(dataDir)
         await server.exited
-        server = await relaunch(launch)
       }),
-    killBackend: (random) =>
+    killBackend: async (random) => {
+      let place = 'nobody'
+      await whileAway(async () => {
+        const all = await backends(url)
+        if (all.length === 0) return
+        const victim = random.pick(all)
+        place = `${victim.name}: ${victim.isOpen ? shortened(victim.query) : 'no statement'}`
+        const session = await connectSession(url, 'simulation witness')
+        const noticed = new Promise((resolve) => session.once('end', resolve))
+        session.on('error', () => undefined)
+        signal(victim.pid, 'SIGKILL')
+        // The server goes on answering until it has noticed; then it ends every session.
+        await noticed
+      })
+      return place
+    },
+    freeze: (ms) =>
       whileAway(async () => {
-        const pids = await backends(url)
-        if (pids.length > 0) process.kill(random.pick(pids), 'SIGKILL')
-        await sleep(100)
+        const pids = processesOf(dataDir)
+        for (const pid of pids) signal(pid, 'SIGSTOP')
+        await sleep(ms)
+        for (const pid of pids) signal(pid, 'SIGCONT')
+      }),
+    fillDisk: (ms) =>
+      whileAway(async () => {
+        disk?.fill()
+        await sleep(ms)
+        disk?.empty()
       }),
     endSessions: async (like) => {
       const span: Span = { from: Date.now(), to: Date.now() }
@@ -80,6 +136,7 @@ export async function startDatabase(): Promise<DatabaseServer> {
     async stop() {
       await server.stop()
       process.off('exit', killAtExit)
+      disk?.unmount()
       await rm(folder, { recursive: true, force: true })
     },
   }
@@ -106,21 +163,29 @@ async function endSessions(url: string, like: string): Promise<number> {
   }
 }
 
-async function backends(url: string): Promise<number[]> {
+interface Backend {
+  pid: number
+  name: string
+  query: string
+  isOpen: boolean
+}
+
+async function backends(url: string): Promise<Backend[]> {
   const db = connect(url, { name: 'simulation admin', max: 1 })
   try {
-    const { rows } = await sql<{ pid: number }>`
-      select pid from pg_stat_activity where datname = ${DATABASE} and application_name like 'loan-activity%'`.execute(
-      db,
-    )
-    return rows.map(({ pid }) => pid)
+    const { rows } = await sql<Backend>`
+      select pid, application_name as name, query, xact_start is not null as "isOpen" from pg_stat_activity
+      where datname = ${DATABASE} and application_name like 'loan-activity%'`.execute(db)
+    return rows
   } finally {
     await db.destroy()
   }
 }
 
-async function untilAnswers(url: string): Promise<void> {
+/** `restart` is what its supervisor does: starts it again where it has ended. */
+async function untilAnswers(url: string, restart: () => Promise<void>): Promise<void> {
   for (let failures = 0; ; failures += 1) {
+    await restart()
     const db = connect(url, { name: 'simulation admin', max: 1, onError: () => undefined })
     try {
       await sql`select 1`.execute(db)
@@ -136,14 +201,17 @@ async function untilAnswers(url: string): Promise<void> {
 
 /** The server and its children, at once: nobody is left to write into its files when it starts again. */
 async function killAll(dataDir: string): Promise<void> {
-  const postmaster = postmasterOf(dataDir)
-  const children = childrenOf(postmaster)
-  for (const pid of [postmaster, ...children]) kill(pid)
-  while (children.some(isAlive)) await sleep(20)
+  const pids = processesOf(dataDir)
+  for (const pid of pids) signal(pid, 'SIGKILL')
+  while (pids.slice(1).some(isAlive)) await sleep(20)
 }
 
-function postmasterOf(dataDir: string): number {
-  return Number(readFileSync(join(dataDir, 'postmaster.pid'), 'utf8').split('\n')[0])
+/** The server first; none where it does not run. */
+function processesOf(dataDir: string): number[] {
+  const file = join(dataDir, 'postmaster.pid')
+  if (!existsSync(file)) return []
+  const postmaster = Number(readFileSync(file, 'utf8').split('\n')[0])
+  return [postmaster, ...childrenOf(postmaster)]
 }
 
 async function relaunch(launch: () => Promise<PostgresServer>): Promise<PostgresServer> {
@@ -154,36 +222,5 @@ async function relaunch(launch: () => Promise<PostgresServer>): Promise<Postgres
       if (failures > 20) throw error
       await sleep(100)
     }
-  }
-}
-
-function childrenOf(parent: number): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .filter((pid) => statOf(pid)?.parent === parent)
-}
-
-function isAlive(pid: number): boolean {
-  const stat = statOf(pid)
-  return stat !== undefined && stat.state !== 'Z'
-}
-
-function statOf(pid: number): { state: string; parent: number } | undefined {
-  try {
-    const [state = '', parent = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8')
-      .replace(/^.*\) /s, '')
-      .split(' ')
-    return { state, parent: Number(parent) }
-  } catch {
-    return undefined
-  }
-}
-
-function kill(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL')
-  } catch {
-    // It ended by itself.
   }
 }

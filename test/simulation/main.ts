@@ -5,45 +5,75 @@ import { parseArgs } from 'node:util'
 import { ConfigError, messageOf } from '../../shared/errors.ts'
 import { onStopRequest, runProgram } from '../../shared/program.ts'
 import { hasRedisServer } from '../helpers/start-services.ts'
-import { describeTally, simulate, type Report } from './simulation.ts'
+import { measureRecovery } from './measure-recovery.ts'
+import { appendRun, readRuns, recordOf } from './run-record.ts'
+import { runSeeds } from './run-seeds.ts'
+import { simulate, type Report } from './simulation.ts'
+import { recoveryTable, sumRuns } from './sum-runs.ts'
+import { describeTally } from './tally.ts'
 
 const HELP = `Usage: npm run simulate -- [flags]
 
-The whole service (Postgres, queue, indexers, API) on both devnet chains while nodes fail and lie, chains reorganize
-and processes are killed and frozen, all chosen by a seed; then the faults stop and everything is examined: records
-and loans against the chains, every answer that readers got, replay, leaks.
+The whole service (Postgres, queue, indexers, API) on both devnet chains while nodes fail and lie, chains reorganize,
+processes are killed and frozen, clocks step and the disk is full, all chosen by a seed; then the faults stop and
+everything is examined: records and loans against the chains, every answer that readers got, replay, leaks.
 
   --seed <text>     of all choices (the time of day, when missing)
   --minutes <m>     of faults, for each seed (0.5)
   --runs <n>        so many seeds: <seed>, <seed>-2, <seed>-3 … (1)
+  --jobs <n>        so many of them side by side (1)
+  --built           runs what \`npm run build\` has compiled: what is killed starts again in half the time
+  --out <file>      a line of JSON for each run is appended to this file
+  --sum <file>      runs nothing: prints what such a file says altogether, in Markdown
+  --recovery        instead: each kind of fault by itself, --runs times, and how long the service then takes to be up
+                    to date
   --help
 
-Kept seeds that once failed: test/simulation/regression-seeds.json. Exit codes: 0 all held, 1 something did not (the
-seed is printed, and where the programs' output is), 2 a flag is wrong.`
+Clocks step where the Debian package \`faketime\` is installed, the disk fills where mounting one is allowed; where not,
+a run says so. Kept seeds that once failed: test/simulation/regression-seeds.json. Exit codes: 0 all held, 1 something
+did not (the seed is printed, and where the programs' output is), 2 a flag is wrong.`
 
 await runProgram('simulate', HELP, async () => {
-  const { seed, minutes, runs } = flags()
+  const { seed, minutes, runs, jobs, built, out, sum, recovery } = flags()
+  const how = { hasRedis: hasRedisServer(), isBuilt: built, onLine: say }
   onStopRequest(() => process.exit(130))
-  const failed: string[] = []
-  for (let number = 1; number <= runs; number += 1) {
-    const one = number === 1 ? seed : `${seed}-${number}`
-    const report = await simulate({ seed: one, minutes, hasRedis: hasRedisServer(), onLine: say })
+  if (sum !== undefined) {
+    console.log(sumRuns(readRuns(sum)))
+  } else if (recovery) {
+    const recoveries = await measureRecovery({ seed, runs, ...how })
+    console.log(recoveryTable(recoveries))
+    if (recoveries.some(({ seconds }) => seconds === null)) throw new Error('the service did not recover')
+  } else if (runs > 1) {
+    const seeds = Array.from({ length: runs }, (_, index) => (index === 0 ? seed : `${seed}-${index + 1}`))
+    const own = ['--minutes', `${minutes}`]
+    if (built) own.push('--built')
+    if (out !== undefined) own.push('--out', out)
+    refuse(await runSeeds({ seeds, jobs, flags: own }))
+  } else {
+    const report = await simulate({ seed, minutes, ...how })
+    if (out !== undefined) appendRun(out, recordOf(report, minutes))
     tell(report)
-    if (report.complaints.length > 0) failed.push(one)
+    refuse(report.complaints.length > 0 ? [seed] : [])
   }
-  if (failed.length > 0) throw new Error(`the promises did not hold with the seeds ${failed.join(', ')}`)
 })
+
+function refuse(failed: readonly string[]): void {
+  if (failed.length > 0) throw new Error(`the promises did not hold with the seeds ${failed.join(', ')}`)
+}
 
 function say(line: string): void {
   console.log(`${new Date().toISOString().slice(11, 19)} ${line}`)
 }
 
 function tell(report: Report): void {
-  const { records, loans, channels, states, answers, excused, slowestAnswerMs } = report
+  const { records, loans, channels, states, answers, excused, slowestAnswerMs, toll } = report
   say(`${records} records, ${loans} loans, ${channels} channels are the chains'`)
   say(`${answers} answers, each one of ${states} states; ${excused} times 503; slowest ${slowestAnswerMs} ms`)
   say(`faults in ${report.requests} requests: ${describeTally(report.faults)}`)
-  say(`mishaps: ${describeTally(report.mishaps)}`)
+  say(`reorgs by depth: ${describeTally(toll.reorgs)}`)
+  say(`mishaps: ${describeTally(toll.mishaps)}`)
+  say(`kills: ${describeTally(toll.kills)}`)
+  say(`seconds: ${report.parts.map(([what, seconds]) => `${what} ${seconds.toFixed(1)}`).join(', ')}`)
   say(report.programs.join('; '))
   if (report.complaints.length === 0) {
     say(`seed ${report.seed}: everything held`)
@@ -55,12 +85,15 @@ function tell(report: Report): void {
   say(`seed ${report.seed}: ${report.complaints.length} complaints; the programs' output is in ${file}`)
 }
 
-function flags(): { seed: string; minutes: number; runs: number } {
+function flags() {
   const values = parse()
-  const [minutes, runs] = [Number(values.minutes), Number(values.runs)]
+  const [minutes, runs, jobs] = [Number(values.minutes), Number(values.runs), Number(values.jobs)]
   if (!(minutes > 0)) throw new ConfigError('--minutes must be a number above 0')
-  if (!Number.isInteger(runs) || runs < 1) throw new ConfigError('--runs must be a whole number from 1 on')
-  return { seed: values.seed ?? String(Date.now() % 1_000_000), minutes, runs }
+  for (const [name, number] of Object.entries({ runs, jobs })) {
+    if (!Number.isInteger(number) || number < 1)
+      throw new ConfigError(`--${name} must be a whole number from 1 on`)
+  }
+  return { ...values, seed: values.seed ?? String(Date.now() % 1_000_000), minutes, runs, jobs }
 }
 
 function parse() {
@@ -71,6 +104,11 @@ function parse() {
         seed: { type: 'string' },
         minutes: { type: 'string', default: '0.5' },
         runs: { type: 'string', default: '1' },
+        jobs: { type: 'string', default: '1' },
+        out: { type: 'string' },
+        sum: { type: 'string' },
+        built: { type: 'boolean', default: false },
+        recovery: { type: 'boolean', default: false },
       },
     }).values
   } catch (error) {

@@ -1,14 +1,15 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { createConnection } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '../helpers/start-services.ts'
+import { untilListens } from './until-listens.ts'
 
 /** A Redis that keeps nothing on disk: killed, it comes back empty. */
 export interface RedisServer {
   url: string
   kill(): Promise<void>
   start(): Promise<void>
+  freeze(): void
+  thaw(): void
   stop(): Promise<void>
 }
 
@@ -25,7 +26,7 @@ export async function startRedis(): Promise<RedisServer> {
       ],
       { stdio: 'ignore' },
     )
-    while (!(await listens(port))) await sleep(20)
+    await untilListens(port, () => true)
   }
 
   async function kill(): Promise<void> {
@@ -38,17 +39,9 @@ export async function startRedis(): Promise<RedisServer> {
   // Nothing is left behind by a simulation that is interrupted.
   process.once('exit', () => child?.kill('SIGKILL'))
   await start()
-  return { url: `redis://127.0.0.1:${port}`, start, kill, stop: kill }
-}
-
-function listens(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = createConnection({ port, host: '127.0.0.1' })
-    const end = (open: boolean) => (): void => {
-      socket.destroy()
-      resolve(open)
-    }
-    socket.once('connect', end(true))
-    socket.once('error', end(false))
-  })
+  return {
+    ...{ url: `redis://127.0.0.1:${port}`, start, kill, stop: kill },
+    freeze: () => void child?.kill('SIGSTOP'),
+    thaw: () => void child?.kill('SIGCONT'),
+  }
 }

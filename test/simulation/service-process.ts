@@ -1,33 +1,53 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import type { Span } from './check-history.ts'
+import { untilListens } from './until-listens.ts'
+import type { WallClock } from './wall-clock.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const RESTART_MS = 300
 const CONFIGURATION = 2
 
+export interface ServiceProgram {
+  name: string
+  kind: 'indexer' | 'API'
+  /** The TypeScript file, without its ending. */
+  program: string
+  /** Whether it runs as `npm run build` has compiled it, which starts in half the time. */
+  isBuilt: boolean
+  environment: NodeJS.ProcessEnv
+  /** On which it listens once it is up. */
+  port: number
+  /** Its own, where clocks can step. */
+  clock: WallClock | undefined
+}
+
 /** A program of the service, started again whenever it ends, as a supervisor does. */
 export class ServiceProcess {
   readonly name: string
+  readonly kind: ServiceProgram['kind']
+  readonly clock: WallClock | undefined
   /** What went wrong that no supervisor can mend, and what it said last. */
   readonly complaints: string[] = []
   /** Starts; exits that nobody here caused. */
   starts = 0
   ownExits = 0
-  readonly #program: string
-  readonly #environment: NodeJS.ProcessEnv
+  /** When it did not listen, or was frozen; ms since the epoch. */
+  readonly away: Span[] = []
+  readonly #program: ServiceProgram
   #child: ChildProcess | undefined
   #timer: NodeJS.Timeout | undefined
   #wanted = false
   #output = ''
+  /** A process that is frozen does not see that we are gone. */
   readonly #killAtExit = (): void => void this.#child?.kill('SIGKILL')
 
-  constructor(name: string, program: string, environment: NodeJS.ProcessEnv) {
-    this.name = name
+  constructor(program: ServiceProgram) {
+    this.name = program.name
+    this.kind = program.kind
+    this.clock = program.clock
     this.#program = program
-    this.#environment = environment
-    // A process that is frozen does not see that we are gone.
-    process.once('exit', this.#killAtExit)
   }
 
   /** What it said, the newest 200,000 characters. */
@@ -35,9 +55,22 @@ export class ServiceProcess {
     return this.#output
   }
 
+  /** Undefined while it does not run. */
+  get pid(): number | undefined {
+    const child = this.#child
+    return child?.exitCode === null && child.signalCode === null ? child.pid : undefined
+  }
+
   start(): void {
     this.#wanted = true
+    process.once('exit', this.#killAtExit)
+    this.#goesAway()
     this.#launch()
+  }
+
+  /** Resolves when it listens. */
+  async untilUp(): Promise<void> {
+    await untilListens(this.#program.port, () => this.#wanted)
   }
 
   kill(): void {
@@ -45,11 +78,13 @@ export class ServiceProcess {
   }
 
   freeze(): void {
+    this.#goesAway()
     this.#child?.kill('SIGSTOP')
   }
 
   thaw(): void {
     this.#child?.kill('SIGCONT')
+    void this.#comesBack()
   }
 
   /** Asks it to leave; answers how it did. Killed after 20 s. */
@@ -70,10 +105,11 @@ export class ServiceProcess {
 
   #launch(): void {
     this.starts += 1
-    const child = fork(`${ROOT}/${this.#program}`, {
+    const { program, isBuilt, environment, clock } = this.#program
+    const child = fork(`${ROOT}/${isBuilt ? `dist/${program}.js` : `${program}.ts`}`, {
       cwd: ROOT,
-      env: this.#environment,
-      execArgv: ['--import=tsx', '--no-warnings', '--enable-source-maps'],
+      env: { ...environment, ...clock?.environment },
+      execArgv: [...(isBuilt ? [] : ['--import=tsx']), '--no-warnings', '--enable-source-maps'],
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     })
     const keep = (chunk: Buffer): void => {
@@ -83,10 +119,24 @@ export class ServiceProcess {
     child.stderr?.on('data', keep)
     child.once('exit', (code) => this.#ended(code))
     this.#child = child
+    void this.#comesBack()
+  }
+
+  #goesAway(): void {
+    if (this.away.at(-1)?.to !== Infinity) this.away.push({ from: Date.now(), to: Infinity })
+  }
+
+  /** Once it listens: whoever was started again in between is waited for by a call of its own. */
+  async #comesBack(): Promise<void> {
+    const child = this.#child
+    const isUp = await untilListens(this.#program.port, () => child === this.#child && this.pid !== undefined)
+    const span = this.away.at(-1)
+    if (isUp && span?.to === Infinity) span.to = Date.now()
   }
 
   #ended(code: number | null): void {
     if (!this.#wanted) return
+    this.#goesAway()
     if (code !== null) this.ownExits += 1
     if (code === CONFIGURATION) {
       this.complaints.push(`${this.name} gave up with exit code 2: ${lastLine(this.#output)}`)

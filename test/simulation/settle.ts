@@ -12,6 +12,7 @@ import { createLogger } from '../../shared/log.ts'
 import { compareChannels } from '../helpers/compare-channels.ts'
 import { compareWithChain } from '../helpers/compare-with-chain.ts'
 import { withoutStranded } from '../helpers/stranded-channels.ts'
+import { explainChannels } from './explain-channels.ts'
 import { SETTLE_DELAY, type Stage } from './stage.ts'
 
 /** What is checked once the faults have stopped. Each returns what is wrong, in lines; none: nothing. */
@@ -87,11 +88,15 @@ export async function compareWithTruth(stage: Stage): Promise<Truth> {
       channels = await compareChannels(scene)
       differences = await withoutStranded(scene, channels.differences)
     }
+    const explanations = await explainChannels(db, differences)
     return {
       records: contracts.logs + channels.records,
       loans: contracts.loans,
       channels: channels.channels,
-      differences: [...contracts.differences, ...differences].map((line) => explained(stage, line)),
+      differences: [
+        ...[...contracts.differences, ...differences].map((line) => explained(stage, line)),
+        ...explanations,
+      ],
     }
   } finally {
     await app.close()

@@ -6,8 +6,11 @@ import { checkHistory } from './check-history.ts'
 import { committedStates } from './committed-states.ts'
 import { read, type Diary } from './readers.ts'
 import { compareWithTruth, lookForLeaks, lookForLeftovers, replayDiffers, untilSynced } from './settle.ts'
+import type { ServiceProcess } from './service-process.ts'
 import { setStage, type Stage } from './stage.ts'
-import { add, bringMishaps, changeWeather, playWithReorgs, type Tally } from './storm.ts'
+import { leftOut } from './mishaps.ts'
+import { bringMishaps, changeWeather, playWithReorgs } from './storm.ts'
+import { add, describeTally, emptyToll, type Tally, type Toll } from './tally.ts'
 
 export interface Report {
   seed: string
@@ -24,7 +27,9 @@ export interface Report {
   slowestAnswerMs: number
   faults: Tally
   requests: number
-  mishaps: Tally
+  toll: Toll
+  /** How long each part took, in seconds, in their order. */
+  parts: [what: string, seconds: number][]
   /** Starts of each program; exits of its own. */
   programs: string[]
   /** What is wrong. None: the promises held. */
@@ -38,6 +43,7 @@ export interface SimulationOptions {
   /** Of faults; the settling comes on top. */
   minutes: number
   hasRedis: boolean
+  isBuilt?: boolean
   onLine?: (line: string) => void
 }
 
@@ -50,10 +56,10 @@ const LONG_STORM_S = 55
 
 /** The whole service under everything that can go wrong, chosen by the seed; then it settles and is examined. */
 export async function simulate(options: SimulationOptions): Promise<Report> {
-  const { seed, minutes, onLine = () => undefined } = options
-  const stage = await setStage(seed, options.hasRedis)
+  const { seed, minutes, hasRedis, isBuilt = false, onLine = () => undefined } = options
+  const stage = await setStage({ seed, hasRedis, isBuilt })
   try {
-    onLine(`seed ${seed}: ${stage.setUp}`)
+    onLine(`seed ${seed}: ${[stage.setUp, ...leftOut(stage)].join(', ')}`)
     return await run(stage, minutes * 60, onLine)
   } finally {
     await stage.stop()
@@ -61,8 +67,9 @@ export async function simulate(options: SimulationOptions): Promise<Report> {
 }
 
 async function run(stage: Stage, seconds: number, onLine: (line: string) => void): Promise<Report> {
-  const mishaps: Tally = new Map()
+  const toll = emptyToll()
   const complaints: string[] = []
+  const clock = stopwatch()
   const diary: Diary = { observations: [], cutOff: 0, milliseconds: [] }
   const programs = [...stage.indexers, stage.api]
   const forwarding = new AbortController()
@@ -79,27 +86,30 @@ async function run(stage: Stage, seconds: number, onLine: (line: string) => void
       ...{ random: createRandom(`${stage.seed}/reader ${reader}`), diary, signal: reading.signal },
     }).catch((error: unknown) => complaints.push(`reader ${reader}: ${messageOf(error)}`)),
   )
+  clock.lap('first loans')
   const storm = AbortSignal.timeout(seconds * 1000)
   await Promise.all([
-    playWithReorgs(stage, storm, mishaps),
+    playWithReorgs(stage, storm, toll).then(() => clock.lap('storm and its last loans')),
     changeWeather(stage, storm),
-    bringMishaps(stage, storm, mishaps, seconds >= LONG_STORM_S),
+    bringMishaps(stage, storm, toll, seconds >= LONG_STORM_S),
   ])
-  onLine(`the faults are over: ${describeTally(mishaps)}`)
-  const calm = Date.now()
+  clock.lap('last mishap')
+  onLine(`the faults are over: ${describeTally(toll.mishaps)}`)
   complaints.push(...(await untilSynced(stage)))
-  const settledMs = Date.now() - calm
-  onLine(`settled after ${settledMs} ms`)
+  const settledS = clock.lap('settling')
 
   // Vouchers that were lost with Redis are handed in again, as their owners would.
   const again = stage.outbox.forward(urls, join(stage.folder, 'sent again'), forwarding.signal)
-  await stage.player.playLoans(2)
-  complaints.push(...(await untilSynced(stage)))
+  await createRpc(stage.anvil.url).call(anything, 'anvil_mine', '0x1')
+  await stage.lotus.chain.mine(2)
+  complaints.push(...(await restartInTurn(stage.indexers)), ...(await untilSynced(stage)))
+  clock.lap('restart in turn')
   const truth = await compareWithTruth(stage).catch((error: unknown) => ({
     ...{ records: 0, loans: 0, channels: 0 },
     differences: [`the read model could not be compared: ${messageOf(error)}`],
   }))
   complaints.push(...truth.differences, ...(await lookForLeftovers(stage)))
+  clock.lap('comparing')
   forwarding.abort()
   await Promise.all([forwarded, again])
   reading.abort()
@@ -111,17 +121,20 @@ async function run(stage: Stage, seconds: number, onLine: (line: string) => void
     if (how !== 0) complaints.push(`${program.name} did not stop in order: ${String(how)}`)
   }
   complaints.push(...(await lookForLeaks(stage)))
+  clock.lap('stopping')
   const { changes, stepEnds } = await committedStates(stage.db)
   const history = checkHistory({
-    ...{ changes, stepEnds, observations: diary.observations, databaseAway: stage.database.away },
-    graceMs: GRACE_MS,
+    ...{ changes, stepEnds, observations: diary.observations },
+    ...{ databaseAway: stage.database.away, apiAway: stage.api.away, graceMs: GRACE_MS },
   })
+  clock.lap('history check')
   complaints.push(...history.complaints, ...(await replayDiffers(stage)))
+  clock.lap('replay')
   const faults: Tally = new Map()
   for (const { counts } of stage.weathers) for (const [kind, times] of counts) add(faults, kind, times)
   return {
-    ...{ seed: stage.seed, setUp: stage.setUp, settledMs, faults, mishaps, complaints },
-    requests: stage.proxies.reduce((sum, { requests }) => sum + requests, 0),
+    ...{ seed: stage.seed, setUp: stage.setUp, settledMs: settledS * 1000, faults, toll, complaints },
+    ...{ parts: clock.laps, requests: stage.proxies.reduce((sum, { requests }) => sum + requests, 0) },
     ...{ records: truth.records, loans: truth.loans, channels: truth.channels },
     ...{ states: history.states, answers: history.checked, excused: history.excused },
     slowestAnswerMs: Math.max(0, ...diary.milliseconds),
@@ -131,9 +144,30 @@ async function run(stage: Stage, seconds: number, onLine: (line: string) => void
   }
 }
 
-export function describeTally(tally: Tally): string {
-  return [...tally]
-    .sort(([one], [other]) => (one < other ? -1 : 1))
-    .map(([what, times]) => `${what} x${times}`)
-    .join(', ')
+/** As an operator does it for a new version: one leaves while the other leads. Whoever leads reads the node's vouchers. */
+async function restartInTurn(programs: readonly ServiceProcess[]): Promise<string[]> {
+  const complaints: string[] = []
+  for (const program of programs) {
+    const how = await program.stop()
+    if (how !== 0) complaints.push(`${program.name} did not leave in order: ${String(how)}`)
+    program.start()
+    await program.untilUp()
+  }
+  return complaints
+}
+
+function stopwatch() {
+  const laps: [string, number][] = []
+  let since = performance.now()
+  return {
+    laps,
+    /** Answers the seconds since the lap before. */
+    lap(what: string): number {
+      const now = performance.now()
+      const seconds = (now - since) / 1000
+      laps.push([what, seconds])
+      since = now
+      return seconds
+    },
+  }
 }

@@ -1,4 +1,5 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { rmSync } from 'node:fs'
+import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startAnvil, type Anvil } from '../../devnet/evm/anvil.ts'
@@ -23,6 +24,7 @@ import { recordStates } from './committed-states.ts'
 import { startDatabase, type DatabaseServer } from './database-server.ts'
 import { startRedis, type RedisServer } from './redis-server.ts'
 import { ServiceProcess } from './service-process.ts'
+import { createWallClock } from './wall-clock.ts'
 
 /** Everything that a simulation plays on: chains with proxies before them, database, queue, programs. */
 export interface Stage {
@@ -53,7 +55,17 @@ const SEVERITY = 3
 /** Contracts name channels by IDs that must not change any more: no reorg of the Filecoin chain is deeper. */
 const CONFIDENCE = 12
 
-export async function setStage(seed: string, hasRedis: boolean): Promise<Stage> {
+export interface StageOptions {
+  seed: string
+  /** Whether the seed may put the queue on Redis. */
+  hasRedis: boolean
+  /** Whether the programs run as `npm run build` has compiled them. */
+  isBuilt: boolean
+  /** So many for each network, where the seed shall not choose. */
+  endpoints?: 1 | 2
+}
+
+export async function setStage({ seed, hasRedis, isBuilt, endpoints }: StageOptions): Promise<Stage> {
   const random = createRandom(`${seed}/stage`)
   const stops: (() => Promise<unknown>)[] = []
   const stop = async (): Promise<void> => {
@@ -61,7 +73,14 @@ export async function setStage(seed: string, hasRedis: boolean): Promise<Stage> 
   }
   try {
     const folder = await mkdtemp(join(tmpdir(), 'loan-activity-simulation-'))
-    stops.push(() => rm(folder, { recursive: true, force: true }))
+    const removeFolder = (): void => rmSync(folder, { recursive: true, force: true })
+    // Nothing is left behind by a simulation that is interrupted.
+    process.once('exit', removeFolder)
+    stops.push(() => {
+      process.off('exit', removeFolder)
+      removeFolder()
+      return Promise.resolve()
+    })
     const database = await startDatabase()
     stops.push(() => database.stop())
     const db = connect(database.url, { name: 'simulation', max: 4, onError: () => undefined })
@@ -72,7 +91,11 @@ export async function setStage(seed: string, hasRedis: boolean): Promise<Stage> 
     const chains = await startChains(seed, folder, stops)
     const { anvil, deployment, lotus } = chains
 
-    const isPlural = { evm: random.chance(0.6), filecoin: random.chance(0.6) }
+    const choosePlural = (): boolean => {
+      const chosen = random.chance(0.6)
+      return endpoints === undefined ? chosen : endpoints === 2
+    }
+    const isPlural = { evm: choosePlural(), filecoin: choosePlural() }
     const proxies: FaultProxy[] = []
     const weathers: Weather[] = []
     const before = async (target: string, catalogue: FaultKinds, isFirst: boolean): Promise<FaultProxy> => {
@@ -115,11 +138,21 @@ export async function setStage(seed: string, hasRedis: boolean): Promise<Stage> 
     }
     const programs: ServiceProcess[] = []
     for (const name of ['first indexer', 'second indexer']) {
-      const own = { ...environment, INDEXER_PORT: String(await freePort()) }
-      programs.push(new ServiceProcess(name, 'indexer/main.ts', own))
+      const port = await freePort()
+      programs.push(
+        new ServiceProcess({
+          ...{ name, kind: 'indexer', program: 'indexer/main', isBuilt, port },
+          environment: { ...environment, INDEXER_PORT: String(port) },
+          clock: createWallClock(folder, name.replace(' ', '-')),
+        }),
+      )
     }
     const apiPort = await freePort()
-    const api = new ServiceProcess('api', 'api/main.ts', { ...environment, API_PORT: String(apiPort) })
+    const api = new ServiceProcess({
+      ...{ name: 'api', kind: 'API', program: 'api/main', isBuilt, port: apiPort },
+      environment: { ...environment, API_PORT: String(apiPort) },
+      clock: createWallClock(folder, 'api'),
+    })
     stops.push(() => Promise.all([...programs, api].map((program) => program.stop())))
     const setUp = [
       `queue on ${redis === undefined ? 'Postgres' : 'Redis'}`,

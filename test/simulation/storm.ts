@@ -1,38 +1,32 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createRandom, type Random } from '../../devnet/evm/random.ts'
+import { createRandom } from '../../devnet/evm/random.ts'
 import { anything, createRpc } from '../../devnet/evm/rpc.ts'
+import { MISHAPS } from './mishaps.ts'
+import { untilUpToDate } from './recovery.ts'
 import type { Stage } from './stage.ts'
-
-/** What happened, by name. */
-export type Tally = Map<string, number>
-
-export function add(tally: Tally, what: string, times = 1): void {
-  tally.set(what, (tally.get(what) ?? 0) + times)
-}
+import { add, type Toll } from './tally.ts'
 
 const LOANS_AT_ONCE = 6
 const DEEPEST = { filecoin: 10, evm: 20 }
-const MOST_FROZEN_MS = 8_000
-const LONGEST_FREEZE_MS = 35_000
 
 /** Loans are played on both chains until the signal, with reorgs between the blocks. */
-export async function playWithReorgs(stage: Stage, signal: AbortSignal, tally: Tally): Promise<void> {
+export async function playWithReorgs(stage: Stage, signal: AbortSignal, toll: Toll): Promise<void> {
   const random = createRandom(`${stage.seed}/reorgs`)
   const rpc = createRpc(stage.anvil.url)
   const between = async (): Promise<void> => {
-    await sleep(random.int(0, 80))
     if (signal.aborted) return
+    await sleep(random.int(0, 80))
     if (random.chance(0.06)) {
       const depth = random.int(1, DEEPEST.filecoin)
       stage.lotus.chain.reorg(depth, {
         ...{ reorder: random.chance(0.5), drop: random.int(0, 50) / 100, fail: random.chance(0.3) ? 0.1 : 0 },
       })
-      add(tally, `Filecoin reorg of ${depth}`)
+      add(toll.reorgs, `Filecoin ${depth}`)
     }
     if (random.chance(0.06)) {
       const depth = random.int(1, DEEPEST.evm)
       await rpc.call(anything, 'anvil_reorg', depth, [])
-      add(tally, `EVM reorg of ${depth}`)
+      add(toll.reorgs, `EVM ${depth}`)
     }
   }
   while (!signal.aborted) await stage.player.playLoans(LOANS_AT_ONCE, { between })
@@ -47,73 +41,43 @@ export async function changeWeather(stage: Stage, signal: AbortSignal): Promise<
   for (const weather of stage.weathers) weather.clear()
 }
 
-type Mishap = (stage: Stage, random: Random, isLong: boolean) => Promise<void>
-
-const MISHAPS: readonly [name: string, weight: number, mishap: Mishap][] = [
-  ['SIGKILL of an indexer', 4, (stage, random) => done(() => random.pick(stage.indexers).kill())],
-  ['SIGKILL of both indexers', 1, ({ indexers }) => done(() => indexers.forEach((one) => one.kill()))],
-  ['SIGKILL of the API', 1, ({ api }) => done(() => api.kill())],
-  ['SIGKILL of a database backend', 2, ({ database }, random) => database.killBackend(random)],
-  ['SIGKILL of the database server', 1, ({ database }) => database.killServer()],
-  ['database sessions ended', 2, ({ database }) => database.endSessions('loan-activity%').then(nothing)],
-  ['SIGKILL of Redis', 2, loseRedis],
-  ['an indexer frozen', 1, freeze],
-  ['an indexer frozen, its lock lost meanwhile', 2, freezeAndUnlock],
-]
-
-/** One mishap after the other until the signal; each is over (but for its consequences) before the next. */
+/**
+ * One mishap after the other until the signal; each is over (but for its consequences) before the next. How long its
+ * consequences last is measured, unless the next mishap comes before they are over.
+ */
 export async function bringMishaps(
   stage: Stage,
   signal: AbortSignal,
-  tally: Tally,
+  toll: Toll,
   isLong: boolean,
 ): Promise<void> {
   const random = createRandom(`${stage.seed}/mishaps`)
-  const choices = MISHAPS.flatMap(([name, weight, mishap]) =>
-    Array.from({ length: weight }, () => ({ name, mishap })),
-  ).filter(({ name }) => stage.redis !== undefined || name !== 'SIGKILL of Redis')
+  const choices = MISHAPS.flatMap((mishap) => Array.from({ length: mishap.weight }, () => mishap)).filter(
+    ({ isPossible }) => isPossible?.(stage) ?? true,
+  )
   // In some simulations the service hardly comes to its senses, in others it gets far between two mishaps.
   const longestPauseMs = random.pick([3_000, 6_000, 12_000])
+  const measured: Promise<void>[] = []
+  let interrupted = new AbortController()
   for (;;) {
     await pause(random.int(500, longestPauseMs), signal)
-    if (signal.aborted) return
-    const { name, mishap } = random.pick(choices)
-    await mishap(stage, random, isLong)
-    add(tally, name)
+    if (signal.aborted) break
+    const { name, bring } = random.pick(choices)
+    interrupted.abort()
+    await bring(stage, random, { kills: toll.kills, isLong })
+    add(toll.mishaps, name)
+    interrupted = new AbortController()
+    measured.push(measure(stage, name, AbortSignal.any([interrupted.signal, signal]), toll))
   }
+  await Promise.all(measured)
 }
 
-async function loseRedis({ redis }: Stage, random: Random): Promise<void> {
-  await redis?.kill()
-  await sleep(random.int(0, 1500))
-  await redis?.start()
-}
-
-/** Long enough for every lease and lock of the queue to end, where the simulation is long. */
-async function freeze({ indexers }: Stage, random: Random, isLong: boolean): Promise<void> {
-  const frozen = random.pick(indexers)
-  frozen.freeze()
-  await sleep(isLong ? LONGEST_FREEZE_MS : random.int(1000, MOST_FROZEN_MS))
-  frozen.thaw()
-}
-
-/** Somebody else leads before it wakes up and believes that it leads. */
-async function freezeAndUnlock({ indexers, database }: Stage, random: Random): Promise<void> {
-  const frozen = random.pick(indexers)
-  frozen.freeze()
-  await sleep(200)
-  await database.endSessions('loan-activity lock%')
-  await sleep(random.int(1500, MOST_FROZEN_MS))
-  frozen.thaw()
-}
-
-async function done(work: () => void): Promise<void> {
-  work()
-  await Promise.resolve()
+async function measure(stage: Stage, after: string, signal: AbortSignal, toll: Toll): Promise<void> {
+  toll.recoveries.push({ after, seconds: await untilUpToDate(stage, signal) })
 }
 
 function nothing(): void {
-  // The answer is not of interest.
+  // Waiting ended early.
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {

@@ -20,6 +20,7 @@ export interface HeadView {
   /** The newest tipset to index. */
   newest: Tipset
   finalized: BlockRef | null
+  /** When it was taken, by the monotonic clock. */
   atMs: number
 }
 
@@ -69,7 +70,8 @@ export class LotusHead {
   /** What was seen last, if that is not longer ago and reaches up to `height`; else a new look. */
   async view(height: number, maxAgeMs: number): Promise<HeadView> {
     const last = this.#view
-    if (last !== null && last.newest.height >= height && Date.now() - last.atMs <= maxAgeMs) return last
+    if (last !== null && last.newest.height >= height && performance.now() - last.atMs <= maxAgeMs)
+      return last
     return this.look()
   }
 
@@ -95,8 +97,8 @@ export class LotusHead {
   }
 
   /** No chain stands still for so long, but a node does: then the others are worth asking. */
-  #isOld({ head, atMs }: HeadView): boolean {
-    return atMs / 1000 - head.timeS > OLD_AFTER_EPOCHS * this.#client.facts().epochDurationS
+  #isOld({ head }: HeadView): boolean {
+    return Date.now() / 1000 - head.timeS > OLD_AFTER_EPOCHS * this.#client.facts().epochDurationS
   }
 
   async #lookAt(endpoint: RpcEndpoint): Promise<HeadView> {
@@ -117,7 +119,7 @@ export class LotusHead {
       head,
       newest: await this.#behind(reader, executed),
       finalized: final === null ? null : { number: final.height, hash: final.key },
-      atMs: Date.now(),
+      atMs: performance.now(),
     }
   }
 

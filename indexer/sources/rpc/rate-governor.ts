@@ -19,7 +19,8 @@ export interface GovernorLimits {
 
 /**
  * How hard one endpoint may be pressed: halved at every "slow down", raised step by step while all goes well.
- * Requests start in the order in which they were asked for.
+ * Requests start in the order in which they were asked for. Waits are measured by the monotonic clock: the wall
+ * clock may step, and a step back of a day must not make a pause a day long.
  */
 export class RateGovernor {
   readonly #limits: GovernorLimits
@@ -31,7 +32,7 @@ export class RateGovernor {
   #pausedUntil = 0
   #nextStart = 0
   #successes = 0
-  #slowedAt = 0
+  #slowedAt = -Infinity
   #turn: Promise<void> = Promise.resolve()
   #released: (() => void) | null = null
 
@@ -50,7 +51,7 @@ export class RateGovernor {
     return this.#active
   }
 
-  /** When the endpoint may be asked again (ms since the epoch); in the past when it may be asked now. */
+  /** When the endpoint may be asked again (ms of the monotonic clock); in the past when it may be asked now. */
   get pausedUntil(): number {
     return this.#pausedUntil
   }
@@ -71,13 +72,13 @@ export class RateGovernor {
   async #start(signal: AbortSignal): Promise<boolean> {
     for (;;) {
       if (signal.aborted) return false
-      const waitMs = Math.max(this.#pausedUntil, this.#nextStart) - Date.now()
+      const waitMs = Math.max(this.#pausedUntil, this.#nextStart) - performance.now()
       if (waitMs > 0) await pause(waitMs, signal)
       else if (this.#active >= this.#concurrent) await this.#oneReleased()
       else break
     }
     this.#active += 1
-    this.#nextStart = Date.now() + this.#gapMs
+    this.#nextStart = performance.now() + this.#gapMs
     return true
   }
 
@@ -93,7 +94,7 @@ export class RateGovernor {
 
   /** The endpoint said that we ask too much. Requests that were under way together count as one such word. */
   slowDown(retryAfterMs: number | null): void {
-    const now = Date.now()
+    const now = performance.now()
     const waitMs = Math.min(LONGEST_PAUSE_MS, retryAfterMs ?? DEFAULT_PAUSE_MS)
     this.#pausedUntil = Math.max(this.#pausedUntil, now + waitMs)
     this.#successes = 0

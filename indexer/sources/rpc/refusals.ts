@@ -19,7 +19,7 @@ export class Refusals {
   readonly #calls = new Map<string, Map<object, Refusal>>()
 
   /** The endpoint refused the call now; numbers in what it said may differ from time to time. */
-  note(call: string, endpoint: object, said: string, nowMs = Date.now()): void {
+  note(call: string, endpoint: object, said: string, nowMs = performance.now()): void {
     const refusals = this.#calls.get(call) ?? new Map<object, Refusal>()
     const words = said.replaceAll(/0x[0-9a-f]+|\d+/gi, '#')
     const before = refusals.get(endpoint)

@@ -27,7 +27,7 @@ export interface ReadOptions {
 interface Member {
   endpoint: RpcEndpoint
   strikes: number
-  /** Ms since the epoch; infinite for an endpoint of another chain. */
+  /** Ms of the monotonic clock; infinite for an endpoint of another chain. */
   asideUntil: number
   /** What was found, when it is another chain's. */
   wrongChain: string | null
@@ -63,7 +63,7 @@ export class RpcClient {
 
   /** Endpoints of the right chain that are not put aside now. */
   available(): RpcEndpoint[] {
-    const now = Date.now()
+    const now = performance.now()
     return this.#members.filter((member) => readyAt(member) <= now).map((member) => member.endpoint)
   }
 
@@ -115,7 +115,7 @@ export class RpcClient {
   async #choose(tried: ReadonlySet<Member>, excluding: readonly RpcEndpoint[]): Promise<Member | null> {
     const allowed = this.#members.filter((member) => !excluding.includes(member.endpoint))
     if (this.#members.every((member) => member.wrongChain !== null)) throw this.#allWrong()
-    const now = Date.now()
+    const now = performance.now()
     const ready = allowed.filter((member) => readyAt(member) <= now)
     const fresh = ready.filter((member) => !tried.has(member))
     const best = leastBusy(fresh.length > 0 ? fresh : ready)
@@ -146,7 +146,7 @@ export class RpcClient {
       return
     }
     if (error instanceof RateLimited || error instanceof CallFailed || this.#closing.signal.aborted) return
-    const now = Date.now()
+    const now = performance.now()
     if (member.asideUntil > now) return
     const base = error instanceof EndpointFault ? FIRST_ASIDE_MS : FIRST_ASIDE_MS * 2
     const asideMs = Math.min(this.#longestAsideMs(), base * 2 ** Math.min(member.strikes, 20))
@@ -177,7 +177,7 @@ export class RpcClient {
   #told(failures: ReadonlyMap<string, string>): string {
     const said = [...failures].map(([label, message]) => `${label}: ${message}`)
     const silent = this.#members
-      .filter((member) => !failures.has(member.endpoint.label) && readyAt(member) > Date.now())
+      .filter((member) => !failures.has(member.endpoint.label) && readyAt(member) > performance.now())
       .map(({ endpoint, wrongChain }) =>
         wrongChain === null
           ? `${endpoint.label}: put aside`

@@ -89,7 +89,7 @@ export class RpcEndpoint {
 
   #isWorthAnother(error: unknown, failures: number, progressed: boolean): boolean {
     if (error instanceof RateLimited) {
-      return failures <= RATE_RETRIES && this.governor.pausedUntil - Date.now() <= LONGEST_RATE_WAIT_MS
+      return failures <= RATE_RETRIES && this.governor.pausedUntil - performance.now() <= LONGEST_RATE_WAIT_MS
     }
     const closed = this.#closing.signal.aborted
     return error instanceof EndpointFault && progressed && failures <= FAULT_RETRIES && !closed

@@ -33,7 +33,7 @@ const after = newest([...records(1, 49), record(61)])
 
 function verdict(observations: Observation[], more: Partial<HistoryInput> = {}): string[] {
   const stepEnds = new Set([30, 60, 72])
-  const input = { changes, stepEnds, observations, databaseAway: [], graceMs: 100, ...more }
+  const input = { changes, stepEnds, observations, databaseAway: [], apiAway: [], graceMs: 100, ...more }
   return checkHistory(input).complaints
 }
 
@@ -95,5 +95,48 @@ void t.test('only 503, and only while the database is away', (t) => {
   t.match(verdict([failure(503)], { databaseAway: away, graceMs: 10 }), [/503/], 'after it')
   t.match(verdict([failure(503)]), [/history: 503 away/])
   t.match(verdict([failure(500)], { databaseAway: away }), [/500/])
+  t.match(verdict([failure(0)], { databaseAway: away }), [/0 away/], 'no answer at all')
+  t.end()
+})
+
+void t.test('once the database is back, every reader is answered soon', (t) => {
+  const away = [{ from: 900, to: 1000 }]
+  const shown = (reader: number, from: number, to: number): Observation => ({
+    ...{ kind: 'page', reader, at: { from, to }, page: 1, pages: 0, records: [] },
+  })
+  const refused = (reader: number, from: number, to: number): Observation => ({
+    ...{ kind: 'failure', reader, at: { from, to }, url: '/', status: 503, body: 'away' },
+  })
+  const late = [refused(1, 990, 1010), shown(1, 1010, 1200)]
+  t.match(verdict(late, { databaseAway: away }), [
+    /^reader 1 got no answer for 200 ms after the database was back/,
+  ])
+  t.same(verdict(late, { databaseAway: away, apiAway: [{ from: 1050, to: 1150 }] }), [], 'without an API')
+  t.same(verdict(late, { databaseAway: [...away, { from: 1060, to: 1190 }] }), [], 'gone again meanwhile')
+  t.same(
+    verdict([shown(1, 990, 1090), ...late.map((one) => ({ ...one, reader: 2 }))], { databaseAway: away })
+      .length,
+    1,
+  )
+  t.same(verdict([refused(1, 990, 1090)], { databaseAway: away }), [], 'who asked no more')
+  t.match(
+    verdict([refused(1, 990, 1090), refused(1, 1090, 1110)], { databaseAway: away }),
+    [/reader 1 got no answer after/],
+    'never',
+  )
+  t.end()
+})
+
+void t.test('ids and times in the order in which records appear', (t) => {
+  const states = (...puts: ShownRecord[][]): string[] =>
+    verdict([], {
+      changes: puts.map((put, index) => ({ position: index, put, gone: [] })),
+      stepEnds: new Set(puts.map((_, index) => index)),
+    })
+  t.same(states([record(2), record(1)], [record(1, { event: 'Withdraw' })], [record(3)]), [])
+  t.match(states([record(2)], [record(1)]), [/record 1 of .* appeared after 2 of/], 'a lower id, later')
+  const earlier = new Date(0).toISOString()
+  t.match(states([record(1)], [record(2, { createdAt: earlier })]), [/record 2 of 1970.* appeared after 1/])
+  t.match(states([record(1)], [record(1, { createdAt: earlier })]), [/record 1 was created at .* and again/])
   t.end()
 })

@@ -1,0 +1,92 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import { connect } from '../../shared/db/connect.ts'
+
+/**
+ * What a process of the service is doing, as its database sessions tell: whom it leads, and the statement that it sent
+ * last where one is under way or a transaction is open. The process should be stopped while this looks.
+ */
+export async function placeOf(pid: number, databaseUrl: string): Promise<string> {
+  const ports = localPorts(pid)
+  if (ports.length === 0) return 'without a connection'
+  const db = connect(databaseUrl, { name: 'simulation place', max: 1, onError: () => undefined })
+  try {
+    const { rows } = await sql<Session>`
+      select application_name as name, query, xact_start is not null as "isOpen",
+        exists (select from pg_locks l where l.pid = s.pid and locktype = 'advisory' and granted) as "hasLock"
+      from pg_stat_activity s where client_port = any (${ports})`.execute(db)
+    return describe(rows)
+  } catch {
+    return 'while the database is away'
+  } finally {
+    await db.destroy()
+  }
+}
+
+interface Session {
+  name: string
+  query: string
+  isOpen: boolean
+  hasLock: boolean
+}
+
+const LOCK = 'loan-activity lock writer of '
+
+/** `the leader of evm:31337: insert ledger.event_log`. */
+function describe(sessions: readonly Session[]): string {
+  const leads = sessions
+    .filter(({ name, hasLock }) => name.startsWith(LOCK) && hasLock)
+    .map(({ name }) => name.slice(LOCK.length))
+    .sort()
+  const doing = sessions
+    .filter(({ isOpen, name }) => isOpen && !name.startsWith(LOCK))
+    .map(({ query }) => shortened(query))
+    .sort()
+  const who = leads.length === 0 ? 'leading nothing' : `leading ${leads.join(' and ')}`
+  return `${who}: ${doing.length === 0 ? 'no statement' : [...new Set(doing)].join('; ')}`
+}
+
+/** A statement by its verb and the first table (or function) of ours that it names. */
+export function shortened(query: string): string {
+  const verb = /\b(begin|commit|rollback|insert|update|delete|select)\b/i.exec(query)?.[1] ?? 'statement'
+  const place = /"?\b(ledger|projection|replay|queue|migration)"?\."?(\w+)/.exec(query)
+  return `${verb.toLowerCase()} ${place === null ? '' : `${place[1] ?? ''}.${place[2] ?? ''}`}`.trimEnd()
+}
+
+/** Of its TCP connections. */
+function localPorts(pid: number): number[] {
+  const sockets = new Set(socketsOf(pid))
+  return readFileSync('/proc/self/net/tcp', 'utf8')
+    .split('\n')
+    .slice(1)
+    .flatMap((line) => {
+      const fields = line.trim().split(/\s+/)
+      const [, local = '', , state] = fields
+      const isOurs = state === ESTABLISHED && sockets.has(fields[9] ?? '')
+      return isOurs ? [Number.parseInt(local.split(':')[1] ?? '', 16)] : []
+    })
+}
+
+const ESTABLISHED = '01'
+
+/** The inodes of its sockets. */
+function socketsOf(pid: number): string[] {
+  try {
+    const folder = `/proc/${pid}/fd`
+    return readdirSync(folder).flatMap((name) => {
+      const socket = /^socket:\[(\d+)\]$/.exec(linkOf(join(folder, name)))
+      return socket?.[1] === undefined ? [] : [socket[1]]
+    })
+  } catch {
+    return []
+  }
+}
+
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return ''
+  }
+}
