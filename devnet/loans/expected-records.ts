@@ -119,6 +119,11 @@ export function recordsOf(story: ChannelStory): ExpectedRecord[] {
   return records
 }
 
+/** The vouchers that were redeemed, in order: also the one that its maker meant to come too late, and a reorg brought in time. */
+export function redeemedIn({ messages }: ChannelStory): VoucherRole[] {
+  return messages.flatMap(({ what }) => redemptionOf(what) ?? [])
+}
+
 function redemptionOf(what: string): VoucherRole | undefined {
   const voucher = /^(?:redeem|wrong secret|stale) (.*)$/.exec(what)?.[1]
   return ROLES.find((role) => role === voucher)

@@ -6,7 +6,12 @@ import { createRpc, RpcRefusal } from '../../devnet/evm/rpc.ts'
 import type { Lotus } from '../../devnet/filecoin/lotus.ts'
 import { walletAddress } from '../../devnet/loans/cast.ts'
 import { createChainView, type ChainView } from '../../devnet/loans/chain-view.ts'
-import { channelStories, recordsOf, type ChannelStory } from '../../devnet/loans/expected-records.ts'
+import {
+  channelStories,
+  recordsOf,
+  redeemedIn,
+  type ChannelStory,
+} from '../../devnet/loans/expected-records.ts'
 import type { VoucherRole } from '../../devnet/loans/filecoin-half.ts'
 import { createLotusRpc, type LotusRpc } from '../../devnet/loans/lotus-rpc.ts'
 import { madeLoans } from '../../devnet/loans/made-loans.ts'
@@ -156,11 +161,15 @@ function did({ messages }: ChannelStory, what: string): boolean {
   return messages.some((message) => message.what === what)
 }
 
+function isRedeemed(story: ChannelStory, voucher: VoucherRole): boolean {
+  return redeemedIn(story).includes(voucher)
+}
+
 function secretsAndVouchers(story: ChannelStory, contract: Part): Part {
   const { role, life } = story
   const text = (voucher: VoucherRole): string | null => knownVoucher(story, voucher)
   const shown = (field: 'secretA1' | 'secretB1', voucher: VoucherRole): string | null => {
-    const isPublic = contract[field] != null || did(story, `redeem ${voucher}`)
+    const isPublic = contract[field] != null || isRedeemed(story, voucher)
     return isPublic ? new TextDecoder().decode(life.secrets[field === 'secretA1' ? 'a1' : 'b1']) : null
   }
   switch (role) {
@@ -189,7 +198,7 @@ function secretsAndVouchers(story: ChannelStory, contract: Part): Part {
 function knownVoucher(story: ChannelStory, voucher: VoucherRole): string | null {
   const signed = story.half.vouchers[voucher]
   if (signed?.channel !== story.robust) return null
-  const isKnown = story.half.choices.ways[voucher] !== 'redemption' || did(story, `redeem ${voucher}`)
+  const isKnown = story.half.choices.ways[voucher] !== 'redemption' || isRedeemed(story, voucher)
   return isKnown ? signed.text : null
 }
 
@@ -202,14 +211,14 @@ function stateOf(story: ChannelStory): string {
     const voucher = role === 'principal' ? 'withdraw' : 'payback'
     if (isCollected) return '4'
     if (isSettling) return '3'
-    if (did(story, `redeem ${voucher}`)) return '2'
+    if (isRedeemed(story, voucher)) return '2'
     return knownVoucher(story, voucher) === null ? '0' : '1'
   }
-  const isSeized = did(story, 'redeem seize') && !did(story, 'redeem unlock')
+  const isSeized = isRedeemed(story, 'seize') && !isRedeemed(story, 'unlock')
   if (isCollected) return isSeized ? '8' : '5'
   if (isSettling) return isSeized ? '7' : '4'
   if (isSeized) return '6'
-  if (did(story, 'redeem unlock')) return '3'
+  if (isRedeemed(story, 'unlock')) return '3'
   if (knownVoucher(story, 'unlock') !== null) return '2'
   return knownVoucher(story, 'seize') === null ? '0' : '1'
 }
@@ -222,10 +231,11 @@ const stateSchema = z.object({
 /** Whether the channel lives; then its state is the last word. */
 async function compareWithNode(
   { rpc }: Asking,
-  { robust, role, messages }: ChannelStory,
+  story: ChannelStory,
   part: Part,
   tell: (field: string, ours: unknown, theirs: unknown) => unknown,
 ): Promise<boolean> {
+  const { robust, role } = story
   const isOver = part['state'] === (role === 'collateral' ? '5' : '4') || part['state'] === '8'
   try {
     const { Balance, State } = await rpc.call(stateSchema, 'StateReadState', robust, null)
@@ -240,8 +250,8 @@ async function compareWithNode(
       const theirs = await rpc.call(z.string(), 'StateAccountKey', id, null)
       if (part[field] !== theirs) tell(field, part[field], theirs)
     }
-    const redeems = messages.filter(({ what }) => what.startsWith('redeem ') && what !== 'redeem unlock')
-    if (BigInt(State.ToSend) > 0n !== redeems.length > 0) tell('state', part['state'], State.ToSend)
+    const last = redeemedIn(story).at(-1) ?? 'unlock'
+    if (BigInt(State.ToSend) > 0n !== (last !== 'unlock')) tell('state', part['state'], State.ToSend)
     return true
   } catch (error) {
     if (!(error instanceof RpcRefusal)) throw error
