@@ -42,7 +42,7 @@ const CONFIDENCE = 12
 const REORG_DEPTH = { evm: 8, filecoin: 8 }
 /** So that something becomes final on the way, and no reorg reaches it. */
 const FINALITY = { slotsInAnEpoch: 6, finalityEpochs: 14 }
-const LOANS = [4, 3, 2] as const
+const LOANS = [3, 2, 1] as const
 
 /** Plays the history, by its seed, and keeps a node of each stage. */
 export async function playChains(seed: string): Promise<Chains> {
@@ -69,7 +69,7 @@ export async function playChains(seed: string): Promise<Chains> {
       },
     })
     const rpc = createRpc(anvil.url)
-    await rpc.call(anything, 'anvil_mine', '0x20')
+    await rpc.call(anything, 'anvil_mine', '0x10')
 
     const keep = async (name: string): Promise<Stage> => {
       const copy = await copyNodes(join(folder, name), paths, seed, stops)

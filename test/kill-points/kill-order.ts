@@ -5,8 +5,8 @@ export type KillOrder = { leaseMs: number | null } & (
   | { do: 'nothing' }
   /** Writes the points that were passed to a file when the process ends. */
   | { do: 'record'; report: string }
-  /** Writes to the file that it dies, and dies, at the `occurrence`-th time (from 1) that the point is passed. */
-  | { do: 'kill'; report: string; point: string; occurrence: number; moment: Moment }
+  /** Writes to the file that it dies, and dies, the first time that it comes to the point. */
+  | { do: 'kill'; report: string; point: string; moment: Moment }
 )
 
 /** Before: the statement was never sent. After: it was carried out, and its answer never seen. */

@@ -5,11 +5,11 @@ import { parseArgs } from 'node:util'
 import { ConfigError, messageOf } from '../../shared/errors.ts'
 import { onStopRequest, runProgram } from '../../shared/program.ts'
 import { hasRedisServer } from '../helpers/start-services.ts'
-import { casesOf, inLanes, tryReachable } from './cases.ts'
+import { casesOf, tryCases, type Case, type Verdict } from './cases.ts'
 import { prepareGround, type Ground, type QueueKind } from './ground.ts'
 import type { PointCount } from './kill-order.ts'
-import { makeReference, type Reference } from './reference.ts'
-import type { Verdict } from './try-case.ts'
+import { chunks, inLanes } from './lanes.ts'
+import { makeReference } from './reference.ts'
 
 const HELP = `Usage: npm run kill-points -- [flags]
 
@@ -21,7 +21,9 @@ model against an undisturbed one and against a replay, queues, locks and connect
   --queue <postgres|redis>  only this set-up (both)
   --point <number|id>       only this point; may be repeated
   --list                    tells the points and kills nobody
-  --seed <text>             of the choice between the times that a point is passed, and of the loans (kill points)
+  --seed <text>             of the loans (c)
+  --together <n>            so many deaths, one after the other, on one index before it is examined (8). Where something
+                            is wrong, and where a point was not reached, each is tried again on an index of its own
   --lanes <n>               so many cases side by side (2)
   --help
 
@@ -42,45 +44,55 @@ await runProgram('kill-points', HELP, async () => {
 
 type Flags = ReturnType<typeof readFlags>
 
-async function tryAll(
-  ground: Ground,
-  queue: QueueKind,
-  { chosen, isList, lanes, seed }: Flags,
-): Promise<number> {
-  const reference: Reference = await makeReference(ground, queue)
-  const numbered = reference.points.map((point, index) => ({ point, number: index + 1 }))
-  const points = numbered.filter(
-    ({ point, number }) =>
-      chosen.length === 0 || chosen.includes(point.id) || chosen.includes(String(number)),
+async function tryAll(ground: Ground, queue: QueueKind, flags: Flags): Promise<number> {
+  const { chosen, isList, lanes, together } = flags
+  const reference = await makeReference(ground, queue)
+  const numbers = new Map(reference.points.map(({ id }, index) => [id, String(index + 1)]))
+  const points = reference.points.filter(
+    ({ id }) => chosen.length === 0 || chosen.includes(id) || chosen.includes(numbers.get(id) ?? ''),
   )
+  const names = new Map(points.map((point) => [point.id, nameOf(numbers.get(point.id) ?? '', point)]))
   console.log(`\nqueue on ${queue}: ${reference.points.length} points`)
   if (isList) {
-    for (const { point, number } of points) console.log(`${name(number, point)} (${point.count} times)`)
+    for (const { id, count } of points) console.log(`${names.get(id) ?? ''} (${count} times)`)
     return 0
   }
-  const cases = points.flatMap(({ point, number }) =>
-    casesOf(point, queue, seed).map((one) => ({ one, point, number })),
-  )
-  const verdicts: Verdict[] = []
-  await inLanes(cases, lanes, async ({ one, point, number }) => {
-    const verdict = await tryReachable(ground, one, reference.content)
-    verdicts.push(verdict)
-    const took = `${(verdict.tookMs / 1000).toFixed(1)} s`
-    console.log(`${name(number, point)} | ${one.moment} | ${resultOf(verdict)} | ${took}`)
-    if (verdict.complaints.length > 0) keepOutput(`${queue}-${point.id}-${one.moment}`, verdict)
-  })
-  const failed = verdicts.filter(({ complaints }) => complaints.length > 0).length
-  console.log(`queue on ${queue}: ${points.length} points, ${verdicts.length} kills, ${failed} went wrong`)
-  return failed
+  let kills = 0
+  const wrong: Case[] = []
+  const tell = (one: Case, result: string): void =>
+    console.log(`${names.get(one.point) ?? ''} | ${one.moment} | ${result}`)
+  const attempt = async (cases: Case[]): Promise<void> => {
+    const verdict = await tryCases(ground, queue, cases, reference.content)
+    const isAlone = cases.length === 1
+    if (verdict.complaints.length > 0 && !isAlone) return eachAlone(cases)
+    const [first] = cases
+    if (verdict.complaints.length > 0 && first !== undefined) {
+      wrong.push(first)
+      keepOutput(`${queue}-${first.point}-${first.moment}`, verdict)
+    }
+    for (const one of cases.filter((candidate) => !verdict.missed.includes(candidate))) {
+      kills += 1
+      tell(one, resultOf(verdict))
+    }
+    if (!isAlone) return eachAlone(verdict.missed)
+    for (const one of verdict.missed) tell(one, 'NOT REACHED')
+    wrong.push(...verdict.missed)
+  }
+  const eachAlone = async (cases: Case[]): Promise<void> => {
+    for (const one of cases) await attempt([one])
+  }
+  await inLanes(chunks(casesOf(points), together), lanes, attempt)
+  console.log(`queue on ${queue}: ${points.length} points, ${kills} kills, ${wrong.length} went wrong`)
+  return wrong.length
 }
 
-function name(number: number, { id, context, what }: PointCount): string {
-  return `${String(number).padStart(3)} ${id} | ${context} | ${what.length > 70 ? `${what.slice(0, 69)}…` : what}`
+function nameOf(number: string, { id, context, what }: PointCount): string {
+  return `${number.padStart(3)} ${id} | ${context} | ${what.length > 70 ? `${what.slice(0, 69)}…` : what}`
 }
 
 function resultOf({ complaints, recoveredMs }: Verdict): string {
   if (complaints.length > 0) return `WRONG: ${complaints.join('; ').slice(0, 300)}`
-  return recoveredMs === null ? 'held' : `held, up to date after ${(recoveredMs / 1000).toFixed(1)} s`
+  return recoveredMs === null ? 'held' : `held, at the head after ${(recoveredMs / 1000).toFixed(1)} s`
 }
 
 function keepOutput(title: string, { complaints, output }: Verdict): void {
@@ -90,16 +102,17 @@ function keepOutput(title: string, { complaints, output }: Verdict): void {
 }
 
 function readFlags() {
-  const { queue, point = [], list, seed, lanes } = parse()
+  const { queue, point = [], list, seed, lanes, together } = parse()
   const has = hasRedisServer()
   if (queue !== undefined && queue !== 'postgres' && queue !== 'redis')
     throw new ConfigError('--queue is postgres or redis')
   if (queue === 'redis' && !has) throw new ConfigError('redis-server is not on PATH')
-  if (!/^[1-9]\d?$/.test(lanes)) throw new ConfigError('--lanes must be a whole number from 1 on')
+  for (const [name, text] of Object.entries({ lanes, together }))
+    if (!/^[1-9]\d?$/.test(text)) throw new ConfigError(`--${name} must be a whole number from 1 to 99`)
   if (queue === undefined && !has)
     console.log('redis-server is not on PATH: only the queue on Postgres is tried')
   const queues: QueueKind[] = queue === undefined ? (has ? ['postgres', 'redis'] : ['postgres']) : [queue]
-  return { queues, chosen: point, isList: list, seed, lanes: Number(lanes) }
+  return { queues, chosen: point, isList: list, seed, lanes: Number(lanes), together: Number(together) }
 }
 
 function parse() {
@@ -110,8 +123,9 @@ function parse() {
         queue: { type: 'string' },
         point: { type: 'string', multiple: true },
         list: { type: 'boolean', default: false },
-        seed: { type: 'string', default: 'kill points' },
+        seed: { type: 'string', default: 'c' },
         lanes: { type: 'string', default: '2' },
+        together: { type: 'string', default: '8' },
       },
     }).values
   } catch (error) {

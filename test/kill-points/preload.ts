@@ -42,7 +42,7 @@ function passes(what: string): boolean {
   const counted = counts.get(id) ?? { id, context, what, count: 0 }
   counted.count += 1
   counts.set(id, counted)
-  if (order.do !== 'kill' || order.point !== id || order.occurrence !== counted.count) return false
+  if (order.do !== 'kill' || order.point !== id || counted.count > 1) return false
   writeFileSync(order.report, `${context} | ${what}`)
   if (order.moment === 'before') die()
   return true

@@ -4,11 +4,11 @@ import { createLogger } from '../../shared/log.ts'
 import { compareChannels } from '../helpers/compare-channels.ts'
 import { compareWithChain } from '../helpers/compare-with-chain.ts'
 import { withoutStranded } from '../helpers/stranded-channels.ts'
+import { recordPoints } from './cases.ts'
 import { SETTLE_DELAY } from './chains.ts'
-import { brokenRules } from './examine.ts'
-import type { Ground, Place, QueueKind } from './ground.ts'
+import { contentOf } from './examine.ts'
+import { openPlace, type Ground, type Place, type QueueKind } from './ground.ts'
 import type { PointCount } from './kill-order.ts'
-import { recordPoints } from './try-case.ts'
 
 export interface Reference {
   /** Grouped by what they are a part of, in the order in which they are passed. */
@@ -19,12 +19,16 @@ export interface Reference {
 
 /** An undisturbed index, that says what the chains' own nodes and the players' diary say. Throws when it does not. */
 export async function makeReference(ground: Ground, queue: QueueKind): Promise<Reference> {
-  const { points, content, place } = await recordPoints(ground, queue)
+  const place = await openPlace(ground, queue)
   try {
-    const wrong = [...(await untrue(ground, place)), ...(await brokenRules(place.db))]
-    if (wrong.length > 0) throw new Error(`the undisturbed index is wrong: ${wrong.join('\n')}`)
+    const { points, wrong } = await recordPoints(ground, place)
+    const differences = [...wrong, ...(await untrue(ground, place))]
+    if (differences.length > 0) throw new Error(`the undisturbed index is wrong: ${differences.join('\n')}`)
     const contexts = [...new Set(points.map(({ context }) => context))].sort()
-    return { content, points: contexts.flatMap((own) => points.filter(({ context }) => context === own)) }
+    return {
+      content: await contentOf(place.db),
+      points: contexts.flatMap((own) => points.filter(({ context }) => context === own)),
+    }
   } finally {
     await place.leave()
   }
