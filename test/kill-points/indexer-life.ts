@@ -1,0 +1,67 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import type { KillOrder } from './kill-order.ts'
+
+export interface Ended {
+  code: number | null
+  signal: NodeJS.Signals | null
+}
+
+/** One process of the indexer, from its start to its end, however that comes. */
+export class IndexerLife {
+  /** How it ended; undefined while it lives. */
+  ended: Ended | undefined
+  readonly #child: ChildProcess
+  readonly #exited: Promise<void>
+  #output = ''
+
+  constructor(
+    program: { indexer: string; preload: string },
+    environment: NodeJS.ProcessEnv,
+    order: KillOrder,
+  ) {
+    this.#child = spawn(process.execPath, ['--no-warnings', '--import', program.preload, program.indexer], {
+      env: { ...environment, KILL_ORDER: JSON.stringify(order) },
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    })
+    const keep = (chunk: Buffer): void => {
+      this.#output = (this.#output + chunk.toString()).slice(-20_000)
+    }
+    this.#child.stdout?.on('data', keep)
+    this.#child.stderr?.on('data', keep)
+    this.#exited = new Promise<void>((resolve) => {
+      this.#child.once('exit', (code, signal) => {
+        this.ended = { code, signal }
+        resolve()
+      })
+    })
+  }
+
+  /** What it said, for a complaint. */
+  get output(): string {
+    return this.#output
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal)
+  }
+
+  /** Waits for its end, but not longer than so many milliseconds. */
+  async untilEnded(withinMs: number): Promise<Ended | undefined> {
+    const patience = new AbortController()
+    const timer = setTimeout(() => patience.abort(), withinMs)
+    await Promise.race([this.#exited, once(patience.signal, 'abort')])
+    clearTimeout(timer)
+    return this.ended
+  }
+
+  /** Asks it to leave; ended by force after 20 s. */
+  async stop(): Promise<Ended> {
+    this.signal('SIGTERM')
+    const ended = await this.untilEnded(20_000)
+    if (ended !== undefined) return ended
+    this.signal('SIGKILL')
+    await this.#exited
+    return { code: null, signal: 'SIGKILL' }
+  }
+}

@@ -1,0 +1,53 @@
+import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** A node's address behind which another node can be put. */
+export interface SwitchableLink {
+  url: string
+  /** From the next request on. */
+  switchTo(target: string): void
+  stop(): void
+}
+
+/**
+ * `pinned` says of a request's body whether it goes to the node `pinTo` wherever the link points: what is the node's own
+ * and not of a chain.
+ */
+export async function switchableLink(
+  target: string,
+  pin: { to: string; pinned: (body: string) => boolean } | null = null,
+): Promise<SwitchableLink> {
+  let current = target
+  const server = createServer((incoming, response) => {
+    readAll(incoming).then(
+      (body) => forward(pin?.pinned(body) === true ? pin.to : current, incoming, body, response),
+      () => response.destroy(),
+    )
+  })
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    switchTo: (next) => void (current = next),
+    stop: () => {
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+}
+
+async function readAll(incoming: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of incoming) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks).toString()
+}
+
+function forward(target: string, incoming: IncomingMessage, body: string, response: ServerResponse): void {
+  const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
+  const outgoing = request(target, { method: incoming.method, headers }, (answer) => {
+    response.writeHead(answer.statusCode ?? 502, { 'content-type': 'application/json' })
+    answer.pipe(response)
+  })
+  outgoing.on('error', () => response.destroy())
+  outgoing.end(body)
+}
