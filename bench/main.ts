@@ -6,6 +6,7 @@ import { benchHistory } from './history-pages.ts'
 import { benchLotus, benchLotusMemory, serveCannedLotus } from './lotus-backfill.ts'
 import { benchReplay } from './replay.ts'
 import type { ChainShape, ShapeName } from './synthetic-evm/synthetic-chain.ts'
+import { benchTakeover } from './takeover.ts'
 
 const count = (text: string): number => {
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('a count is a whole number from 1')
@@ -44,6 +45,13 @@ program
   .description('memory of the Filecoin source while it reads a chain from the start')
   .option('--tipsets <n>', 'tipsets to read', count, 100_000)
   .action((options: { tipsets: number }) => benchLotusMemory(options.tipsets))
+program
+  .command('takeover')
+  .description(
+    'until a standby writes after the leader was killed, and was frozen; both set-ups of the queue',
+  )
+  .option('--runs <n>', 'runs of each kind', count, 10)
+  .action((options: { runs: number }) => benchTakeover(options.runs))
 program
   .command('canned-lotus <tipsets> <messages>', { hidden: true })
   .action((tipsets: string, messages: string) => serveCannedLotus(Number(tipsets), Number(messages)))

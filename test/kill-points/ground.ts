@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Redis } from 'ioredis'
 import { sql } from 'kysely'
 import { openQueueBackend, type JobQueue } from '../../indexer/queue/backend.ts'
 import { batchQueueName } from '../../indexer/queue/batch-queue.ts'
@@ -115,7 +116,9 @@ export async function openPlace(ground: Ground, queue: QueueKind): Promise<Place
   })
   const networksFile = join(folder, 'networks.json')
   await writeFile(networksFile, JSON.stringify(networksOf(chains, evm.url, lotus.url)))
-  const redisUrl = queue === 'redis' ? `${services.redisUrl ?? ''}/${places % 512}` : undefined
+  // A database number of its own, as in test/helpers/redis.ts.
+  const number = (process.pid * 16 + places) % 512
+  const redisUrl = queue === 'redis' ? `${services.redisUrl ?? ''}/${number}` : undefined
   return {
     ...{ db, folder, urls: { databaseUrl, redisUrl } },
     environment: {
@@ -130,11 +133,18 @@ export async function openPlace(ground: Ground, queue: QueueKind): Promise<Place
     async leave() {
       evm.stop()
       lotus.stop()
+      if (redisUrl !== undefined) await flush(redisUrl)
       await db.destroy()
       await asAdmin(services, (admin) => sql`drop database ${sql.id(database)} with (force)`.execute(admin))
       await rm(folder, { recursive: true, force: true })
     },
   }
+}
+
+async function flush(redisUrl: string): Promise<void> {
+  const redis = new Redis(redisUrl)
+  await redis.flushdb()
+  redis.disconnect()
 }
 
 function networksOf({ deployment }: Chains, evmUrl: string, lotusUrl: string): object {

@@ -7,7 +7,7 @@ export interface Ended {
   signal: NodeJS.Signals | null
 }
 
-/** One process of the indexer, from its start to its end, however that comes. */
+/** One process of the indexer, from its start to its end, however that comes. Without an order it has no hook. */
 export class IndexerLife {
   /** How it ended; undefined while it lives. */
   ended: Ended | undefined
@@ -18,14 +18,15 @@ export class IndexerLife {
   constructor(
     program: { indexer: string; preload: string },
     environment: NodeJS.ProcessEnv,
-    order: KillOrder,
+    order: KillOrder | null,
   ) {
-    this.#child = spawn(process.execPath, ['--no-warnings', '--import', program.preload, program.indexer], {
-      env: { ...environment, KILL_ORDER: JSON.stringify(order) },
+    const hook = order === null ? [] : ['--import', program.preload]
+    this.#child = spawn(process.execPath, ['--no-warnings', ...hook, program.indexer], {
+      env: { ...environment, ...(order === null ? {} : { KILL_ORDER: JSON.stringify(order) }) },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     })
     const keep = (chunk: Buffer): void => {
-      this.#output = (this.#output + chunk.toString()).slice(-20_000)
+      this.#output = (this.#output + chunk.toString()).slice(-200_000)
     }
     this.#child.stdout?.on('data', keep)
     this.#child.stderr?.on('data', keep)
