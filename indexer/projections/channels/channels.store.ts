@@ -28,6 +28,11 @@ export const channelsProjection: Projection = {
     const own = segment.filter(isAboutChannel)
     if (first === undefined || (own.length === 0 && context.counters.channels === 0)) return
     const folded = await foldChannels(context, own)
+    // Before anybody asks which channels a loan has.
+    await deleteChannels(
+      context,
+      folded.gone.map(({ stored }) => stored),
+    )
     const loans = loanSubjects(segment)
     const touched = await getChannelsTouchedBy(context, loans, CLOCK_TOLERANCE_S)
     const relinked = await relink(context, merge(folded.held, touched), folded.changed)
@@ -40,10 +45,6 @@ export const channelsProjection: Projection = {
     const sides = new Map((await getLoanSides(context, concerned)).map((side) => [side.subject, side]))
     const others = (await getChannelsOf(context, concerned)).map((stored) => ({ stored, link: stored.link }))
     const all = merge(relinked, others)
-    await deleteChannels(
-      context,
-      folded.gone.map(({ stored }) => stored),
-    )
     context.counters.channels += folded.held.filter(({ isNew }) => isNew === true).length - folded.gone.length
     await show(context, all, sides, first.recordedAt)
     const outdone = outdoneOf(all)

@@ -112,6 +112,61 @@ void t.test(
   },
 )
 
+void t.test(
+  'a channel that a reorg takes away for good leaves nothing behind, though its loan stays',
+  async (t) => {
+    const { db } = await testDatabase(t)
+    const { evm, filecoin } = tellStories(11, 3, { market: 'erc20', end: 'repaid', handedIn: 0 })
+    const made = filecoin.filter((event) => event.kind === 'CreateChannel')
+    const [stays, goes, moves] = made
+    if (stays === undefined || goes === undefined || moves === undefined) throw new Error('no channels')
+    await ingestLedger(
+      db,
+      EVM,
+      evm.filter(({ kind }) => kind === 'CreateLoanOffer'),
+    )
+    const epoch = await raiseWriterEpoch(db, FILECOIN.network, { startNumber: 0, watched: {} })
+    const root = { number: 1, hash: 'root', parentHash: '', timeS: 1 }
+    const [one, other] = ['one', 'other'].map((hash) => ({
+      ...root,
+      number: HEIGHT,
+      hash,
+      parentHash: 'root',
+    }))
+    if (one === undefined || other === undefined) throw new Error('no blocks')
+    for (const step of [
+      { type: 'blocks', from: 0, after: null, to: root, headers: [root], events: [] },
+      { type: 'blocks', from: 2, after: root, to: one, headers: [one], events: made },
+      { type: 'reorg', ancestor: root, replaces: one, to: other, headers: [other], events: [stays, moves] },
+    ] as const) {
+      t.equal(
+        await ingestStep(db, FILECOIN, epoch, {
+          ...step,
+          headers: [...step.headers],
+          events: [...step.events],
+          evidence: [],
+        }),
+        'applied',
+      )
+    }
+    const records = await db
+      .selectFrom('projection.activity')
+      .select('tx_hash')
+      .where('network', '=', FILECOIN.network)
+      .orderBy('id')
+      .execute()
+    t.same(
+      records.map(({ tx_hash }) => tx_hash),
+      [stays.txHash, moves.txHash],
+    )
+    const channels = await db.selectFrom('projection.channels').select('robust').orderBy('id').execute()
+    t.same(
+      channels.map(({ robust }) => robust),
+      [stays.channel, moves.channel],
+    )
+  },
+)
+
 void t.test('a tipset full of creations is one step like any other', { timeout: 120_000 }, async (t) => {
   const { db } = await testDatabase(t)
   const owner = person('owner of many')
