@@ -176,9 +176,14 @@ function nonEmpty(found: Found): Found {
   return { why: 'fetchLoan shows no secret' }
 }
 
+/** States of the collateral lock: protocol, section 2. */
+const [FUNDED, CANCELED] = [0, 4]
+
 /** An amount that accepting an offer replaces by another one: what fetchLoan shows then is not what was asked for. */
 function beforeAccepted<S extends LoanState>(loan: S | string, name: keyof S & string): Found {
-  if (typeof loan === 'string' || loan.state === 0) return from(loan, name)
+  if (typeof loan === 'string' || loan.state === FUNDED) return from(loan, name)
+  // A request is cancelled only while no offer was accepted.
+  if (loan.state === CANCELED && loan[name] !== '0') return from(loan, name)
   return { why: `the loan was in state ${loan.state} already at the end of the block` }
 }
 

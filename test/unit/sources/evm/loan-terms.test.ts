@@ -117,3 +117,21 @@ void t.test('an empty secret is no secret', (t) => {
   t.same(terms(unlock, { ...locked, secretB1: '0x0102' }, null), { values: { secretB1: '0x0102' } })
   t.end()
 })
+
+void t.test('what a request asked for: fetchLoan shows it unless an offer was accepted', (t) => {
+  const request: DecodedEvent = {
+    kind: 'CreateBorrowRequest',
+    contractLoanId: '7',
+    args: { borrower: LENDER, collateralAmount: '1', token: TOKEN },
+  }
+  const asked = (state: number, principalAmount = '17'): unknown => {
+    const loan: LoanState = { ...locked, state, principalAmount }
+    const event = completeEvent(request, CONTRACT, { loan, transaction: 'not asked for' })
+    return event.kind === 'CreateBorrowRequest' && event.terms.values.principalAmount
+  }
+  t.equal(asked(0), '17', 'open')
+  t.equal(asked(4), '17', 'cancelled in the same block')
+  t.equal(asked(4, '0'), null, 'cancelled, by a contract that sets it to zero')
+  for (const state of [1, 2, 3]) t.equal(asked(state), null, `accepted: state ${state}`)
+  t.end()
+})
