@@ -12,14 +12,18 @@ import { miscounts } from '../../helpers/counted-history.ts'
 import { testDatabase } from '../../helpers/database.ts'
 import { EVM, FILECOIN, handIn } from '../../helpers/ingest-ledger.ts'
 import { seededRandom } from '../../helpers/random-chain.ts'
-import { person, tellStories, type TwoChains } from '../../helpers/two-chain-stories.ts'
+import { channelAddress, person, tellStories, type TwoChains } from '../../helpers/two-chain-stories.ts'
 
 type Random = ReturnType<typeof seededRandom>
 
-/** The same blocks on a branch that does not last: other parties, other IDs, and some things did not happen. */
+/**
+ * The same blocks on a branch that does not last: other parties, other IDs, some things did not happen, and channels
+ * were made that never are again.
+ */
 function otherBranch(events: ChainEvent[], random: Random): ChainEvent[] {
   return events
     .filter(() => random.chance(0.7))
+    .flatMap((event) => (random.chance(0.5) ? [event, ...neverAgain(event)] : [event]))
     .map((event): ChainEvent => {
       const place = { blockHash: `${event.blockHash}-left` }
       if (event.kind === 'CreateChannel') {
@@ -32,6 +36,12 @@ function otherBranch(events: ChainEvent[], random: Random): ChainEvent[] {
       const filLender = `0x${Buffer.from(person(`person ${random.below(4)}`).asWritten).toString('hex')}`
       return { ...event, ...place, terms: { values: { ...values, filLender } } }
     })
+}
+
+function neverAgain(event: ChainEvent): ChainEvent[] {
+  if (event.kind !== 'CreateChannel') return []
+  const txHash = `${event.txHash}-left`
+  return [{ ...event, txHash, channel: channelAddress(txHash) }]
 }
 
 /**
