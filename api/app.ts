@@ -2,6 +2,7 @@ import cors from '@fastify/cors'
 import { fastify, LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import { installErrors } from './plugins/errors.ts'
 import { onClientError, onUnroutable } from './plugins/protocol-errors.ts'
+import { createAnswerCache } from './queries/answer-cache.ts'
 import type { ReadDatabase } from './queries/read-database.ts'
 import { activityHistory } from './routes/activity-history.ts'
 import { activitySearch } from './routes/activity-search.ts'
@@ -31,9 +32,10 @@ export async function buildApp({ database, log, version }: AppOptions): Promise<
   // First, so that errors carry its headers, too.
   await app.register(cors, { origin: '*', methods: ['GET', 'HEAD'], strictPreflight: false, maxAge: 86_400 })
   installErrors(app)
-  activityHistory(app, database)
+  const cache = createAnswerCache(database)
+  activityHistory(app, database, cache)
   activitySearch(app, database)
-  loanLookups(app, database)
+  loanLookups(app, database, cache)
   status(app, database, version)
   health(app, database)
   return app

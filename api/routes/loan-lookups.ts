@@ -2,10 +2,12 @@ import type { FastifyInstance } from 'fastify'
 import type { z } from 'zod'
 import type { LoanType } from '../../shared/events/chain-event.ts'
 import { sendError } from '../plugins/errors.ts'
+import type { AnswerCache } from '../queries/answer-cache.ts'
 import { findLoan } from '../queries/loans.ts'
 import type { ReadDatabase } from '../queries/read-database.ts'
 import { responses } from '../schemas/common.ts'
 import { erc20LoanAnswer, filLoanAnswer } from '../schemas/loan.ts'
+import { sendAnswer } from './send-answer.ts'
 
 /** The contract's id, with its deployment's prefix if that has one; a uint256 has at most 78 digits. */
 const LOAN_ID = /^(?:[A-Za-z][A-Za-z0-9]{0,15}-)?\d{1,78}$/
@@ -13,14 +15,14 @@ const LOAN_ID = /^(?:[A-Za-z][A-Za-z0-9]{0,15}-)?\d{1,78}$/
 const TOO_LONG = /^(?:[A-Za-z][A-Za-z0-9]{0,15}-)?\d{79,}$/
 
 /** A loan with everything that happened to it, by market. */
-export function loanLookups(app: FastifyInstance, database: ReadDatabase): void {
-  lookup(app, database, '/api/loan/ERC20/:loanId', 'ERC20FIL', erc20LoanAnswer)
-  lookup(app, database, '/api/loan/FIL/:loanId', 'FILERC20', filLoanAnswer)
+export function loanLookups(app: FastifyInstance, database: ReadDatabase, cache: AnswerCache): void {
+  lookup(app, { database, cache }, '/api/loan/ERC20/:loanId', 'ERC20FIL', erc20LoanAnswer)
+  lookup(app, { database, cache }, '/api/loan/FIL/:loanId', 'FILERC20', filLoanAnswer)
 }
 
 function lookup(
   app: FastifyInstance,
-  database: ReadDatabase,
+  { database, cache }: { database: ReadDatabase; cache: AnswerCache },
   url: string,
   loanType: LoanType,
   answer: z.ZodType,
@@ -29,9 +31,9 @@ function lookup(
   app.get<{ Params: { loanId: string } }>(url, { schema }, async (request, reply) => {
     const { loanId } = request.params
     if (!LOAN_ID.test(loanId)) return sendError(reply, 400, whatIsWrongWith(loanId))
-    const found = await findLoan(database, loanType, loanId)
+    const found = await cache.answer(`${loanType}/${loanId}`, () => findLoan(database, loanType, loanId))
     if (found === undefined) return sendError(reply, 404, `there is no ${loanType} loan ${loanId}`)
-    return reply.type('application/json; charset=utf-8').send(found)
+    return sendAnswer(request, reply, found)
   })
 }
 

@@ -91,7 +91,7 @@ void t.test('what was asked before the signal is answered after it', async (t) =
   let asked: Promise<Response> | undefined
   await db.transaction().execute(async (trx) => {
     await sql`lock table projection.activity in access exclusive mode`.execute(trx)
-    asked = fetch(`${address}/api/activity/history`)
+    asked = fetch(`${address}/api/activity/history/2`)
     await waitForLock(db)
     api.child.kill('SIGTERM')
     await once(api.child.stdout ?? api.child, 'data')

@@ -1,0 +1,127 @@
+import { sql } from 'kysely'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { createAnswerCache, type AnswerCache } from '../../../api/queries/answer-cache.ts'
+import { openReadDatabase } from '../../../api/queries/read-database.ts'
+import { testApi } from '../../helpers/api.ts'
+import { testDatabase, type TestDatabase } from '../../helpers/database.ts'
+import { seedRecords } from '../../helpers/seed-projection.ts'
+
+interface Asked extends TestDatabase {
+  cache: AnswerCache
+  /** The number of records, by the cache and, where it does not keep it, from the database. */
+  records: () => Promise<number>
+  /** How often the database was asked for it. */
+  asks: () => number
+}
+
+async function asked(t: Test, mostBytes?: number): Promise<Asked> {
+  const own = await testDatabase(t)
+  const database = openReadDatabase(own.url, { onError: () => undefined })
+  t.teardown(() => database.close())
+  const cache = createAnswerCache(database, mostBytes)
+  let asks = 0
+  const ask = async (): Promise<string | undefined> => {
+    asks += 1
+    const statement = { name: 'records', text: 'select records::text as answer from projection.fold_state' }
+    return (await database.rows<{ answer: string }>(statement))[0]?.answer
+  }
+  return {
+    ...{ ...own, cache, asks: () => asks },
+    records: async () => Number((await cache.answer('records', ask))?.body.toString()),
+  }
+}
+
+void t.test('an answer is kept until the read model changes', async (t) => {
+  const { db, records, asks } = await asked(t)
+  t.equal(await records(), 0)
+  t.same(await Promise.all([records(), records(), records()]), [0, 0, 0])
+  t.equal(asks(), 1, 'asked once')
+  await sql`update projection.fold_state set records = 7`.execute(db)
+  t.same(await Promise.all([records(), records()]), [7, 7])
+  t.equal(asks(), 2, 'and once more')
+})
+
+void t.test('no answer is older than its request, however many ask while it changes', async (t) => {
+  const { db, records, asks } = await asked(t)
+  let committed = 0
+  let isOver = false
+  const writing = (async () => {
+    for (let count = 1; count <= 400; count += 1) {
+      await sql`update projection.fold_state set records = ${count}`.execute(db)
+      committed = count
+      // Now and then it stands still for a while, and answers are kept.
+      if (count % 20 === 0) await sleep(5)
+    }
+    isOver = true
+  })()
+  let requests = 0
+  const reader = async (): Promise<void> => {
+    while (!isOver) {
+      const atLeast = committed
+      const found = await records()
+      requests += 1
+      if (found < atLeast) t.fail(`${found} was answered when ${atLeast} had been written`)
+      await sleep(requests % 3)
+    }
+  }
+  await Promise.all([writing, ...Array.from({ length: 12 }, reader)])
+  t.equal(await records(), 400)
+  t.ok(asks() < requests, `${requests} requests, ${asks()} of them asked the database`)
+})
+
+void t.test('what there is no room for, what is missing and what failed is asked for again', async (t) => {
+  const { records, asks, cache } = await asked(t, 600)
+  t.same([await records(), await records()], [0, 0])
+  t.equal(asks(), 1)
+  let others = 0
+  const other = (found: string | undefined) => (): Promise<string | undefined> => {
+    others += 1
+    return Promise.resolve(found)
+  }
+  for (let time = 0; time < 2; time += 1) {
+    t.equal((await cache.answer('too much', other('x'.repeat(200))))?.body.length, 200)
+    t.equal(await cache.answer('missing', other(undefined)), undefined)
+    await t.rejects(
+      cache.answer('failed', async () => {
+        await other(undefined)()
+        throw new Error('no answer')
+      }),
+      /no answer/,
+    )
+  }
+  t.equal(others, 6)
+  t.equal(await records(), 0)
+  t.equal(asks(), 1, 'what was kept still is')
+})
+
+void t.test('a client that has the answer already is told so', async (t) => {
+  const { app, db } = await testApi(t)
+  await seedRecords(db, 30)
+  for (const url of ['/api/activity/history', '/api/activity/history/2', '/api/activity/history/999']) {
+    const { headers, body } = await app.inject(url)
+    t.match(headers, { 'cache-control': 'no-cache', etag: /^"[\w-]{27}"$/ }, url)
+    const etag = String(headers['etag'])
+    for (const condition of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+      const again = await app.inject({ url, headers: { 'if-none-match': condition } })
+      t.match(again, { statusCode: 304, body: '', headers: { etag } }, condition)
+    }
+    for (const condition of ['"other"', etag.slice(1), '']) {
+      const again = await app.inject({ url, headers: { 'if-none-match': condition } })
+      t.match(again, { statusCode: 200, body }, condition)
+    }
+    const head = await app.inject({ method: 'HEAD', url })
+    t.match(head, { statusCode: 200, body: '', headers: { etag, 'content-length': String(body.length) } })
+  }
+  const before = await app.inject('/api/activity/history')
+  await sql`update projection.activity set event = 'Payback' where id = (select max(id) from projection.activity)`.execute(
+    db,
+  )
+  await sql`update projection.fold_state set folded_position = folded_position + 1`.execute(db)
+  const after = await app.inject({
+    url: '/api/activity/history',
+    headers: { 'if-none-match': String(before.headers['etag']) },
+  })
+  t.equal(after.statusCode, 200)
+  t.not(after.headers['etag'], before.headers['etag'])
+})
