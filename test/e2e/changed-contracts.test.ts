@@ -9,7 +9,7 @@ import { indexerProcess, untilSynced } from '../helpers/indexer-process.ts'
 import { freePort } from '../helpers/start-services.ts'
 import { runOps } from '../helpers/run-ops.ts'
 
-t.setTimeout(180_000)
+t.setTimeout(600_000)
 
 void t.test('other contracts make another index: the network stops, reindex adopts them', async (t) => {
   const { url: databaseUrl, db } = await testDatabase(t)

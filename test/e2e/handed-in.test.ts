@@ -14,7 +14,7 @@ import { indexerProcess } from '../helpers/indexer-process.ts'
 import { eventually } from '../helpers/programs.ts'
 import { runOps } from '../helpers/run-ops.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(400_000)
 
 const TOKEN = 'a-token-that-may-write'
 const AMOUNT = 10n ** 18n

@@ -54,7 +54,7 @@ import { untilBothSynced } from '../helpers/until-both-synced.ts'
  * refused is told with its reason, and the indexer is the process that it was.
  */
 
-t.setTimeout(400_000)
+t.setTimeout(1_200_000)
 
 const TOP_UPS = Number(process.env['TOP_UPS'] ?? 3000)
 const SEED = process.env['SEED'] ?? '7'
@@ -165,7 +165,7 @@ function residentMiB(pid: number): number {
   return Math.round(Number(execFileSync('ps', ['-o', 'rss=', '-p', String(pid)]).toString()) / 1024)
 }
 
-void t.test(`a hostile hour, seed ${SEED}`, { timeout: 390_000 }, async (t) => {
+void t.test(`a hostile hour, seed ${SEED}`, { timeout: 1_190_000 }, async (t) => {
   const ground = await playground(t)
   const { anvil, deployment, lotus, lies, player, vandal, outbox, networks } = ground
   const { chain } = lotus

@@ -13,7 +13,7 @@ import { indexerProcess, untilSynced, type IndexerProcess } from '../helpers/ind
 import { seededRandom } from '../helpers/random-chain.ts'
 import { testRedis } from '../helpers/redis.ts'
 
-t.setTimeout(600_000)
+t.setTimeout(1_200_000)
 
 const KINDS = 13
 /** Its hostile player once gave a secret of zero bytes, which was taken for none. */
@@ -120,7 +120,7 @@ async function loseQueue(redisUrl: string, player: Player): Promise<void> {
 }
 
 for (const kind of ['postgres', 'redis'] as const) {
-  void t.test(`queue on ${kind}, seed ${SEED}`, { timeout: 280_000 }, async (t) => {
+  void t.test(`queue on ${kind}, seed ${SEED}`, { timeout: 590_000 }, async (t) => {
     const opened = await scene(t, kind)
     if (opened === undefined) return
     const { db, redisUrl, provider, player, indexer, check } = opened

@@ -28,7 +28,7 @@ import { eventually } from '../helpers/programs.ts'
 import { runOps, type Ran } from '../helpers/run-ops.ts'
 import { untilBothSynced } from '../helpers/until-both-synced.ts'
 
-t.setTimeout(400_000)
+t.setTimeout(1_200_000)
 
 const NETWORK = 'filecoin:testnet'
 const SETTLE_DELAY = 5
@@ -132,7 +132,7 @@ async function scene(t: Test) {
   return { db: api.db, databaseUrl: api.url, lotus, proxy, player, handedIn, indexer, ops, synced, compare }
 }
 
-void t.test('operators’ commands for Filecoin', { timeout: 390_000 }, async (t) => {
+void t.test('operators’ commands for Filecoin', { timeout: 1_190_000 }, async (t) => {
   const { db, databaseUrl, lotus, proxy, player, handedIn, indexer, ops, synced, compare } = await scene(t)
   const { chain } = lotus
   await player.playLoans(24)

@@ -10,7 +10,7 @@ import { testDatabase } from '../helpers/database.ts'
 import { indexerProcess, untilSynced } from '../helpers/indexer-process.ts'
 import { runOps, type Ran } from '../helpers/run-ops.ts'
 
-t.setTimeout(300_000)
+t.setTimeout(900_000)
 
 type Ids = Map<string, number>
 

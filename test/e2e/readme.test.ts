@@ -73,7 +73,7 @@ void t.test('every script and file that it names exists', (t) => {
   const { scripts } = z
     .object({ scripts: z.record(z.string(), z.string()) })
     .parse(JSON.parse(read('package.json')))
-  for (const [, name = ''] of read('README.md').matchAll(/npm run ([a-z:]+)/g))
+  for (const [, name = ''] of read('README.md').matchAll(/npm run ([a-z:-]+)/g))
     t.ok(scripts[name], `npm run ${name}`)
   const files = [...read('README.md').matchAll(/`((?:indexer|api|\.config|\.ci)\/[\w./-]+)`/g)].map(
     ([, file = '']) => file,

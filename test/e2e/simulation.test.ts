@@ -17,7 +17,7 @@ const seeds: { seed: string; minutes: number; what: string }[] = [
 ]
 
 for (const { seed, minutes, what } of seeds) {
-  void t.test(`seed "${seed}": ${what}`, { timeout: 400_000 }, async (t) => {
+  void t.test(`seed "${seed}": ${what}`, { timeout: 580_000 }, async (t) => {
     const report = await simulate({
       ...{ seed, minutes, hasRedis: hasRedisServer() },
       onLine: (line) => t.comment(line),

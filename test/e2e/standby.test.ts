@@ -6,7 +6,7 @@ import { compareWithChain } from '../helpers/compare-with-chain.ts'
 import { testDatabase } from '../helpers/database.ts'
 import { indexerProcess, untilSynced } from '../helpers/indexer-process.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(400_000)
 
 void t.test('a second indexer stands by, and takes over when the first is killed', async (t) => {
   const { url: databaseUrl, db } = await testDatabase(t)

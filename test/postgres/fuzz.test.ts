@@ -6,7 +6,7 @@ import { testDatabase } from '../helpers/database.ts'
 
 const SEED = 'npm test'
 // Seconds of work, which a busy machine makes minutes of.
-t.setTimeout(300_000)
+t.setTimeout(900_000)
 
 /** As test/unit/fuzz.test.ts, of what needs a database: requests, and what refused jobs hold. */
 void t.test(`requests and refused jobs of any kind (seed "${SEED}")`, async (t) => {

@@ -17,7 +17,7 @@ import { eventually } from '../helpers/programs.ts'
 import { runOps, type Ran } from '../helpers/run-ops.ts'
 import { keyOf, signedText, signStatement, STATEMENT } from '../helpers/signed-vouchers.ts'
 
-t.setTimeout(300_000)
+t.setTimeout(900_000)
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const RPC = ['http://127.0.0.1:1/rpc/v1']

@@ -36,7 +36,7 @@ import {
 } from '../helpers/signed-vouchers.ts'
 import { encodeVoucher } from '../../shared/filecoin/voucher.ts'
 
-t.setTimeout(300_000)
+t.setTimeout(900_000)
 type Test = Parameters<typeof testDatabase>[0]
 
 interface Running {

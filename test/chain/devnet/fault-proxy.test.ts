@@ -9,7 +9,7 @@ import { bringWeather, evmFaults, lotusFaults } from '../../../devnet/faults/wea
 import { startLotus } from '../../../devnet/filecoin/lotus.ts'
 import { runScript } from '../../helpers/programs.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(400_000)
 
 async function proxyBefore(t: Test, target: string): Promise<FaultProxy> {
   const proxy = await startFaultProxy(target)

@@ -20,7 +20,7 @@ import { catchUp, networkOf } from './catch-up.ts'
 import { keyAt } from './chain-truth.ts'
 import { startChain } from './traffic.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(400_000)
 
 interface Scene {
   lotus: Lotus

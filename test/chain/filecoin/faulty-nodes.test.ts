@@ -10,7 +10,7 @@ import { startChain, Traffic } from './traffic.ts'
 
 const seed = process.env['SEED'] ?? String(Date.now() % 1_000_000)
 t.comment(`SEED=${seed}`)
-t.setTimeout(120_000)
+t.setTimeout(400_000)
 
 type Json = Record<string, unknown>
 

@@ -13,7 +13,7 @@ import { startChain, Traffic } from './traffic.ts'
 
 const seed = process.env['SEED'] ?? String(Date.now() % 1_000_000)
 t.comment(`SEED=${seed}`)
-t.setTimeout(90_000)
+t.setTimeout(400_000)
 
 /** Milliseconds until the index stands at the chain's newest executed tipset. */
 async function untilThere(index: StepIndex, { chain }: Lotus, longestMs: number): Promise<number> {

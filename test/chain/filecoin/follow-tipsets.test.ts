@@ -6,10 +6,10 @@ import { startChain, Traffic } from './traffic.ts'
 
 const seed = process.env['SEED'] ?? String(Date.now() % 1_000_000)
 t.comment(`SEED=${seed}`)
-t.setTimeout(120_000)
+t.setTimeout(400_000)
 
 void t.test('backfill, tip, null rounds and reorgs of every depth give the node’s own chain', async (t) => {
-  t.setTimeout(90_000)
+  t.setTimeout(400_000)
   const lotus = await startChain(t, { seed, nullRoundChance: 0.15, finalityEpochs: 30 })
   const { chain } = lotus
   const random = createRandom(`${seed}/test`)

@@ -10,7 +10,7 @@ import { catchUp, networkOf, sameAsChain } from './catch-up.ts'
 import { keyAt } from './chain-truth.ts'
 import { startChain } from './traffic.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(400_000)
 
 void t.test(
   'parties that are actors have all their names, and their own messages are no channel’s',

@@ -9,7 +9,7 @@ import { startChain, Traffic } from './traffic.ts'
 
 const seed = process.env['SEED'] ?? String(Date.now() % 1_000_000)
 t.comment(`SEED=${seed}`)
-t.setTimeout(150_000)
+t.setTimeout(400_000)
 
 /** Every fault happens at least once, once the source has begun to read. */
 function chanceOf(name: string, proxy: Proxy): Chance {
@@ -21,7 +21,7 @@ function chanceOf(name: string, proxy: Proxy): Chance {
 /** Nothing in the reading of a chain that stands still gives these an occasion. */
 const NO_OCCASION = ['a head behind what is final', 'half a batch', 'no certificates of finality']
 
-void t.test('whatever the only endpoint does, the index is the chain', { timeout: 140_000 }, async (t) => {
+void t.test('whatever the only endpoint does, the index is the chain', { timeout: 390_000 }, async (t) => {
   const lotus = await startChain(t, { seed, nullRoundChance: 0.2 })
   const traffic = new Traffic(lotus, seed)
   await traffic.begin()

@@ -13,7 +13,7 @@ import { sameAsNode, StepIndex } from './step-index.ts'
 
 const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
 t.comment(`SEED=${seed}`)
-t.setTimeout(150_000)
+t.setTimeout(400_000)
 
 async function startLivelyChain(t: Test): Promise<LittleChain> {
   const chain = await startLittleChain(t, { slotsInAnEpoch: 4 })
@@ -36,7 +36,7 @@ function chanceOf(name: string, proxy: Proxy): Chance {
 /** Nothing in the little chain's reading gives these an occasion. */
 const NO_OCCASION = ['another transaction', 'a head behind what is final']
 
-void t.test('whatever one endpoint does, the index is the chain', { timeout: 120_000 }, async (t) => {
+void t.test('whatever one endpoint does, the index is the chain', { timeout: 390_000 }, async (t) => {
   const chain = await startLivelyChain(t)
   const stop = new AbortController()
   t.teardown(() => stop.abort())

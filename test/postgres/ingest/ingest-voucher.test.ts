@@ -45,7 +45,7 @@ import {
   textOf,
 } from '../../helpers/signed-vouchers.ts'
 
-t.setTimeout(300_000)
+t.setTimeout(900_000)
 
 type Test = Parameters<typeof testDatabase>[0]
 
