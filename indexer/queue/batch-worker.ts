@@ -1,6 +1,6 @@
 import { UnrecoverableError } from 'bullmq'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { messageOf, PermanentError } from '../../shared/errors.ts'
+import { messageOf } from '../../shared/errors.ts'
 import type { JobWorker, QueueBackend, ReceivedJob } from './backend.ts'
 import { batchQueueName, parseBatch, type BatchJob } from './batch-queue.ts'
 
@@ -43,6 +43,7 @@ async function handleJob<Outcome>(received: ReceivedJob, handling: BatchHandling
   try {
     job = await parseBatch(received.data)
     const outcome = await ingestPatiently(job, handling)
+    if (outcome === LEFT) return null
     handling.onDone(job, outcome)
     return outcome
   } catch (error) {
@@ -51,16 +52,22 @@ async function handleJob<Outcome>(received: ReceivedJob, handling: BatchHandling
   }
 }
 
-async function ingestPatiently<Outcome>(job: BatchJob, handling: BatchHandling<Outcome>): Promise<Outcome> {
+/** Not written, for the database was away until it was time to stop. Whoever writes next reads from where Postgres stands. */
+const LEFT = Symbol('left')
+
+async function ingestPatiently<Outcome>(
+  job: BatchJob,
+  handling: BatchHandling<Outcome>,
+): Promise<Outcome | typeof LEFT> {
   for (let delayMs = FIRST_RETRY_MS; ; delayMs = Math.min(delayMs * 2, LAST_RETRY_MS)) {
     try {
       return await handling.ingest(job)
     } catch (error) {
-      if (!handling.isRetryable(error) || handling.signal.aborted) throw error
+      if (!handling.isRetryable(error)) throw error
+      if (handling.signal.aborted) return LEFT
       handling.onRetry(job, error)
-      await sleep(delayMs, undefined, { signal: handling.signal }).catch(() => {
-        throw new PermanentError('stopped while waiting for the database')
-      })
+      await sleep(delayMs, undefined, { signal: handling.signal }).catch(() => undefined)
+      if (handling.signal.aborted) return LEFT
     }
   }
 }

@@ -104,6 +104,40 @@ for (const kind of ['postgres', 'redis'] as const) {
         await queue.close()
       },
     )
+
+    await t.test(
+      'who stops while the database is away leaves its step, which is no dead letter',
+      async (t) => {
+        const backend = open(t)
+        for (const moment of ['while it waits', 'while it writes'] as const) {
+          const queue = openBatchQueue(backend, 'evm:3')
+          const stop = new AbortController()
+          const dead: string[] = []
+          let tries = 0
+          const worker = startBatchWorker<string>(backend, 'evm:3', {
+            ...quiet(stop.signal),
+            ingest: () => {
+              tries += 1
+              if (moment === 'while it writes') stop.abort()
+              return Promise.reject(new Error('not now'))
+            },
+            isRetryable: () => true,
+            onRetry: () => stop.abort(),
+            onDone: () => t.fail('nothing was written'),
+            onDead: (_job, error) => dead.push(String(error)),
+          })
+          await addBatch(queue, { writerEpoch: 1, sequence: 1, step: finalized(1) })
+          const counts = await waitFor(
+            () => queue.getJobCounts('waiting', 'active', 'delayed', 'failed'),
+            (c) => tries === 1 && c['active'] === 0 && c['waiting'] === 0,
+          )
+          t.same(counts, { waiting: 0, active: 0, delayed: 0, failed: 0 }, moment)
+          t.same(dead, [], moment)
+          await worker.close()
+          await queue.close()
+        }
+      },
+    )
   })
 }
 

@@ -19,6 +19,7 @@ const PASSWORD = 'password'
 const DATABASE = 'simulation'
 /** Several times what a simulation writes, and quickly filled up. */
 const DISK_MIB = 384
+const MOST_LAST_WORDS = 10
 const SETTINGS = {
   // What was committed is in the system's memory, which no kill of a process takes away.
   ...{ fsync: 'off', restart_after_crash: 'on' },
@@ -32,6 +33,8 @@ export interface DatabaseServer {
   readonly clock: WallClock | undefined
   /** Whether it has a disk that can be filled up. */
   readonly hasSmallDisk: boolean
+  /** Why it ended sessions, or itself: the last lines of its log that say so. */
+  readonly lastWords: readonly string[]
   /** When it was away, and since when for the one that goes on; ms since the epoch. */
   readonly away: Span[]
   /** SIGKILL of the server and all its processes; resolves when it answers again. */
@@ -59,12 +62,16 @@ export async function startDatabase(): Promise<DatabaseServer> {
   const dataDir = join(folder, 'data')
   const clock = createWallClock(folder, 'database')
   const away: Span[] = []
+  const lastWords: string[] = []
   let hasEnded = false
   const launch = async (): Promise<PostgresServer> => {
     const launched = await startPostgres({
       ...{ dataDir, port, password: PASSWORD, environment: clock?.environment ?? {} },
       settings: SETTINGS,
-      onLog: () => undefined,
+      onLog: (line) => {
+        if (/ (FATAL|PANIC|LOG): .*(terminat|signal|crash|PANIC)/.test(line)) lastWords.push(line)
+        if (lastWords.length > MOST_LAST_WORDS) lastWords.shift()
+      },
     })
     hasEnded = false
     void launched.exited.then(() => (hasEnded = true))
@@ -91,7 +98,7 @@ export async function startDatabase(): Promise<DatabaseServer> {
   }
 
   return {
-    ...{ url, clock, away, hasSmallDisk: disk !== undefined },
+    ...{ url, clock, away, lastWords, hasSmallDisk: disk !== undefined },
     killServer: () =>
       whileAway(async () => {
         await killAll(dataDir)

@@ -8,6 +8,7 @@ import { createLotusRpc, tipsetSchema } from '../../devnet/loans/lotus-rpc.ts'
 import { replay } from '../../indexer/ingest/replay.ts'
 import { digestReadModel } from '../../indexer/projections/digest.store.ts'
 import type { Db } from '../../shared/db/connect.ts'
+import { messageOf } from '../../shared/errors.ts'
 import { createLogger } from '../../shared/log.ts'
 import { compareChannels } from '../helpers/compare-channels.ts'
 import { compareWithChain } from '../helpers/compare-with-chain.ts'
@@ -151,7 +152,15 @@ const READ_MODEL = ['activity', 'loans', 'channels'] as const
 const MOST_ROWS_TOLD = 6
 
 /** Replays the log; where the read model becomes another one, its rows are told. */
-export async function replayDiffers({ db }: Stage): Promise<string[]> {
+export async function replayDiffers(stage: Stage): Promise<string[]> {
+  try {
+    return await compareReplay(stage.db)
+  } catch (error) {
+    return [`the replay failed: ${messageOf(error)}`, ...stage.database.lastWords]
+  }
+}
+
+async function compareReplay(db: Db): Promise<string[]> {
   const before = await digestReadModel(db)
   for (const table of READ_MODEL) {
     await sql`create table ${sql.table(`simulation.${table}`)} as
