@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createRandom } from '../../devnet/evm/random.ts'
 import { anything, createRpc } from '../../devnet/evm/rpc.ts'
-import { MISHAPS } from './mishaps.ts'
+import { MISHAPS, rightDatabaseClock } from './mishaps.ts'
 import { untilUpToDate } from './recovery.ts'
 import type { Stage } from './stage.ts'
 import { add, type Toll } from './tally.ts'
@@ -70,6 +70,7 @@ export async function bringMishaps(
     measured.push(measure(stage, name, AbortSignal.any([interrupted.signal, signal]), toll))
   }
   await Promise.all(measured)
+  await rightDatabaseClock(stage)
 }
 
 async function measure(stage: Stage, after: string, signal: AbortSignal, toll: Toll): Promise<void> {
