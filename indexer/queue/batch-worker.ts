@@ -64,9 +64,10 @@ async function ingestPatiently<Outcome>(
       return await handling.ingest(job)
     } catch (error) {
       if (!handling.isRetryable(error)) throw error
-      if (handling.signal.aborted) return LEFT
-      handling.onRetry(job, error)
-      await sleep(delayMs, undefined, { signal: handling.signal }).catch(() => undefined)
+      if (!handling.signal.aborted) {
+        handling.onRetry(job, error)
+        await sleep(delayMs, undefined, { signal: handling.signal }).catch(() => undefined)
+      }
       if (handling.signal.aborted) return LEFT
     }
   }
