@@ -3,7 +3,8 @@ import { messageOf } from '../../shared/errors.ts'
 import { DatabaseAway } from '../queries/read-database.ts'
 
 const ALLOWED_METHODS = ['GET', 'HEAD', 'OPTIONS']
-const NOT_FOUND = 'there is no such route'
+const NOT_FOUND =
+  'there is no such route: try /api/activity/history, /api/activity, /api/loan/ERC20/<id>, /api/loan/FIL/<id>, /api/status'
 
 export interface ErrorEnvelope {
   status: 'ERROR'
