@@ -14,10 +14,12 @@ export interface AppOptions {
   database: ReadDatabase
   log: FastifyBaseLogger
   version: string
+  /** Answers that are kept take so much at most; 0 keeps none. */
+  keptBytes?: number
 }
 
 /** The HTTP server, not listening yet. Closing it leaves the database open. */
-export async function buildApp({ database, log, version }: AppOptions): Promise<FastifyInstance> {
+export async function buildApp({ database, log, version, keptBytes }: AppOptions): Promise<FastifyInstance> {
   const app = fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
@@ -32,7 +34,7 @@ export async function buildApp({ database, log, version }: AppOptions): Promise<
   // First, so that errors carry its headers, too.
   await app.register(cors, { origin: '*', methods: ['GET', 'HEAD'], strictPreflight: false, maxAge: 86_400 })
   installErrors(app)
-  const cache = createAnswerCache(database)
+  const cache = createAnswerCache(database, keptBytes)
   activityHistory(app, database, cache)
   activitySearch(app, database)
   loanLookups(app, database, cache)

@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
+import { benchReads, serveReads, type ReadsOptions } from './api-reads.ts'
 import { benchMemory } from './backfill-memory.ts'
 import { benchBackfill, runSyntheticNode } from './evm-backfill.ts'
 import { fuzzDecoder } from './fuzz-decoder.ts'
@@ -52,6 +53,18 @@ program
   )
   .option('--runs <n>', 'runs of each kind', count, 10)
   .action((options: { runs: number }) => benchTakeover(options.runs))
+program
+  .command('api')
+  .description(
+    'requests per second of pages and lookups, against what Fastify and Postgres can do (needs wrk)',
+  )
+  .option('--records <n>', 'records in the history', count, 1_000_000)
+  .option('--seconds <n>', 'of each measurement', count, 5)
+  .option('--runs <n>', 'runs of all measurements in turns', count, 3)
+  .action((options: ReadsOptions) => benchReads(options))
+program
+  .command('serve-reads <databaseUrl>', { hidden: true })
+  .action((databaseUrl: string) => serveReads(databaseUrl))
 program
   .command('canned-lotus <tipsets> <messages>', { hidden: true })
   .action((tipsets: string, messages: string) => serveCannedLotus(Number(tipsets), Number(messages)))

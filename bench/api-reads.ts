@@ -1,0 +1,227 @@
+import { fork, spawn, type ChildProcess } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { fastify } from 'fastify'
+import { sql } from 'kysely'
+import { z } from 'zod'
+import { buildApp } from '../api/app.ts'
+import { openReadDatabase } from '../api/queries/read-database.ts'
+import { RECORD_FIELDS, recordsJson } from '../api/queries/record-json.ts'
+import { connect } from '../shared/db/connect.ts'
+import { createLogger } from '../shared/log.ts'
+import { SEEDED_ID_STEP, seedLoan, seedRecords } from '../test/helpers/seed-projection.ts'
+import { startServices } from '../test/helpers/services.ts'
+import { machineFacts, spreadOf } from './measure.ts'
+
+export interface ReadsOptions {
+  records: number
+  /** Of each measurement. */
+  seconds: number
+  runs: number
+}
+
+const PAGE_SIZE = 25
+const CONNECTIONS = 32
+const WARM_UP_S = 2
+
+const addressesSchema = z.object({ limits: z.string(), kept: z.string(), asked: z.string() })
+type Addresses = z.infer<typeof addressesSchema>
+
+interface Target {
+  name: string
+  url: string
+  /** Its figures are quoted as ratios to this one's. */
+  limit?: string
+  /** Lua of wrk for a request of its own each time. */
+  script?: string
+}
+
+/**
+ * Requests per second and 99th percentile of the history and of lookups, kept and not kept, against what Fastify and
+ * Postgres can do at most: a constant answer, and one prepared query for 25 rows by key. All in turns within each run.
+ */
+export async function benchReads({ records, seconds, runs }: ReadsOptions): Promise<void> {
+  const services = await startServices(['postgres'])
+  const url = `${services.postgresUrl}/${services.template}`
+  const db = connect(url, { name: 'bench', max: 2 })
+  const folder = await mkdtemp(join(tmpdir(), 'loan-activity-bench-'))
+  let servers: ChildProcess | undefined
+  try {
+    console.log(machineFacts())
+    await seedRecords(db, records)
+    await seedLoan(db, {
+      loanType: 'ERC20FIL',
+      loanId: '2',
+      id: 1,
+      part: { contractLoanId: '2', state: '0' },
+    })
+    await sql`vacuum analyze projection.activity, projection.activity_counts, projection.loans`.execute(db)
+    const started = await startServers(url)
+    servers = started.child
+    await checkAnswers(started.addresses, records)
+    const targets = targetsOf(started.addresses, records)
+    const figures = new Map<string, { rates: number[]; p99s: number[] }>()
+    for (const target of targets) figures.set(target.name, { rates: [], p99s: [] })
+    for (let run = 0; run < runs; run += 1) {
+      for (const target of targets) {
+        await wrk(folder, target, WARM_UP_S)
+        const { rate, p99Ms } = await wrk(folder, target, seconds)
+        figures.get(target.name)?.rates.push(rate)
+        figures.get(target.name)?.p99s.push(p99Ms)
+      }
+      console.error(`run ${run + 1} of ${runs}`)
+    }
+    tell(targets, figures, { records, seconds, runs })
+  } finally {
+    servers?.kill()
+    await db.destroy()
+    await services.stop()
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+function targetsOf({ limits, kept, asked }: Addresses, records: number): Target[] {
+  const last = Math.ceil(records / PAGE_SIZE)
+  const random = (path: string, most: number): string =>
+    `request = function() return wrk.format("GET", "${path}" .. math.random(1, ${most})) end`
+  return [
+    { name: 'Fastify, constant answer', url: `${limits}/constant` },
+    {
+      name: 'Fastify + one prepared query',
+      url: `${limits}/query/1`,
+      script: random('/query/', records),
+    },
+    {
+      name: 'first page, asked',
+      url: `${asked}/api/activity/history/1`,
+      limit: 'Fastify + one prepared query',
+    },
+    {
+      name: 'any page, asked',
+      url: `${asked}/api/activity/history/1`,
+      limit: 'Fastify + one prepared query',
+      script: random('/api/activity/history/', last),
+    },
+    {
+      name: 'last page, asked',
+      url: `${asked}/api/activity/history/${last}`,
+      limit: 'Fastify + one prepared query',
+    },
+    { name: 'first page, kept', url: `${kept}/api/activity/history/1`, limit: 'Fastify, constant answer' },
+    { name: 'a loan, kept', url: `${kept}/api/loan/ERC20/2`, limit: 'Fastify, constant answer' },
+  ]
+}
+
+/** No figure of an answer that is not the truth. */
+async function checkAnswers({ limits, kept, asked }: Addresses, records: number): Promise<void> {
+  const answerSchema = z.object({ payload: z.array(z.object({ id: z.number() })) })
+  const last = Math.ceil(records / PAGE_SIZE)
+  for (const page of [1, Math.ceil(last / 2), last]) {
+    const newest = records - (page - 1) * PAGE_SIZE
+    const wanted = Array.from(
+      { length: Math.min(PAGE_SIZE, newest) },
+      (_, index) => (newest - index) * SEEDED_ID_STEP,
+    )
+    for (const url of [kept, kept, asked].map((base) => `${base}/api/activity/history/${page}`)) {
+      const { payload } = answerSchema.parse(await (await fetch(url)).json())
+      if (payload.map(({ id }) => id).join() !== wanted.join())
+        throw new Error(`${url} is not the truth: no figure`)
+    }
+  }
+  const { payload } = answerSchema.parse(await (await fetch(`${limits}/query/${records}`)).json())
+  if (payload.length !== PAGE_SIZE) throw new Error('the limit answers less than a page: no figure')
+}
+
+async function wrk(
+  folder: string,
+  { url, script }: Target,
+  seconds: number,
+): Promise<{ rate: number; p99Ms: number }> {
+  const args = ['-t1', `-c${CONNECTIONS}`, `-d${seconds}s`, '--latency']
+  if (script !== undefined) {
+    const file = join(folder, 'request.lua')
+    await writeFile(file, script)
+    args.push('-s', file)
+  }
+  const child = spawn('wrk', [...args, url], { stdio: ['ignore', 'pipe', 'inherit'] })
+  let output = ''
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  await new Promise((resolve, reject) => {
+    child.once('error', () =>
+      reject(
+        new Error('wrk is not on PATH: `apt-get install wrk` (it makes the requests of this benchmark)'),
+      ),
+    )
+    child.once('close', resolve)
+  })
+  const rate = Number(/Requests\/sec:\s+([\d.]+)/.exec(output)?.[1])
+  const [, p99, unit = ''] = /99%\s+([\d.]+)(us|ms|s)\b/.exec(output) ?? []
+  if (!(rate > 0) || /Non-2xx|Socket errors/.test(output)) throw new Error(`${url}: no figure\n${output}`)
+  return { rate, p99Ms: Number(p99) * ({ us: 0.001, ms: 1, s: 1000 }[unit] ?? NaN) }
+}
+
+function tell(
+  targets: Target[],
+  figures: Map<string, { rates: number[]; p99s: number[] }>,
+  { records, seconds, runs }: ReadsOptions,
+): void {
+  const rateOf = (name: string): number => spreadOf(figures.get(name)?.rates ?? []).median
+  console.log(`
+${records} records, ${CONNECTIONS} connections, ${runs} runs of ${seconds} s each, in turns
+
+| answer | requests/s: median (least-most) | p99 ms: median | of its limit |
+|---|---|---|---|`)
+  for (const { name, limit } of targets) {
+    const { rates = [], p99s = [] } = figures.get(name) ?? {}
+    const { median, least, most } = spreadOf(rates)
+    const ratio = limit === undefined ? '' : (median / rateOf(limit)).toFixed(2)
+    console.log(
+      `| ${name} | ${median.toFixed(0)} (${least.toFixed(0)}-${most.toFixed(0)}) | ${spreadOf(p99s).median.toFixed(1)} | ${ratio} |`,
+    )
+  }
+  console.log(
+    `\nlast page against first page, asked: ${(rateOf('last page, asked') / rateOf('first page, asked')).toFixed(2)}`,
+  )
+}
+
+async function startServers(databaseUrl: string): Promise<{ addresses: Addresses; child: ChildProcess }> {
+  const main = fileURLToPath(new URL('./main.ts', import.meta.url))
+  const child = fork(main, ['serve-reads', databaseUrl], { execArgv: ['--import', 'tsx', '--no-warnings'] })
+  const addresses = await new Promise<Addresses>((resolve, reject) => {
+    child.once('message', (message) => resolve(addressesSchema.parse(message)))
+    child.once('exit', (code) => reject(new Error(`the servers ended with code ${code ?? 'none'}`)))
+  })
+  return { addresses, child }
+}
+
+/** One process for all of them: only one is asked at a time. */
+export async function serveReads(databaseUrl: string): Promise<void> {
+  const database = openReadDatabase(databaseUrl, { onError: () => undefined })
+  const log = createLogger('bench', 'silent')
+  const kept = await buildApp({ database, log, version: 'bench' })
+  const asked = await buildApp({ database, log, version: 'bench', keptBytes: 0 })
+  const page = (await asked.inject('/api/activity/history/1')).body
+  const limits = fastify()
+  const json = 'application/json; charset=utf-8'
+  limits.get('/constant', (_request, reply) => reply.type(json).send(page))
+  const statement = {
+    name: 'bench-page',
+    text: `select '{"status":"OK","payload":[' || (select ${recordsJson('desc')} from (
+      select ${RECORD_FIELDS} from projection.activity where id <= $1 order by id desc limit ${PAGE_SIZE}
+    ) as record) || ']}' as answer`,
+  }
+  limits.get<{ Params: { id: string } }>('/query/:id', async (request, reply) => {
+    const values = [Number(request.params.id) * SEEDED_ID_STEP]
+    const [row] = await database.rows<{ answer: string }>(statement, values)
+    return reply.type(json).send(row?.answer)
+  })
+  const listen = { host: '127.0.0.1', port: 0 }
+  process.on('disconnect', () => process.exit())
+  process.send?.({
+    limits: await limits.listen(listen),
+    kept: await kept.listen(listen),
+    asked: await asked.listen(listen),
+  })
+}
