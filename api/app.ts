@@ -25,7 +25,7 @@ export async function buildApp({ database, log, version, keptBytes }: AppOptions
     logController: new LogController({ disableRequestLogging: true }),
     requestTimeout: 10_000,
     // A page number of 30 digits is a page beyond the last, and not an unknown route.
-    routerOptions: { maxParamLength: 1000, ignoreTrailingSlash: true },
+    routerOptions: { maxParamLength: 1000 },
     // What arrives on open connections while closing is still answered.
     return503OnClosing: false,
     frameworkErrors: (error, _request, reply) => onUnroutable(error, reply),

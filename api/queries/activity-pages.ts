@@ -1,3 +1,4 @@
+import { READ_MODEL_VERSION, type Found } from './answer-cache.ts'
 import type { ReadDatabase, Statement } from './read-database.ts'
 import { RECORD_FIELDS, recordsJson } from './record-json.ts'
 
@@ -19,7 +20,7 @@ export const HISTORY_PAGE: Statement = {
           select ${RECORD_FIELDS} from projection.activity
           where id <= newest.id order by id desc limit ${PAGE_SIZE}
         ) as record
-      ) || '],"pages":' || (history.records + ${PAGE_SIZE - 1}) / ${PAGE_SIZE} || '}' as answer
+      ) || '],"pages":' || (history.records + ${PAGE_SIZE - 1}) / ${PAGE_SIZE} || '}' as answer, ${READ_MODEL_VERSION} as version
     from (select records, records - ${PAGE_SIZE} * ($1::bigint - 1) as nth from projection.fold_state) as history
     left join lateral (${nodeOfNth(2, '0', 'history.nth')}) as top on true
     left join lateral (${nodeOfNth(1, 'top.number', 'top.nth')}) as middle on true
@@ -34,9 +35,9 @@ function nodeOfNth(level: number, parent: string, nth: string): string {
 }
 
 /** The JSON answer of one page of the history, newest first; `page` counts from 1 and may be beyond the last. */
-export async function getHistoryPage(database: ReadDatabase, page: bigint): Promise<string> {
+export async function getHistoryPage(database: ReadDatabase, page: bigint): Promise<Found> {
   const asked = page < LAST_PAGE ? page : LAST_PAGE
-  const [row] = await database.rows<{ answer: string }>(HISTORY_PAGE, [asked.toString()])
+  const [row] = await database.rows<Found>(HISTORY_PAGE, [asked.toString()])
   if (row === undefined) throw new Error('the history page has no row')
-  return row.answer
+  return row
 }

@@ -7,19 +7,24 @@ export interface Answer {
   etag: string
 }
 
+/** An answer's JSON as one statement found it, with the version of the read model that it saw. */
+export interface Found {
+  answer: string
+  version: string
+}
+
 export interface AnswerCache {
   /**
    * The answer to a question, as the read model says it at some moment after the call. `ask` is called when it is not
    * kept; what it finds nothing for is not kept either.
    */
-  answer: (question: string, ask: () => Promise<string | undefined>) => Promise<Answer | undefined>
+  answer: (question: string, ask: () => Promise<Found | undefined>) => Promise<Answer | undefined>
 }
 
 /** Each step of the writer writes this one row anew, and a replay puts another table in its place. */
-const VERSION: Statement = {
-  name: 'read-model-version',
-  text: `select concat_ws(' ', tableoid, xmin, ctid) as version from projection.fold_state`,
-}
+export const READ_MODEL_VERSION = `(select concat_ws(' ', tableoid, xmin, ctid) from projection.fold_state)`
+
+const VERSION: Statement = { name: 'read-model-version', text: `select ${READ_MODEL_VERSION} as version` }
 
 /** Answers that are kept take so much at most, bytes; what comes after is asked each time, until the next step. */
 const MOST_BYTES = 32 * 1024 * 1024
@@ -31,7 +36,7 @@ const OVERHEAD_BYTES = 500
  * that arrived together: so no answer is older than its request, and many requests cost one short look-up.
  */
 export function createAnswerCache(database: Pick<ReadDatabase, 'rows'>, mostBytes = MOST_BYTES): AnswerCache {
-  const kept = new Map<string, Promise<Answer | undefined>>()
+  const kept = new Map<string, Promise<VersionedAnswer | undefined>>()
   let bytes = 0
   let known = { version: '', asked: 0 }
   let asked = 0
@@ -47,22 +52,30 @@ export function createAnswerCache(database: Pick<ReadDatabase, 'rows'>, mostByte
     next = undefined
     asked += 1
     const own = asked
-    const [row] = await database.rows<{ version: string }>(VERSION)
+    const [row] = await database.rows<{ version: string }>(VERSION).catch((error: unknown) => {
+      // What comes back may be another server, with another past.
+      forget('', own)
+      throw error
+    })
     // A later look-up may have its answer already, and what is kept then is newer.
     if (own < known.asked) return
     const version = row?.version ?? ''
-    if (version !== known.version) {
-      kept.clear()
-      bytes = 0
-    }
-    known = { version, asked: own }
+    if (version !== known.version) forget(version, own)
+    known.asked = own
   }
 
-  async function keep(question: string, asking: Promise<Answer | undefined>): Promise<void> {
+  function forget(version: string, asked: number): void {
+    kept.clear()
+    bytes = 0
+    known = { version, asked }
+  }
+
+  async function keep(question: string, asking: Promise<VersionedAnswer | undefined>): Promise<void> {
     const answer = await asking.catch(() => undefined)
     if (kept.get(question) !== asking) return
     const size = question.length + (answer?.body.length ?? 0) + OVERHEAD_BYTES
-    if (answer === undefined || bytes + size > mostBytes) kept.delete(question)
+    // Of another version: it was written meanwhile, or another replica was asked.
+    if (answer?.version !== known.version || bytes + size > mostBytes) kept.delete(question)
     else bytes += size
   }
 
@@ -71,7 +84,7 @@ export function createAnswerCache(database: Pick<ReadDatabase, 'rows'>, mostByte
       await refresh()
       const found = kept.get(question)
       if (found !== undefined) return found
-      const asking = ask().then((text) => (text === undefined ? undefined : toAnswer(text)))
+      const asking = ask().then((answer) => (answer === undefined ? undefined : toAnswer(answer)))
       kept.set(question, asking)
       void keep(question, asking)
       return asking
@@ -79,7 +92,11 @@ export function createAnswerCache(database: Pick<ReadDatabase, 'rows'>, mostByte
   }
 }
 
-function toAnswer(text: string): Answer {
-  const body = Buffer.from(text)
-  return { body, etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 27)}"` }
+interface VersionedAnswer extends Answer {
+  version: string
+}
+
+function toAnswer({ answer, version }: Found): VersionedAnswer {
+  const body = Buffer.from(answer)
+  return { body, version, etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 27)}"` }
 }

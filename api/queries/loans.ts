@@ -1,4 +1,5 @@
 import type { LoanType } from '../../shared/events/chain-event.ts'
+import { READ_MODEL_VERSION, type Found } from './answer-cache.ts'
 import type { ReadDatabase, Statement } from './read-database.ts'
 import { isoTime, RECORD_FIELDS, recordsJson } from './record-json.ts'
 
@@ -24,9 +25,9 @@ export async function findLoan(
   database: ReadDatabase,
   loanType: LoanType,
   loanId: string,
-): Promise<string | undefined> {
-  const [row] = await database.rows<{ answer: string }>(LOOKUPS[loanType], [loanId])
-  return row?.answer
+): Promise<Found | undefined> {
+  const [row] = await database.rows<Found>(LOOKUPS[loanType], [loanId])
+  return row
 }
 
 /**
@@ -56,7 +57,7 @@ function lookup(loanType: LoanType): Statement {
             select ${RECORD_FIELDS} from projection.activity
             where loan_type = '${loanType}' and loan_id = $1::text
           ) as record
-        ) || ']}}' as answer
+        ) || ']}}' as answer, ${READ_MODEL_VERSION} as version
       from projection.loans as loan
       where loan.loan_type = '${loanType}' and loan.loan_id = $1::text`,
   }

@@ -8,7 +8,10 @@ export function sendAnswer(
   { body, etag }: Answer,
 ): FastifyReply {
   reply.header('etag', etag).header('cache-control', 'no-cache')
-  if (hasIt(request.headers['if-none-match'], etag)) return reply.code(304).send()
+  const isKnown = hasIt(request.headers['if-none-match'], etag)
+  if (isKnown) reply.code(304)
+  // A HEAD tells the length of what a GET would send; Fastify leaves the body itself out.
+  if (isKnown && request.method !== 'HEAD') return reply.send()
   return reply.type('application/json; charset=utf-8').send(body)
 }
 

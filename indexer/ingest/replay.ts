@@ -1,15 +1,19 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Db } from '../../shared/db/connect.ts'
 import { inTransaction, type Trx } from '../../shared/db/transaction.ts'
 import { getEntriesAfter, getLastPosition, lockLog } from '../event-log/read-log.ts'
 import { getFoldState } from '../projections/fold-state.store.ts'
 import { NEXT_SCHEMA } from '../projections/projection.ts'
 import {
-  betweenReaders,
   createNextSchema,
   dropOldSchema,
   dropNextSchema,
   hasNextSchema,
+  lockReadModel,
+  LONG_WAIT_MS,
+  SHORT_WAIT_MS,
   switchSchemas,
+  unlessRead,
 } from '../projections/schemas.store.ts'
 import { project } from './project.ts'
 
@@ -27,6 +31,10 @@ export interface ReplayOptions {
 
 /** Entries folded in one transaction: what an interruption can cost. */
 const CHUNK = 2000
+/** Between attempts to take the old tables from their readers. */
+const FIRST_PAUSE_MS = 50
+const LAST_PAUSE_MS = 5_000
+const PATIENT_EVERY = 4
 
 /**
  * Builds the read model again from the log alone, in a schema of its own, and switches to it in one step: readers
@@ -37,21 +45,36 @@ export async function replay(db: Db, { restart, signal, onProgress }: ReplayOpti
   await dropOldSchema(db)
   if (restart) await dropNextSchema(db)
   if (!(await hasNextSchema(db))) await createNextSchema(db)
-  for (;;) {
-    if (signal.aborted) return false
-    const folded = await inTransaction(db, foldChunk)
-    const lastPosition = await getLastPosition(db)
-    onProgress({ foldedPosition: folded, lastPosition })
-    // What is left is folded while nobody can append.
-    if (lastPosition - folded < CHUNK) break
+  for (let attempt = 1; ; attempt += 1) {
+    for (;;) {
+      if (signal.aborted) return false
+      const folded = await inTransaction(db, foldChunk)
+      const lastPosition = await getLastPosition(db)
+      onProgress({ foldedPosition: folded, lastPosition })
+      // What is left is folded while nobody can append.
+      if (lastPosition - folded < CHUNK) break
+    }
+    if (await trySwitch(db, attempt)) break
+    await sleep(Math.min(FIRST_PAUSE_MS * 2 ** attempt, LAST_PAUSE_MS), undefined, { signal }).catch(
+      () => undefined,
+    )
   }
-  await betweenReaders(db, async (trx) => {
+  await dropOldSchema(db)
+  return true
+}
+
+/**
+ * Somebody may read the old read model for long (a dump, an autovacuum). The tables are tried for by themselves first, so
+ * that the writer does not wait as well; and now and then for long enough that an autovacuum gives way.
+ */
+async function trySwitch(db: Db, attempt: number): Promise<boolean> {
+  const waitMs = attempt % PATIENT_EVERY === 0 ? LONG_WAIT_MS : SHORT_WAIT_MS
+  if (!(await unlessRead(db, (trx) => lockReadModel(trx, waitMs)))) return false
+  return unlessRead(db, async (trx) => {
     const lastPosition = await lockLog(trx)
     while ((await foldChunk(trx)) < lastPosition);
     await switchSchemas(trx)
   })
-  await dropOldSchema(db)
-  return true
 }
 
 async function foldChunk(trx: Trx): Promise<number> {

@@ -7,6 +7,10 @@ import { LIVE_SCHEMA, NEXT_SCHEMA } from './projection.ts'
 /** What readers may still be reading right after a switch. */
 const OLD_SCHEMA = 'projection_old'
 const LOCK_NOT_AVAILABLE = '55P03'
+/** Readers that come meanwhile wait as long. */
+export const SHORT_WAIT_MS = 200
+/** Longer than Postgres' `deadlock_timeout`, after which it ends an autovacuum that is in somebody's way. */
+export const LONG_WAIT_MS = 1_200
 
 export async function hasNextSchema(db: Db): Promise<boolean> {
   const { rows } = await sql`select 1 from pg_namespace where nspname = ${NEXT_SCHEMA}`.execute(db)
@@ -56,37 +60,42 @@ export async function dropNextSchema(db: Db): Promise<void> {
 /**
  * From this transaction's commit on, the new tables are the read model. They are taken from readers first, or a statement
  * over several tables could find one of the old and one of the new: whoever reads now has both of the old, whoever
- * comes waits for the new. Fails with what `betweenReaders` tries again.
+ * comes waits for the new.
  */
 export async function switchSchemas(trx: Trx): Promise<void> {
-  await sql`set local lock_timeout = '200ms'`.execute(trx)
+  await lockReadModel(trx, SHORT_WAIT_MS)
+  await sql`alter schema ${sql.id(LIVE_SCHEMA)} rename to ${sql.id(OLD_SCHEMA)}`.execute(trx)
+  await sql`alter schema ${sql.id(NEXT_SCHEMA)} rename to ${sql.id(LIVE_SCHEMA)}`.execute(trx)
+}
+
+/** Takes the tables from all readers until the transaction ends, or fails with what `unlessRead` tells. */
+export async function lockReadModel(trx: Trx, waitMs: number): Promise<void> {
+  await sql`set local lock_timeout = ${sql.lit(waitMs)}`.execute(trx)
   const { rows } = await sql<{ name: string }>`
     select relname as name from pg_class where relnamespace = ${LIVE_SCHEMA}::regnamespace and relkind = 'r' order by 1`.execute(
     trx,
   )
   const tables = rows.map(({ name }) => sql.table(`${LIVE_SCHEMA}.${name}`))
   await sql`lock table ${sql.join(tables)} in access exclusive mode`.execute(trx)
-  await sql`alter schema ${sql.id(LIVE_SCHEMA)} rename to ${sql.id(OLD_SCHEMA)}`.execute(trx)
-  await sql`alter schema ${sql.id(NEXT_SCHEMA)} rename to ${sql.id(LIVE_SCHEMA)}`.execute(trx)
 }
 
 /** Not in the switch itself: there is more to drop than readers should wait for. */
 export async function dropOldSchema(db: Db): Promise<void> {
-  await betweenReaders(db, async (trx) => {
-    await sql`set local lock_timeout = '200ms'`.execute(trx)
-    await sql`drop schema if exists ${sql.id(OLD_SCHEMA)} cascade`.execute(trx)
-  })
+  const isDropped = (): Promise<boolean> =>
+    unlessRead(db, async (trx) => {
+      await sql`set local lock_timeout = ${sql.lit(SHORT_WAIT_MS)}`.execute(trx)
+      await sql`drop schema if exists ${sql.id(OLD_SCHEMA)} cascade`.execute(trx)
+    })
+  while (!(await isDropped())) await sleep(100)
 }
 
-/** A transaction that takes tables from their readers: after a long read at the latest, and no other waits for it long. */
-export async function betweenReaders(db: Db, work: (trx: Trx) => Promise<void>): Promise<void> {
-  for (;;) {
-    try {
-      await inTransaction(db, work)
-      return
-    } catch (error) {
-      if ((error as { code?: unknown }).code !== LOCK_NOT_AVAILABLE) throw error
-      await sleep(100)
-    }
+/** Whether the transaction could take the tables it wanted; false when somebody read them for too long. */
+export async function unlessRead(db: Db, work: (trx: Trx) => Promise<void>): Promise<boolean> {
+  try {
+    await inTransaction(db, work)
+    return true
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== LOCK_NOT_AVAILABLE) throw error
+    return false
   }
 }

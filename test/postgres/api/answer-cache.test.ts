@@ -1,7 +1,12 @@
 import { sql } from 'kysely'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { createAnswerCache, type AnswerCache } from '../../../api/queries/answer-cache.ts'
+import {
+  createAnswerCache,
+  READ_MODEL_VERSION,
+  type AnswerCache,
+  type Found,
+} from '../../../api/queries/answer-cache.ts'
 import { openReadDatabase } from '../../../api/queries/read-database.ts'
 import { testApi } from '../../helpers/api.ts'
 import { testDatabase, type TestDatabase } from '../../helpers/database.ts'
@@ -21,10 +26,10 @@ async function asked(t: Test, mostBytes?: number): Promise<Asked> {
   t.teardown(() => database.close())
   const cache = createAnswerCache(database, mostBytes)
   let asks = 0
-  const ask = async (): Promise<string | undefined> => {
+  const text = `select records::text as answer, ${READ_MODEL_VERSION} as version from projection.fold_state`
+  const ask = async (): Promise<Found | undefined> => {
     asks += 1
-    const statement = { name: 'records', text: 'select records::text as answer from projection.fold_state' }
-    return (await database.rows<{ answer: string }>(statement))[0]?.answer
+    return (await database.rows<Found>({ name: 'records', text }))[0]
   }
   return {
     ...{ ...own, cache, asks: () => asks },
@@ -71,13 +76,16 @@ void t.test('no answer is older than its request, however many ask while it chan
 })
 
 void t.test('what there is no room for, what is missing and what failed is asked for again', async (t) => {
-  const { records, asks, cache } = await asked(t, 600)
+  const { db, records, asks, cache } = await asked(t, 600)
   t.same([await records(), await records()], [0, 0])
   t.equal(asks(), 1)
   let others = 0
-  const other = (found: string | undefined) => (): Promise<string | undefined> => {
+  const other = (answer: string | undefined) => async (): Promise<Found | undefined> => {
     others += 1
-    return Promise.resolve(found)
+    const { rows } = await sql<{ version: string }>`select ${sql.raw(READ_MODEL_VERSION)} as version`.execute(
+      db,
+    )
+    return answer === undefined ? undefined : { answer, version: rows[0]?.version ?? '' }
   }
   for (let time = 0; time < 2; time += 1) {
     t.equal((await cache.answer('too much', other('x'.repeat(200))))?.body.length, 200)
@@ -93,6 +101,18 @@ void t.test('what there is no room for, what is missing and what failed is asked
   t.equal(others, 6)
   t.equal(await records(), 0)
   t.equal(asks(), 1, 'what was kept still is')
+})
+
+void t.test('what a replica says that is behind is answered, and not kept', async (t) => {
+  const { cache, records } = await asked(t)
+  await records()
+  let asks = 0
+  const behind = (): Promise<Found> => {
+    asks += 1
+    return Promise.resolve({ answer: `old ${asks}`, version: 'of before' })
+  }
+  t.equal((await cache.answer('question', behind))?.body.toString(), 'old 1')
+  t.equal((await cache.answer('question', behind))?.body.toString(), 'old 2')
 })
 
 void t.test('a client that has the answer already is told so', async (t) => {
@@ -112,6 +132,8 @@ void t.test('a client that has the answer already is told so', async (t) => {
     }
     const head = await app.inject({ method: 'HEAD', url })
     t.match(head, { statusCode: 200, body: '', headers: { etag, 'content-length': String(body.length) } })
+    const known = await app.inject({ method: 'HEAD', url, headers: { 'if-none-match': etag } })
+    t.match(known, { statusCode: 304, body: '', headers: { etag, 'content-length': String(body.length) } })
   }
   const before = await app.inject('/api/activity/history')
   await sql`update projection.activity set event = 'Payback' where id = (select max(id) from projection.activity)`.execute(

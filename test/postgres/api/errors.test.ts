@@ -25,19 +25,6 @@ void t.test('a route that does not exist is 404 in the envelope', async (t) => {
   }
 })
 
-void t.test('a slash too many at the end is forgiven', async (t) => {
-  const { app } = await testApi(t)
-  for (const url of [
-    '/api/activity/history',
-    '/api/activity/history/1',
-    '/api/activity',
-    '/api/status',
-    '/healthz',
-  ])
-    t.equal((await app.inject(`${url}/`)).body, (await app.inject(url)).body, url)
-  t.equal((await app.inject('/api/loan/FIL/1/')).body, (await app.inject('/api/loan/FIL/1')).body)
-})
-
 void t.test('any other method is 405 and says what is allowed', async (t) => {
   const { app } = await testApi(t)
   for (const method of ['POST', 'PUT', 'PATCH', 'DELETE'] as const) {
