@@ -1,19 +1,13 @@
 import { sql } from 'kysely'
 import type { FoldContext } from '../projection.ts'
+import type { ActivityRecord } from './activity.evolve.ts'
 import { addToCounts, removeFromCounts, stretchOf } from './activity-counts.store.ts'
 
 /** A record that becomes visible at `at`. */
-export interface NewRecord {
+export interface NewRecord extends ActivityRecord {
   id: number
   network: string
   naturalKey: string
-  txHash: string
-  event: string
-  loanId: string
-  blockchain: string
-  networkId: string
-  contractAddress: string | null
-  loanType: string
   /** Robust address of the payment channel that it is about. */
   channel: string | null
   at: Date
