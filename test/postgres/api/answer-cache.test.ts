@@ -75,6 +75,37 @@ void t.test('no answer is older than its request, however many ask while it chan
   t.ok(asks() < requests, `${requests} requests, ${asks()} of them asked the database`)
 })
 
+void t.test('a look-up that was under way when a request came is not enough for it', async (t) => {
+  const { db, url } = await testDatabase(t)
+  const database = openReadDatabase(url, { onError: () => undefined })
+  t.teardown(() => database.close())
+  let answered: Promise<void> = Promise.resolve()
+  const slow: Pick<typeof database, 'rows'> = {
+    rows: async (...asked) => {
+      const found = await database.rows<never>(...asked)
+      await answered
+      return found
+    },
+  }
+  const cache = createAnswerCache(slow)
+  const text = `select records::text as answer, ${READ_MODEL_VERSION} as version from projection.fold_state`
+  const records = async (): Promise<string | undefined> =>
+    (
+      await cache.answer('records', async () => (await database.rows<Found>({ name: 'records', text }))[0])
+    )?.body.toString()
+  t.equal(await records(), '0')
+  let arrive = (): void => undefined
+  answered = new Promise((resolve) => (arrive = resolve))
+  const early = records()
+  await sleep(100)
+  await sql`update projection.fold_state set records = 5`.execute(db)
+  const late = records()
+  await sleep(100)
+  arrive()
+  t.match(await early, /^[05]$/)
+  t.equal(await late, '5', 'it came after the change')
+})
+
 void t.test('what there is no room for, what is missing and what failed is asked for again', async (t) => {
   const { db, records, asks, cache } = await asked(t, 600)
   t.same([await records(), await records()], [0, 0])
