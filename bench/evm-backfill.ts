@@ -14,7 +14,7 @@ import { machineFacts, mebibytes, spreadOf, type Spread } from './measure.ts'
 import { BLOCKCHAIN } from './synthetic-evm/expected-loans.ts'
 import { serveSyntheticChain } from './synthetic-evm/serve-chain.ts'
 import { CHAIN_ID, SHAPES, type ChainShape, type ShapeName } from './synthetic-evm/synthetic-chain.ts'
-import { compareWithTruth, makeTruth, type Truth } from './synthetic-evm/truth.ts'
+import { compareWithTruth, makeTruth, shareChecked, type Truth } from './synthetic-evm/truth.ts'
 
 export interface BackfillOptions {
   shape: ShapeName
@@ -38,10 +38,13 @@ interface Run {
   seconds: number
   /** From the start of the program until then. */
   startupSeconds: number
+  /** Processor seconds; the indexer's without its start. */
   indexerCpu: number
   postgresCpu: number
   nodeCpu: number
   peakMiB: number
+  /** Of the blocks, the share whose answers were checked against blooms. */
+  checked: number
 }
 
 interface Setup {
@@ -130,14 +133,15 @@ function measureRun(setup: Setup): Promise<Run> {
     const startedMs = performance.now()
     const child = await startIndexer(setup, url, folder)
     try {
-      const seconds = await untilWritten(db, child, startedMs, setup)
+      const { startupCpu, ...seconds } = await untilWritten(db, child, startedMs, setup)
       const { peak } = await memoryOf(child.pid ?? 0)
       const run = {
         ...seconds,
-        indexerCpu: await cpuSeconds(child.pid ?? 0),
+        indexerCpu: (await cpuSeconds(child.pid ?? 0)) - startupCpu,
         postgresCpu: (await setup.postgres.cpuSeconds()) - before.postgres,
         nodeCpu: (await cpuSeconds(nodePid)) - before.node,
         peakMiB: mebibytes(peak),
+        checked: await shareChecked(db),
       }
       await compareWithTruth(db, setup.truth)
       return run
@@ -185,8 +189,9 @@ async function untilWritten(
   child: ChildProcess,
   startedMs: number,
   { shape }: Setup,
-): Promise<Pick<Run, 'seconds' | 'startupSeconds'>> {
+): Promise<Pick<Run, 'seconds' | 'startupSeconds'> & { startupCpu: number }> {
   let followingMs: number | null = null
+  let startupCpu = 0
   for (;;) {
     await delay(POLL_MS)
     if (child.exitCode !== null) throw new Error(`the indexer ended with code ${child.exitCode}`)
@@ -196,10 +201,13 @@ async function untilWritten(
       .where('network', '=', `evm:${CHAIN_ID}`)
       .executeTakeFirst()
     if (position === undefined) continue
-    followingMs ??= performance.now()
+    if (followingMs === null) {
+      followingMs = performance.now()
+      startupCpu = await cpuSeconds(child.pid ?? 0)
+    }
     if (position.number !== shape.blocks) continue
     const seconds = (performance.now() - followingMs) / 1000
-    return { seconds, startupSeconds: (followingMs - startedMs) / 1000 }
+    return { seconds, startupSeconds: (followingMs - startedMs) / 1000, startupCpu }
   }
 }
 
@@ -231,6 +239,7 @@ function tell({ options, shape, postgres }: Setup, runs: Run[], limits: Record<L
       node: spreadOf(runs.map(({ nodeCpu }) => nodeCpu)),
     },
     peakMiB: spreadOf(runs.map(({ peakMiB }) => peakMiB)),
+    checked: spreadOf(runs.map(({ checked }) => checked)),
   }
   if (options.json) {
     console.log(JSON.stringify(figures))
@@ -250,5 +259,6 @@ ${lines.map(({ what, ratio, ...spread }) => `| ${what} | ${whole(spread)} | ${ra
 |---|---|
 | seconds, and to start | ${figures.seconds.median.toFixed(1)}, ${figures.startupSeconds.median.toFixed(1)} |
 | processor seconds: indexer, Postgres, node | ${indexer.median.toFixed(1)}, ${database.median.toFixed(1)}, ${node.median.toFixed(1)} |
-| peak memory of the indexer, MiB | ${figures.peakMiB.median} |`)
+| peak memory of the indexer, MiB | ${figures.peakMiB.median} |
+| blocks checked against their blooms, least | ${(figures.checked.least * 100).toFixed(1)} % |`)
 }

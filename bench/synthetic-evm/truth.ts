@@ -33,6 +33,14 @@ export async function compareWithTruth(db: Db, truth: Truth): Promise<void> {
   await compareLoans(db, truth.loans)
 }
 
+/** Of the blocks that were read, the share whose answers were checked; the rest was believed. */
+export async function shareChecked(db: Db): Promise<number> {
+  const { rows } = await sql<{ share: number }>`
+    select (sum(to_number - from_number + 1) filter (where not 'unchecked' = any(checks))
+      / sum(to_number - from_number + 1))::float8 as share from ledger.ranges_read`.execute(db)
+  return rows[0]?.share ?? 0
+}
+
 async function compareLog(db: Db, events: readonly ChainEvent[]): Promise<void> {
   for (let from = 0; from <= events.length; from += CHUNK) {
     const { rows } = await sql<{ op: string; body: ChainEvent }>`

@@ -9,6 +9,7 @@ import {
   type WorkerOptions,
 } from 'bullmq'
 import { Redis } from 'ioredis'
+import { SteadyClient } from '../../shared/db/connect.ts'
 import { messageOf } from '../../shared/errors.ts'
 
 /** What this service asks of a BullMQ queue, on either backend. */
@@ -67,7 +68,11 @@ export function openQueueBackend(
 
 function onPostgres(connectionString: string, onError: (error: Error) => void): QueueBackend {
   const bull = withBackend(createPostgresBackend)
-  const connection = { connectionString, schema: SCHEMA, migrate: true, max: CONNECTIONS }
+  const connection = {
+    ...{ connectionString, schema: SCHEMA, migrate: true, max: CONNECTIONS },
+    // BullMQ lends connections to its own transactions without listening to them.
+    Client: SteadyClient,
+  }
   return {
     kind: 'postgres',
     openQueue: (name) => new bull.Queue(name, { connection }).on('error', onError),

@@ -8,6 +8,17 @@ export type Db = Kysely<Tables>
 const IDLE_IN_TRANSACTION_MS = 20_000
 
 /**
+ * A connection whose loss does not end the process when nobody listens: while it is lent to a transaction, between two
+ * of its statements. The next statement will tell.
+ */
+export class SteadyClient extends pg.Client {
+  constructor(config?: string | pg.ClientConfig) {
+    super(config)
+    this.on('error', () => undefined)
+  }
+}
+
+/**
  * Opens a pool of at most `max` connections. bigint columns (heights, positions, ids) are read as safe integers;
  * one beyond 2^53 is an error and never a rounded number. Amounts are never in such columns.
  */
@@ -18,6 +29,7 @@ export function connect(
   const types = new pg.TypeOverrides()
   types.setTypeParser(pg.types.builtins.INT8, 'text', parseSafeInteger)
   const pool = new pg.Pool({
+    Client: SteadyClient,
     connectionString: url,
     application_name: options.name,
     max: options.max ?? 8,
@@ -28,8 +40,6 @@ export function connect(
   })
   // Without a listener an idle connection that the server closes would end the process.
   pool.on('error', (error) => options.onError?.(error))
-  // The same for one that is lent to a transaction and between two of its statements: the next statement will tell.
-  pool.on('connect', (client) => client.on('error', () => undefined))
   return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
 }
 
@@ -42,7 +52,7 @@ function parseSafeInteger(text: string): number {
 
 /** One connection of its own, for locks that live as long as the session. The caller ends it. */
 export async function connectSession(url: string, name: string): Promise<pg.Client> {
-  const client = new pg.Client({
+  const client = new SteadyClient({
     connectionString: url,
     application_name: name,
     keepAlive: true,

@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
 import t from 'tap'
 import { openQueueBackend } from '../../indexer/queue/backend.ts'
 import { addBatch, openBatchQueue } from '../../indexer/queue/batch-queue.ts'
@@ -140,6 +142,30 @@ for (const kind of ['postgres', 'redis'] as const) {
     )
   })
 }
+
+void t.test('sessions that end at any moment end no process', async (t) => {
+  const { url: databaseUrl, db } = await testDatabase(t)
+  // Opening makes BullMQ's tables, in a transaction of several statements, between which it hears of nothing.
+  const backend = openQueueBackend({ redisUrl: undefined, databaseUrl }, () => undefined)
+  const openings = new AbortController()
+  const killed = (async () => {
+    let ended = 0
+    while (!openings.signal.aborted) {
+      const { rows } = await sql`select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and pid <> pg_backend_pid()`.execute(db)
+      ended += rows.length
+    }
+    return ended
+  })()
+  for (let opening = 0; opening < 100; opening += 1) {
+    const queue = openBatchQueue(backend, `evm:${opening}`)
+    const added = addBatch(queue, { writerEpoch: 1, sequence: 1, step: finalized(1) })
+    await Promise.race([added.catch(() => undefined), sleep(50)])
+    void queue.close().catch(() => undefined)
+  }
+  openings.abort()
+  t.ok((await killed) > 50, 'sessions were ended')
+})
 
 void t.test('a Redis that is not there ends in one clear line', async (t) => {
   const backend = openQueueBackend(

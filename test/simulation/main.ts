@@ -7,7 +7,7 @@ import { onStopRequest, runProgram } from '../../shared/program.ts'
 import { hasRedisServer } from '../helpers/start-services.ts'
 import { measureRecovery } from './measure-recovery.ts'
 import { appendRun, readRuns, recordOf } from './run-record.ts'
-import { runSeeds } from './run-seeds.ts'
+import { EXAMINED, runSeeds } from './run-seeds.ts'
 import { simulate, type Report } from './simulation.ts'
 import { recoveryTable, sumRuns } from './sum-runs.ts'
 import { describeTally } from './tally.ts'
@@ -52,6 +52,7 @@ await runProgram('simulate', HELP, async () => {
   } else {
     const report = await simulate({ seed, minutes, ...how })
     if (out !== undefined) appendRun(out, recordOf(report, minutes))
+    process.send?.(EXAMINED)
     tell(report)
     refuse(report.complaints.length > 0 ? [seed] : [])
   }
