@@ -33,9 +33,10 @@ export async function runSeeds({ seeds, flags, jobs }: SeedRuns): Promise<string
 async function holds(seed: string, flags: readonly string[]): Promise<boolean> {
   // The IPC channel ends it when this process is gone.
   const child = fork(PROGRAM, ['--seed', seed, ...flags], { execArgv: ['--import=tsx'] })
-  let isExamined = false
-  child.on('message', (message) => (isExamined ||= message === EXAMINED))
+  const said: unknown[] = []
+  child.on('message', (message) => said.push(message))
   const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null]
+  const isExamined = said.includes(EXAMINED)
   if (!isExamined) console.error(`seed ${seed}: the run did not come to its end (${code ?? signal})`)
   return isExamined && code === 0
 }
