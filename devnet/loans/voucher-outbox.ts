@@ -9,7 +9,7 @@ import {
 } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { addVoucher, openVoucherQueue } from '../../indexer/queue/voucher-queue.ts'
-import { openQueueBackend } from '../../indexer/queue/backend.ts'
+import { openQueueBackend } from '../../indexer/open-queue-backend.ts'
 
 /**
  * Vouchers that parties hand in to the service: a file of lines as the voucher queue's jobs (and `ops vouchers import`)

@@ -9,7 +9,7 @@ import {
   getDeadLettersAfter,
   type DeadLetter,
 } from '../ingest/dead-letters.store.ts'
-import { openQueueBackend } from '../queue/backend.ts'
+import { openQueueBackend } from '../open-queue-backend.ts'
 import { retryDeadJob, whyNotRetried } from '../queue/dead-letters.ts'
 import { openVoucherQueue } from '../queue/voucher-queue.ts'
 import { withDatabase, type OutputOptions } from './context.ts'

@@ -9,7 +9,6 @@ import {
   type WorkerOptions,
 } from 'bullmq'
 import { Redis } from 'ioredis'
-import { SteadyClient } from '../../shared/db/connect.ts'
 import { messageOf } from '../../shared/errors.ts'
 
 /** What this service asks of a BullMQ queue, on either backend. */
@@ -58,20 +57,16 @@ const PREFIX = 'loan-activity'
 /** A queue's pool; each worker holds one LISTEN connection more. A pool of one hangs. */
 const CONNECTIONS = 3
 
-/** Opens nothing yet. `onError` hears of lost connections, which BullMQ mends by itself. */
-export function openQueueBackend(
-  urls: { redisUrl: string | undefined; databaseUrl: string },
+/** BullMQ's connections to Postgres are of the class that is given: see open-queue-backend.ts. */
+export function queueOnPostgres(
+  connectionString: string,
+  Client: new () => unknown,
   onError: (error: Error) => void,
 ): QueueBackend {
-  return urls.redisUrl === undefined ? onPostgres(urls.databaseUrl, onError) : onRedis(urls.redisUrl, onError)
-}
-
-function onPostgres(connectionString: string, onError: (error: Error) => void): QueueBackend {
   const bull = withBackend(createPostgresBackend)
   const connection = {
     ...{ connectionString, schema: SCHEMA, migrate: true, max: CONNECTIONS },
-    // BullMQ lends connections to its own transactions without listening to them.
-    Client: SteadyClient,
+    Client,
   }
   return {
     kind: 'postgres',
@@ -98,7 +93,7 @@ function received(handler: JobHandler): (job: Job<unknown>, token?: string) => P
     })
 }
 
-function onRedis(url: string, onError: (error: Error) => void): QueueBackend {
+export function queueOnRedis(url: string, onError: (error: Error) => void): QueueBackend {
   // A worker blocks on its connection, and commands must outlive an outage: no limit of retries.
   const connection = new Redis(url, { maxRetriesPerRequest: null, lazyConnect: true })
   connection.on('error', onError)

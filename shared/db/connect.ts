@@ -1,22 +1,12 @@
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import type { Tables } from './schema.ts'
+import { SteadyClient } from './steady-client.ts'
 
 export type Db = Kysely<Tables>
 
 /** Who falls silent within a transaction (frozen, or its machine gone) must not hold its locks for ever. */
 const IDLE_IN_TRANSACTION_MS = 20_000
-
-/**
- * A connection whose loss does not end the process when nobody listens: while it is lent to a transaction, between two
- * of its statements. The next statement will tell.
- */
-export class SteadyClient extends pg.Client {
-  constructor(config?: string | pg.ClientConfig) {
-    super(config)
-    this.on('error', () => undefined)
-  }
-}
 
 /**
  * Opens a pool of at most `max` connections. bigint columns (heights, positions, ids) are read as safe integers;

@@ -4,7 +4,7 @@ import { createChannel, createdChannel, signVoucher } from '../../devnet/filecoi
 import { voucherForm } from '../../devnet/filecoin/rpc/voucher-form.ts'
 import { startLotus, type Wallet } from '../../devnet/filecoin/lotus.ts'
 import { lotusText } from '../../devnet/filecoin/rpc/lotus-text.ts'
-import { openQueueBackend } from '../../indexer/queue/backend.ts'
+import { openQueueBackend } from '../../indexer/open-queue-backend.ts'
 import { addVoucher, openVoucherQueue } from '../../indexer/queue/voucher-queue.ts'
 import { bytesToHex } from '../../shared/filecoin/bytes.ts'
 import { voucherText, type SignedVoucher } from '../../shared/filecoin/voucher.ts'

@@ -14,7 +14,7 @@ import {
   signVoucher,
 } from '../../devnet/filecoin/channel-actions.ts'
 import { startLotus } from '../../devnet/filecoin/lotus.ts'
-import { openQueueBackend } from '../../indexer/queue/backend.ts'
+import { openQueueBackend } from '../../indexer/open-queue-backend.ts'
 import { addVoucher, openVoucherQueue } from '../../indexer/queue/voucher-queue.ts'
 import { digestReadModel } from '../../indexer/projections/digest.store.ts'
 import type { Db } from '../../shared/db/connect.ts'

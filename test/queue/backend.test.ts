@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import t from 'tap'
-import { openQueueBackend } from '../../indexer/queue/backend.ts'
+import { openQueueBackend } from '../../indexer/open-queue-backend.ts'
 import { addBatch, openBatchQueue } from '../../indexer/queue/batch-queue.ts'
 import { startBatchWorker, type BatchHandling } from '../../indexer/queue/batch-worker.ts'
 import { InFlight, publishSteps } from '../../indexer/queue/publish-steps.ts'
