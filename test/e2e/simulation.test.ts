@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { hasRedisServer } from '../helpers/start-services.ts'
 import { simulate } from '../simulation/simulation.ts'
+import { soak } from '../simulation/soak.ts'
+import { soakAccount } from '../simulation/soak-account.ts'
 import { describeTally } from '../simulation/tally.ts'
 
 /** A few seeds of `npm run simulate`, and those that once failed. More of them: `npm run simulate -- --runs 50`. */
@@ -31,3 +33,19 @@ for (const { seed, minutes, what } of seeds) {
     t.ok(report.faults.size > 0, 'nodes failed')
   })
 }
+
+void t.test('a soak of half a minute', { timeout: 580_000 }, async (t) => {
+  const queue = hasRedisServer() ? 'redis' : 'postgres'
+  const report = await soak({
+    ...{ seed: 'npm test', minutes: 0.5, queue, isBuilt: false },
+    onLine: (line) => t.comment(line),
+  })
+  t.same(report.complaints, [])
+  t.ok(report.records > 100, `${report.records} records were made`)
+  t.equal(report.happened.get('answers 500'), undefined)
+  const last = report.samples.at(-1)
+  t.ok((last?.held['first indexer: resident MiB'] ?? 0) > 50, 'memory was looked at')
+  t.ok((last?.tables['ledger.event_log']?.tableBytes ?? 0) > 8192, 'tables were looked at')
+  t.ok((last?.held['database sessions'] ?? 0) > 2, 'sessions were looked at')
+  t.comment(soakAccount(report.samples))
+})

@@ -53,11 +53,19 @@ export async function compareChannels(stage: Stage): Promise<ChannelComparison> 
   const stories = channelStories(stage.player.lives, loans, view)
   const comparison = { records: 0, channels: stories.length, living: 0, fields: 0, differences: [] }
   await compareRecords(stage.db, stories, comparison)
-  for (const { market, loanId } of loans) {
-    const own = stories.filter(({ loan }) => loan.market === market && loan.loanId === loanId)
-    await compareLoan({ ...stage, rpc, view }, { market, loanId }, own, comparison)
+  const ofLoan = new Map<string, ChannelStory[]>()
+  for (const story of stories) {
+    const name = nameOf(story.loan)
+    ofLoan.set(name, [...(ofLoan.get(name) ?? []), story])
+  }
+  for (const loan of loans) {
+    await compareLoan({ ...stage, rpc, view }, loan, ofLoan.get(nameOf(loan)) ?? [], comparison)
   }
   return comparison
+}
+
+function nameOf({ market, loanId }: { market: string; loanId: bigint }): string {
+  return `${market} ${loanId}`
 }
 
 async function compareRecords(db: Db, stories: ChannelStory[], comparison: ChannelComparison): Promise<void> {

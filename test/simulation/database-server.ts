@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -53,12 +53,14 @@ export interface DatabaseServer {
   stop(): Promise<void>
 }
 
-export async function startDatabase(): Promise<DatabaseServer> {
+export async function startDatabase({ hasLargeDisk = false } = {}): Promise<DatabaseServer> {
   const folder = await mkdtemp(join(tmpdir(), 'loan-activity-simulation-postgres-'))
+  // The server is run by a user of its own, who must find the clock's file there.
+  await chmod(folder, 0o755)
   const port = await freePort()
   const base = `postgres://postgres:${PASSWORD}@127.0.0.1:${port}`
   const url = `${base}/${DATABASE}`
-  const disk = mountSmallDisk(folder, DISK_MIB)
+  const disk = hasLargeDisk ? undefined : mountSmallDisk(folder, DISK_MIB)
   const dataDir = join(folder, 'data')
   const clock = createWallClock(folder, 'database')
   const away: Span[] = []

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { appendFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -9,6 +9,9 @@ import { measureRecovery } from './measure-recovery.ts'
 import { appendRun, readRuns, recordOf } from './run-record.ts'
 import { EXAMINED, runSeeds } from './run-seeds.ts'
 import { simulate, type Report } from './simulation.ts'
+import { soak, type SoakOptions } from './soak.ts'
+import { soakAccount } from './soak-account.ts'
+import type { Sample } from './soak-sample.ts'
 import { recoveryTable, sumRuns } from './sum-runs.ts'
 import { describeTally } from './tally.ts'
 
@@ -25,6 +28,9 @@ everything is examined: records and loans against the chains, every answer that 
   --built           runs what \`npm run build\` has compiled: what is killed starts again in half the time
   --out <file>      a line of JSON for each run is appended to this file
   --sum <file>      runs nothing: prints what such a file says altogether, in Markdown
+  --soak            instead: for --minutes, ten times the devnet's pace with light faults; what processes, database and
+                    queue hold meanwhile goes to --out, and how it grew is told
+  --queue <where>   of the soak: redis or postgres (redis where there is one)
   --recovery        instead: each kind of fault by itself, --runs times, and how long the service then takes to be up
                     to date
   --help
@@ -34,12 +40,15 @@ a run says so. Kept seeds that once failed: test/simulation/regression-seeds.jso
 did not (the seed is printed, and where the programs' output is), 2 a flag is wrong.`
 
 await runProgram('simulate', HELP, async () => {
-  const { seed, minutes, runs, jobs, built, out, sum, recovery } = flags()
+  const values = flags()
+  const { seed, minutes, runs, jobs, built, out, sum } = values
   const how = { hasRedis: hasRedisServer(), isBuilt: built, onLine: say }
   onStopRequest(() => process.exit(130))
   if (sum !== undefined) {
     console.log(sumRuns(readRuns(sum)))
-  } else if (recovery) {
+  } else if (values.soak) {
+    refuse(await soakAndTell({ ...how, ...values }))
+  } else if (values.recovery) {
     const recoveries = await measureRecovery({ seed, runs, ...how })
     console.log(recoveryTable(recoveries))
     if (recoveries.some(({ seconds }) => seconds === null)) throw new Error('the service did not recover')
@@ -57,6 +66,21 @@ await runProgram('simulate', HELP, async () => {
     refuse(report.complaints.length > 0 ? [seed] : [])
   }
 })
+
+/** Answers the seed where something did not hold. */
+async function soakAndTell(options: SoakOptions & { out?: string | undefined }): Promise<string[]> {
+  const { out, seed } = options
+  const onSample = (sample: Sample): void => {
+    if (out !== undefined) appendFileSync(out, `${JSON.stringify(sample)}\n`)
+  }
+  const report = await soak({ ...options, onSample })
+  console.log(soakAccount(report.samples))
+  say(`happened: ${describeTally(report.happened)}`)
+  say(`node faults: ${describeTally(report.faults)}`)
+  say(`${report.records} records, ${report.loans} loans are the chains'`)
+  for (const complaint of report.complaints.slice(0, 20)) say(`WRONG: ${complaint}`)
+  return report.complaints.length > 0 ? [seed] : []
+}
 
 function refuse(failed: readonly string[]): void {
   if (failed.length > 0) throw new Error(`the promises did not hold with the seeds ${failed.join(', ')}`)
@@ -94,7 +118,20 @@ function flags() {
     if (!Number.isInteger(number) || number < 1)
       throw new ConfigError(`--${name} must be a whole number from 1 on`)
   }
-  return { ...values, seed: values.seed ?? String(Date.now() % 1_000_000), minutes, runs, jobs }
+  return {
+    ...values,
+    queue: queueOf(values.queue),
+    seed: values.seed ?? String(Date.now() % 1_000_000),
+    minutes,
+    runs,
+    jobs,
+  }
+}
+
+function queueOf(wanted: string | undefined): 'redis' | 'postgres' {
+  const queue = wanted ?? (hasRedisServer() ? 'redis' : 'postgres')
+  if (queue !== 'redis' && queue !== 'postgres') throw new ConfigError('--queue is redis or postgres')
+  return queue
 }
 
 function parse() {
@@ -110,6 +147,8 @@ function parse() {
         sum: { type: 'string' },
         built: { type: 'boolean', default: false },
         recovery: { type: 'boolean', default: false },
+        soak: { type: 'boolean', default: false },
+        queue: { type: 'string' },
       },
     }).values
   } catch (error) {

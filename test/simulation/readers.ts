@@ -16,7 +16,7 @@ export interface Diary {
 }
 
 const LOANS = 25
-const PAUSE_MS = 60
+const PAUSE_MS = 150
 
 /** Pages through the history and looks up loans until the signal, one request at a time; keeps what it saw. */
 export async function read(

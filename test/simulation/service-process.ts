@@ -1,6 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { scriptFlags } from '../helpers/script-flags.ts'
 import type { Span } from './check-history.ts'
 import { untilListens } from './until-listens.ts'
 import type { WallClock } from './wall-clock.ts'
@@ -105,11 +106,11 @@ export class ServiceProcess {
 
   #launch(): void {
     this.starts += 1
-    const { program, isBuilt, environment, clock } = this.#program
+    const { kind, program, isBuilt, environment, clock } = this.#program
     const child = fork(`${ROOT}/${isBuilt ? `dist/${program}.js` : `${program}.ts`}`, {
       cwd: ROOT,
       env: { ...environment, ...clock?.environment },
-      execArgv: [...(isBuilt ? [] : ['--import=tsx']), '--no-warnings', '--enable-source-maps'],
+      execArgv: [...(isBuilt ? [] : ['--import=tsx']), '--no-warnings', ...scriptFlags(kind.toLowerCase())],
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     })
     const keep = (chunk: Buffer): void => {

@@ -162,6 +162,7 @@ export async function replayDiffers(stage: Stage): Promise<string[]> {
 
 async function compareReplay(db: Db): Promise<string[]> {
   const before = await digestReadModel(db)
+  await sql`create schema if not exists simulation`.execute(db)
   for (const table of READ_MODEL) {
     await sql`create table ${sql.table(`simulation.${table}`)} as
       select row_to_json(ours)::text as row from ${sql.table(`projection.${table}`)} as ours`.execute(db)

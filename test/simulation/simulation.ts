@@ -3,7 +3,7 @@ import { createRandom } from '../../devnet/evm/random.ts'
 import { anything, createRpc } from '../../devnet/evm/rpc.ts'
 import { messageOf } from '../../shared/errors.ts'
 import { checkHistory } from './check-history.ts'
-import { committedStates } from './committed-states.ts'
+import { committedStates, recordStates } from './committed-states.ts'
 import { read, type Diary } from './readers.ts'
 import { compareWithTruth, lookForLeaks, lookForLeftovers, replayDiffers, untilSynced } from './settle.ts'
 import type { ServiceProcess } from './service-process.ts'
@@ -59,6 +59,7 @@ export async function simulate(options: SimulationOptions): Promise<Report> {
   const { seed, minutes, hasRedis, isBuilt = false, onLine = () => undefined } = options
   const stage = await setStage({ seed, hasRedis, isBuilt })
   try {
+    await recordStates(stage.db)
     onLine(`seed ${seed}: ${[stage.setUp, ...leftOut(stage)].join(', ')}`)
     return await run(stage, minutes * 60, onLine)
   } finally {

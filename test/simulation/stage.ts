@@ -20,7 +20,6 @@ import { startLotus, type Lotus } from '../../devnet/filecoin/lotus.ts'
 import { voucherOutbox, type VoucherOutbox } from '../../devnet/loans/voucher-outbox.ts'
 import { connect, type Db } from '../../shared/db/connect.ts'
 import { freePort } from '../helpers/start-services.ts'
-import { recordStates } from './committed-states.ts'
 import { startDatabase, type DatabaseServer } from './database-server.ts'
 import { startRedis, type RedisServer } from './redis-server.ts'
 import { ServiceProcess } from './service-process.ts'
@@ -51,6 +50,8 @@ export interface Stage {
 
 export const SETTLE_DELAY = 5
 const EPOCH_S = 2
+/** In some simulations the service is always at its nodes' heels, in others they make several blocks meanwhile. */
+const POLL_INTERVALS_MS = [100, 400, 1000]
 const SEVERITY = 3
 /** Contracts name channels by IDs that must not change any more: no reorg of the Filecoin chain is deeper. */
 const CONFIDENCE = 12
@@ -63,9 +64,16 @@ export interface StageOptions {
   isBuilt: boolean
   /** So many for each network, where the seed shall not choose. */
   endpoints?: 1 | 2
+  /** On Redis, where the seed shall not choose; it must be there. */
+  queue?: 'postgres' | 'redis'
+  /** Of so many newest blocks the EVM node has the state (1000). */
+  historyBlocks?: number
+  /** The database's disk is as large as the machine's, and cannot be filled up. */
+  hasLargeDisk?: boolean
 }
 
-export async function setStage({ seed, hasRedis, isBuilt, endpoints }: StageOptions): Promise<Stage> {
+export async function setStage(options: StageOptions): Promise<Stage> {
+  const { seed, hasRedis, isBuilt, endpoints, queue } = options
   const random = createRandom(`${seed}/stage`)
   const stops: (() => Promise<unknown>)[] = []
   const stop = async (): Promise<void> => {
@@ -81,14 +89,15 @@ export async function setStage({ seed, hasRedis, isBuilt, endpoints }: StageOpti
       removeFolder()
       return Promise.resolve()
     })
-    const database = await startDatabase()
+    const database = await startDatabase({ hasLargeDisk: options.hasLargeDisk ?? false })
     stops.push(() => database.stop())
     const db = connect(database.url, { name: 'simulation', max: 4, onError: () => undefined })
     stops.push(() => db.destroy())
-    await recordStates(db)
-    const redis = hasRedis && random.chance(0.5) ? await startRedis() : undefined
+    const isChosen = random.chance(0.5)
+    const isOnRedis = queue === undefined ? hasRedis && isChosen : queue === 'redis'
+    const redis = isOnRedis ? await startRedis() : undefined
     if (redis !== undefined) stops.push(() => redis.stop())
-    const chains = await startChains(seed, folder, stops)
+    const chains = await startChains(options, folder, stops)
     const { anvil, deployment, lotus } = chains
 
     const choosePlural = (): boolean => {
@@ -113,13 +122,14 @@ export async function setStage({ seed, hasRedis, isBuilt, endpoints }: StageOpti
     const filecoin = [await before(lotus.url, lotusKinds, true)]
     if (isPlural.filecoin) filecoin.push(await before(lotus.url, lotusKinds, false))
     const hasSocket = random.chance(0.5)
+    const pollIntervalMs = createRandom(`${seed}/pace`).pick(POLL_INTERVALS_MS)
     const networksFile = join(folder, 'networks.json')
     await writeFile(
       networksFile,
       JSON.stringify({
         evm: [
           {
-            ...{ blockchain: 'DEVNET', networkId: '31337', pollIntervalMs: 100 },
+            ...{ blockchain: 'DEVNET', networkId: '31337', pollIntervalMs },
             rpcUrls: evm.map(({ url }) => url),
             wsUrl: hasSocket ? (evm[0]?.wsUrl ?? null) : null,
             maxBlockRange: random.pick([20, 200, 2000]),
@@ -127,7 +137,7 @@ export async function setStage({ seed, hasRedis, isBuilt, endpoints }: StageOpti
             erc20CollateralLock: { address: deployment.erc20CollateralLock },
           },
         ],
-        filecoin: [{ networkId: 'testnet', pollIntervalMs: 100, rpcUrls: filecoin.map(({ url }) => url) }],
+        filecoin: [{ networkId: 'testnet', pollIntervalMs, rpcUrls: filecoin.map(({ url }) => url) }],
       }),
     )
 
@@ -157,7 +167,7 @@ export async function setStage({ seed, hasRedis, isBuilt, endpoints }: StageOpti
     const setUp = [
       `queue on ${redis === undefined ? 'Postgres' : 'Redis'}`,
       `${evm.length} EVM and ${filecoin.length} Filecoin endpoints`,
-      `EVM heads ${hasSocket ? 'by WebSocket' : 'polled'}`,
+      `EVM heads ${hasSocket ? 'by WebSocket' : 'polled'}, looks every ${pollIntervalMs} ms`,
     ].join(', ')
     return {
       ...{ seed, setUp, folder, ...chains, database, db, redis, proxies, weathers },
@@ -169,8 +179,12 @@ export async function setStage({ seed, hasRedis, isBuilt, endpoints }: StageOpti
   }
 }
 
-async function startChains(seed: string, folder: string, stops: (() => Promise<unknown>)[]) {
-  const anvil = await startAnvil()
+async function startChains(
+  { seed, historyBlocks }: StageOptions,
+  folder: string,
+  stops: (() => Promise<unknown>)[],
+) {
+  const anvil = await startAnvil(historyBlocks === undefined ? {} : { historyBlocks })
   stops.push(() => anvil.stop())
   const deployment = await deployContracts(anvil.url)
   const lotus = await startLotus({

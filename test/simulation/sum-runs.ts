@@ -1,4 +1,5 @@
 import type { Recovery } from './recovery.ts'
+import { markdownTable } from './markdown-table.ts'
 import type { RunRecord } from './run-record.ts'
 import { add, type Tally } from './tally.ts'
 
@@ -8,7 +9,7 @@ export function sumRuns(runs: readonly RunRecord[]): string {
   const streak = runs.length - 1 - runs.findLastIndex(({ complaints }) => complaints.length > 0)
   const total = (what: (run: RunRecord) => number): number => runs.reduce((sum, run) => sum + what(run), 0)
   return [
-    table(
+    markdownTable(
       ['what', 'in all'],
       [
         ['seeds', `${runs.length}`],
@@ -45,7 +46,7 @@ export function recoveryTable(recoveries: readonly Recovery[]): string {
       shown(seconds.at(-1)),
     )
   })
-  return table(['after the end of', 'measured', 'interrupted', 'median s', 'max s'], rows)
+  return markdownTable(['after the end of', 'measured', 'interrupted', 'median s', 'max s'], rows)
 }
 
 /** Of a sorted list. */
@@ -63,7 +64,7 @@ function added(all: readonly Record<string, number>[]): Tally {
 function tallyTable(what: string, tally: Tally): string {
   const rows = [...tally].sort(byName).map(([name, times]) => [name, `${times}`])
   const sum = [...tally.values()].reduce((left, right) => left + right, 0)
-  return table([what, 'times'], [...rows, ['together', `${sum}`]])
+  return markdownTable([what, 'times'], [...rows, ['together', `${sum}`]])
 }
 
 /** A line per depth, a column per chain. */
@@ -72,7 +73,7 @@ function reorgTable(reorgs: Tally): string {
   const depths = [...new Set([...reorgs.keys()].map((name) => Number(name.split(' ')[1])))].sort(
     (one, other) => one - other,
   )
-  return table(
+  return markdownTable(
     ['reorg of so many blocks', ...chains],
     depths.map((depth) => [`${depth}`, ...chains.map((chain) => `${reorgs.get(`${chain} ${depth}`) ?? 0}`)]),
   )
@@ -86,10 +87,4 @@ function complaintList(failed: readonly RunRecord[]): string {
 
 function byName([one]: [string, unknown], [other]: [string, unknown]): number {
   return one < other ? -1 : 1
-}
-
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]): string =>
-    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
-  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
 }

@@ -1,0 +1,10 @@
+import { readFileSync } from 'node:fs'
+
+/** The flags for Node that a script of package.json passes. Throws an Error that names it when there is no such script. */
+export function scriptFlags(script: string): string[] {
+  const file = new URL('../../package.json', import.meta.url)
+  const { scripts } = JSON.parse(readFileSync(file, 'utf8')) as { scripts: Record<string, string> }
+  const command = scripts[script]
+  if (command === undefined) throw new Error(`package.json has no script "${script}"`)
+  return command.split(' ').filter((word) => word.startsWith('--'))
+}

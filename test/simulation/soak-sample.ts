@@ -1,0 +1,113 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { Redis } from 'ioredis'
+import { sql } from 'kysely'
+import type { Db } from '../../shared/db/connect.ts'
+import type { Stage } from './stage.ts'
+
+/** What the service holds at one moment. */
+export interface Sample {
+  /** Since the first sample. */
+  minutes: number
+  /** In the history. */
+  records: number
+  /** By name: what must not grow with time, in the unit that the name tells. */
+  held: Record<string, number>
+  /** By table: bytes of its rows (with what is too long for a row) and of its indexes, and its rows. */
+  tables: Record<string, TableSize>
+}
+
+export interface TableSize {
+  tableBytes: number
+  indexBytes: number
+  /** An estimate of Postgres' own, as dead rows are. */
+  rows: number
+  deadRows: number
+}
+
+const SCHEMAS = ['ledger', 'projection', 'queue']
+/** Counted, for they are what retention bounds. */
+const BOUNDED = [
+  'ledger.block_headers',
+  'ledger.ranges_read',
+  'ledger.waiting_vouchers',
+  'ledger.dead_letters',
+]
+
+/** Looks at processes, database and Redis. Throws when the database is away. */
+export async function takeSample(stage: Stage, minutes: number): Promise<Sample> {
+  const { rows } = await sql<{ records: number }>`select records from projection.fold_state`.execute(stage.db)
+  return {
+    minutes,
+    records: rows[0]?.records ?? 0,
+    held: {
+      ...processes(stage),
+      ...(await sessions(stage.db)),
+      ...(await bounded(stage.db)),
+      ...(await redis(stage)),
+    },
+    tables: await tables(stage.db),
+  }
+}
+
+function processes({ indexers, api }: Stage): Record<string, number> {
+  return Object.fromEntries(
+    [...indexers, api].flatMap(({ name, pid }) =>
+      pid === undefined
+        ? []
+        : [
+            [`${name}: resident MiB`, residentMiB(pid)],
+            [`${name}: open files`, readdirSync(`/proc/${pid}/fd`).length],
+          ],
+    ),
+  )
+}
+
+function residentMiB(pid: number): number {
+  const kibibytes = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
+  return Math.round(Number(kibibytes ?? NaN) / 1024)
+}
+
+async function sessions(db: Db): Promise<Record<string, number>> {
+  const { rows } = await sql<{ sessions: number; locks: number }>`
+    select (select count(*) from pg_stat_activity
+            where datname = current_database() and backend_type = 'client backend'
+              and application_name not like 'simulation%') as sessions,
+           (select count(*) from pg_locks where locktype = 'advisory') as locks`.execute(db)
+  return {
+    'database sessions': rows[0]?.sessions ?? NaN,
+    'advisory locks': rows[0]?.locks ?? NaN,
+  }
+}
+
+async function bounded(db: Db): Promise<Record<string, number>> {
+  const counts: [string, number][] = []
+  for (const table of BOUNDED) {
+    const { rows } = await sql<{ rows: number }>`select count(*) as rows from ${sql.table(table)}`.execute(db)
+    counts.push([`rows of ${table}`, rows[0]?.rows ?? NaN])
+  }
+  return Object.fromEntries(counts)
+}
+
+async function redis({ redis }: Stage): Promise<Record<string, number>> {
+  if (redis === undefined) return {}
+  const client = new Redis(redis.url, { maxRetriesPerRequest: 1 })
+  try {
+    const clients = await client.client('LIST')
+    const memory = /used_memory:(\d+)/.exec(await client.info('memory'))?.[1]
+    return {
+      'Redis: keys': await client.dbsize(),
+      'Redis: connections': String(clients).trim().split('\n').length - 1,
+      'Redis: MiB': Math.round((Number(memory) / 2 ** 20) * 100) / 100,
+    }
+  } finally {
+    client.disconnect()
+  }
+}
+
+async function tables(db: Db): Promise<Record<string, TableSize>> {
+  const { rows } = await sql<TableSize & { name: string }>`
+    select schemaname || '.' || relname as name, n_live_tup as rows, n_dead_tup as "deadRows",
+           pg_table_size(relid) as "tableBytes", pg_indexes_size(relid) as "indexBytes"
+    from pg_stat_user_tables where schemaname = any (${SCHEMAS}) order by 1`.execute(db)
+  return Object.fromEntries(rows.map(({ name, ...size }) => [name, size]))
+}
