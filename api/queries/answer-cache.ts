@@ -32,11 +32,12 @@ const MOST_BYTES = 32 * 1024 * 1024
 const OVERHEAD_BYTES = 500
 
 /**
- * Keeps answers for as long as the read model stays as it is. Whether it has is asked for every request, but once for all
- * that arrived together: so no answer is older than its request, and many requests cost one short look-up.
+ * Keeps answers for as long as the read model stays as it is. Whether it has is asked for every request whose answer is
+ * kept, but once for all that arrived together: so no answer is older than its request, and many requests cost one short
+ * look-up. What is not kept costs its own statement and nothing else.
  */
 export function createAnswerCache(database: Pick<ReadDatabase, 'rows'>, mostBytes = MOST_BYTES): AnswerCache {
-  const kept = new Map<string, Promise<VersionedAnswer | undefined>>()
+  const kept = new Map<string, Kept>()
   let bytes = 0
   let known = { version: '', asked: 0 }
   let asked = 0
@@ -64,32 +65,56 @@ export function createAnswerCache(database: Pick<ReadDatabase, 'rows'>, mostByte
     known.asked = own
   }
 
+  /** What is of another version; what is still being asked may be. */
   function forget(version: string, asked: number): void {
-    kept.clear()
-    bytes = 0
+    for (const [question, one] of kept) if (one.version !== version) drop(question, one)
     known = { version, asked }
   }
 
-  async function keep(question: string, asking: Promise<VersionedAnswer | undefined>): Promise<void> {
-    const answer = await asking.catch(() => undefined)
-    if (kept.get(question) !== asking) return
+  function drop(question: string, one: Kept): void {
+    if (kept.get(question) !== one) return
+    kept.delete(question)
+    bytes -= one.bytes
+  }
+
+  async function keep(question: string, one: Kept): Promise<void> {
+    const answer = await one.asking.catch(() => undefined)
+    if (kept.get(question) !== one) return
     const size = question.length + (answer?.body.length ?? 0) + OVERHEAD_BYTES
-    // Of another version: it was written meanwhile, or another replica was asked.
-    if (answer?.version !== known.version || bytes + size > mostBytes) kept.delete(question)
-    else bytes += size
+    if (answer === undefined || bytes + size > mostBytes) {
+      drop(question, one)
+      return
+    }
+    one.version = answer.version
+    one.bytes = size
+    bytes += size
+    // Something was written since the last look-up, or another replica was asked.
+    if (one.version !== known.version) await refresh().catch(() => undefined)
+    if (one.version !== known.version) drop(question, one)
   }
 
   return {
     async answer(question, ask) {
-      await refresh()
-      const found = kept.get(question)
-      if (found !== undefined) return found
+      if (kept.has(question)) {
+        await refresh()
+        const found = kept.get(question)
+        if (found !== undefined) return found.asking
+      }
       const asking = ask().then((answer) => (answer === undefined ? undefined : toAnswer(answer)))
-      kept.set(question, asking)
-      void keep(question, asking)
+      const one: Kept = { asking, version: undefined, bytes: 0 }
+      kept.set(question, one)
+      void keep(question, one)
       return asking
     },
   }
+}
+
+interface Kept {
+  asking: Promise<VersionedAnswer | undefined>
+  /** Undefined while it is being asked. */
+  version: string | undefined
+  /** What it takes, once that is known. */
+  bytes: number
 }
 
 interface VersionedAnswer extends Answer {

@@ -52,6 +52,18 @@ const LIGHT = [
   'an indexer frozen, its lock lost meanwhile',
 ]
 
+/** What must not grow with time, and what it may be at most: several times what a service needs that keeps up. */
+const BOUNDS: Record<string, number> = {
+  'database sessions': 40,
+  'advisory locks': 4,
+  'rows of ledger.block_headers': 1_000,
+  'rows of ledger.ranges_read': 1_000,
+  'rows of ledger.waiting_vouchers': 500,
+  'rows of ledger.dead_letters': 100,
+  'Redis: keys': 400,
+  'Redis: connections': 40,
+}
+
 /** The whole service at ten times the devnet's pace with light faults, and what it holds all the while. */
 export async function soak(options: SoakOptions): Promise<SoakReport> {
   const { seed, queue, isBuilt } = options
@@ -100,12 +112,20 @@ async function run(stage: Stage, options: SoakOptions): Promise<SoakReport> {
     if (how !== 0) complaints.push(`${program.name} did not stop in order: ${String(how)}`)
   }
   complaints.push(...(await lookForLeaks(stage)), ...(await replayDiffers(stage)))
+  complaints.push(...outOfBounds(samples))
   const failed = [...happened].filter(([what]) => /^answers 5/.test(what) && what !== 'answers 503')
   complaints.push(...failed.map(([what, times]) => `${what}: ${times}`))
   const faults: Tally = new Map()
   for (const { counts } of stage.weathers) for (const [kind, times] of counts) add(faults, kind, times)
   const { records, loans } = truth
   return { samples, happened, faults, records, loans, complaints }
+}
+
+function outOfBounds(samples: readonly Sample[]): string[] {
+  return Object.entries(BOUNDS).flatMap(([name, bound]) => {
+    const most = Math.max(0, ...samples.map(({ held }) => held[name] ?? 0))
+    return most <= bound ? [] : [`${name}: ${most}, and at most ${bound} are needed`]
+  })
 }
 
 /** At the pace, as far as the nodes can keep it. */

@@ -106,6 +106,35 @@ void t.test('a look-up that was under way when a request came is not enough for 
   t.equal(await late, '5', 'it came after the change')
 })
 
+void t.test('what is not kept costs its own statement, and what is kept the look-up', async (t) => {
+  const { url, db } = await testDatabase(t)
+  const database = openReadDatabase(url, { onError: () => undefined })
+  t.teardown(() => database.close())
+  const statements: string[] = []
+  const counting: Pick<typeof database, 'rows'> = {
+    rows: (statement, values) => {
+      statements.push(statement.name)
+      return database.rows(statement, values)
+    },
+  }
+  const text = `select records::text as answer, ${READ_MODEL_VERSION} as version from projection.fold_state`
+  const said = async (cache: AnswerCache, question: string): Promise<string[]> => {
+    await cache.answer(question, async () => (await counting.rows<Found>({ name: question, text }))[0])
+    await sleep(20)
+    return statements.splice(0)
+  }
+  const cache = createAnswerCache(counting)
+  t.same(await said(cache, 'one'), ['one', 'read-model-version'], 'of an unknown version')
+  t.same(await said(cache, 'two'), ['two'])
+  t.same(await said(cache, 'one'), ['read-model-version'])
+  await sql`update projection.fold_state set records = 1`.execute(db)
+  t.same(await said(cache, 'one'), ['read-model-version', 'one'])
+  t.same(await said(cache, 'three'), ['three'])
+  t.same(await said(cache, 'three'), ['read-model-version'])
+  const none = createAnswerCache(counting, 0)
+  for (let time = 0; time < 3; time += 1) t.same(await said(none, 'one'), ['one'])
+})
+
 void t.test('what there is no room for, what is missing and what failed is asked for again', async (t) => {
   const { db, records, asks, cache } = await asked(t, 600)
   t.same([await records(), await records()], [0, 0])

@@ -1,0 +1,143 @@
+/** One promise of the service broken on purpose, and who must notice. */
+export interface Mutation {
+  /** Its number among the promises of the README. */
+  promise: number
+  /** What the service then does. */
+  what: string
+  /** The file, and the text in it (there once) that becomes another one. */
+  file: string
+  from: string
+  to: string
+  /** Each of these alone must notice. */
+  noticedBy: Check[]
+}
+
+/** A file of tests, or a simulation with this seed. */
+export type Check = { test: string } | { seed: string; minutes: number } | { soakMinutes: number }
+
+const INGEST = 'test/postgres/ingest/ingest-step.test.ts'
+const QUEUE = 'test/queue/backend.test.ts'
+const SIMULATION: Check = { seed: 'mutation', minutes: 0.5 }
+
+export const MUTATIONS: readonly Mutation[] = [
+  {
+    promise: 1,
+    what: 'the read model takes the time of its own folding',
+    file: 'indexer/projections/activity/activity.store.ts',
+    from: 'const { network, naturalKey, recordedAt: at } = entry',
+    to: 'const { network, naturalKey } = entry; const at = new Date()',
+    noticedBy: [{ test: 'test/postgres/ingest/two-chains.test.ts' }, SIMULATION],
+  },
+  {
+    promise: 1,
+    what: 'a loan whose event was retracted keeps what it said',
+    file: 'indexer/projections/loans/loans.store.ts',
+    from: "if (entry.op !== 'append' || !isAfter(entry, last)) return false",
+    to: 'if (!isAfter(entry, last)) return false',
+    noticedBy: [{ test: 'test/postgres/ingest/two-chains.test.ts' }, SIMULATION],
+  },
+  {
+    promise: 2,
+    what: 'a step is applied on another branch than the one that it continues',
+    file: 'indexer/ingest/continuity.evolve.ts',
+    from: "return step.after.hash === position.hash ? 'apply' : 'broken'",
+    to: "return 'apply'",
+    noticedBy: [{ test: INGEST }],
+  },
+  {
+    promise: 2,
+    what: 'a writer that was replaced goes on writing',
+    file: 'indexer/ingest/ingest-step.ts',
+    from: 'if (position === undefined || position.writerEpoch !== writerEpoch)',
+    to: 'if (position === undefined)',
+    noticedBy: [{ test: INGEST }],
+  },
+  {
+    promise: 2,
+    what: 'what was taken from the queue and not written yet is forgotten',
+    file: 'indexer/queue/batch-worker.ts',
+    from: 'return await handling.ingest(job)',
+    to: 'void handling.ingest(job).catch(() => undefined); return LEFT',
+    noticedBy: [{ test: QUEUE }],
+  },
+  {
+    promise: 3,
+    what: 'log, read model and position are written without a transaction',
+    file: 'shared/db/transaction.ts',
+    from: 'return db.transaction().execute(work)',
+    to: 'return db.connection().execute(work as never)',
+    noticedBy: [SIMULATION],
+  },
+  {
+    promise: 4,
+    what: 'the time of a record is what the clock says, also when it steps back',
+    file: 'indexer/event-log/append.ts',
+    from: "greatest(last_recorded_at, date_trunc('milliseconds', clock_timestamp()))",
+    to: "date_trunc('milliseconds', clock_timestamp())",
+    noticedBy: [{ test: INGEST }],
+  },
+  {
+    promise: 6,
+    what: 'the source does not wait for the writer',
+    file: 'indexer/queue/publish-steps.ts',
+    from: 'while (this.size >= limit && !signal.aborted)',
+    to: 'while (this.size >= limit * 1_000_000 && !signal.aborted)',
+    noticedBy: [{ test: QUEUE }],
+  },
+  {
+    promise: 6,
+    what: 'finished jobs stay',
+    file: 'indexer/queue/batch-queue.ts',
+    from: 'removeOnComplete: true',
+    to: 'removeOnComplete: false',
+    noticedBy: [{ test: QUEUE }, { soakMinutes: 1 }],
+  },
+  {
+    promise: 7,
+    what: 'logs that do not make their block’s bloom are believed',
+    file: 'indexer/sources/evm/block-reader.ts',
+    from: 'if (bloomOf(logs) !== header.logsBloom)',
+    to: 'if (bloomOf(logs) === undefined)',
+    noticedBy: [{ test: 'test/chain/sources/evm-source.test.ts' }],
+  },
+  {
+    promise: 7,
+    what: 'another chain is taken for the configured one',
+    file: 'indexer/sources/evm/evm-client.ts',
+    from: 'if (found !== expected)',
+    to: 'if (found === undefined)',
+    noticedBy: [{ test: 'test/chain/sources/evm-source.test.ts' }],
+  },
+  {
+    promise: 8,
+    what: 'data that do not decode are an error',
+    file: 'indexer/sources/evm/decode-log.ts',
+    from: 'return undecodable(`${layout.kind}: data does not decode (${shortReason(error)})`)',
+    to: 'throw error',
+    noticedBy: [{ test: 'test/unit/sources/evm/decode-log.test.ts' }],
+  },
+  {
+    promise: 8,
+    what: 'text goes to the database as it came',
+    file: 'indexer/sources/rpc/foreign-text.ts',
+    from: "    .replaceAll(/[\\p{Cc}\\s]+/gu, ' ')\n",
+    to: '',
+    noticedBy: [{ test: 'test/unit/sources/rpc/foreign-text.test.ts' }],
+  },
+  {
+    promise: 9,
+    what: 'a database that is away is an error of the API',
+    file: 'api/queries/read-database.ts',
+    from: 'if (isAway(error)) throw',
+    to: 'if (error === undefined) throw',
+    noticedBy: [{ test: 'test/postgres/api/database-away.test.ts' }, SIMULATION],
+  },
+  {
+    promise: 9,
+    what: 'an indexer that fell silent counts as there',
+    file: 'api/indexing-health.ts',
+    from: 'row.observedAgoS !== null && row.observedAgoS <= SILENT_S',
+    to: 'row.observedAgoS !== null',
+    noticedBy: [{ test: 'test/unit/api/indexing-health.test.ts' }],
+  },
+]
