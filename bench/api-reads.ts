@@ -57,7 +57,9 @@ export async function benchReads({ records, seconds, runs }: ReadsOptions): Prom
       id: 1,
       part: { contractLoanId: '5000', state: '0' },
     })
-    await sql`vacuum analyze projection.activity, projection.activity_counts, projection.loans`.execute(db)
+    await sql`vacuum analyze projection.fold_state, projection.activity, projection.activity_counts, projection.loans`.execute(
+      db,
+    )
     const started = await startServers(url)
     servers = started.child
     await checkAnswers(started.addresses, records)

@@ -1,4 +1,4 @@
-import { READ_MODEL_VERSION, type Found } from './answer-cache.ts'
+import { VERSION_OF_ITS_ROW, type Found } from './answer-cache.ts'
 import type { ReadDatabase, Statement } from './read-database.ts'
 import { RECORD_FIELDS, recordsJson } from './record-json.ts'
 
@@ -20,8 +20,11 @@ export const HISTORY_PAGE: Statement = {
           select ${RECORD_FIELDS} from projection.activity
           where id <= newest.id order by id desc limit ${PAGE_SIZE}
         ) as record
-      ) || '],"pages":' || (history.records + ${PAGE_SIZE - 1}) / ${PAGE_SIZE} || '}' as answer, ${READ_MODEL_VERSION} as version
-    from (select records, records - ${PAGE_SIZE} * ($1::bigint - 1) as nth from projection.fold_state) as history
+      ) || '],"pages":' || (history.records + ${PAGE_SIZE - 1}) / ${PAGE_SIZE} || '}' as answer, history.version
+    from (
+      select records, records - ${PAGE_SIZE} * ($1::bigint - 1) as nth, ${VERSION_OF_ITS_ROW} as version
+      from projection.fold_state
+    ) as history
     left join lateral (${nodeOfNth(2, '0', 'history.nth')}) as top on true
     left join lateral (${nodeOfNth(1, 'top.number', 'top.nth')}) as middle on true
     left join lateral (${nodeOfNth(0, 'middle.number', 'middle.nth')}) as stretch on true

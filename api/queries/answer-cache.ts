@@ -22,7 +22,8 @@ export interface AnswerCache {
 }
 
 /** Each step of the writer writes this one row anew, and a replay puts another table in its place. */
-export const READ_MODEL_VERSION = `(select concat_ws(' ', tableoid, xmin, ctid) from projection.fold_state)`
+export const VERSION_OF_ITS_ROW = `concat_ws(' ', tableoid, xmin, ctid)`
+export const READ_MODEL_VERSION = `(select ${VERSION_OF_ITS_ROW} from projection.fold_state)`
 
 const VERSION: Statement = { name: 'read-model-version', text: `select ${READ_MODEL_VERSION} as version` }
 
