@@ -5,6 +5,7 @@ import { benchBackfill } from './evm-backfill.ts'
 import { fuzzDecoder } from './fuzz-decoder.ts'
 import { benchHistory } from './history-pages.ts'
 import { benchLotus, benchLotusMemory, serveCannedLotus } from './lotus-backfill.ts'
+import { benchLive, type LiveOptions } from './live.ts'
 import { benchReplay } from './replay.ts'
 import type { QueueKind } from './services.ts'
 import type { NodeSpec } from './synthetic-evm/serve-chain.ts'
@@ -99,6 +100,15 @@ program
       profile?: string
     }) => benchBackfill({ ...options, events: options.events, profile: options.profile }),
   )
+program
+  .command('live')
+  .description('from a new block until its records are in an answer of the API (builds first)')
+  .addOption(queueOption())
+  .option('--runs <n>', 'runs of each kind, in turns', count, 3)
+  .option('--blocks <n>', 'measured blocks of each run, after 20 that are not', count, 200)
+  .option('--poll-ms <n>', 'pollIntervalMs of the indexer that is told nothing', count, 50)
+  .option('--json', 'the figures as JSON', false)
+  .action((options: LiveOptions) => benchLive(options))
 program
   .command('fuzz-decoder')
   .description('compares the decoder of the contracts’ data with ethers’ own')
