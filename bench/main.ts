@@ -6,6 +6,7 @@ import { fuzzDecoder } from './fuzz-decoder.ts'
 import { benchHistory } from './history-pages.ts'
 import { benchLotus, benchLotusMemory, serveCannedLotus } from './lotus-backfill.ts'
 import { benchLive, type LiveOptions } from './live.ts'
+import { benchReorg, type ReorgOptions } from './reorg.ts'
 import { benchReplay } from './replay.ts'
 import type { QueueKind } from './services.ts'
 import type { NodeSpec } from './synthetic-evm/serve-chain.ts'
@@ -109,6 +110,15 @@ program
   .option('--poll-ms <n>', 'pollIntervalMs of the indexer that is told nothing', count, 50)
   .option('--json', 'the figures as JSON', false)
   .action((options: LiveOptions) => benchLive(options))
+program
+  .command('reorg')
+  .description(
+    'from a reorganization of 64 blocks with 1,000 records until an answer of the API shows it (builds first)',
+  )
+  .addOption(queueOption())
+  .option('--runs <n>', 'measured runs, after one that is not', count, 3)
+  .option('--json', 'the figures as JSON', false)
+  .action((options: ReorgOptions) => benchReorg(options))
 program
   .command('fuzz-decoder')
   .description('compares the decoder of the contracts’ data with ethers’ own')
