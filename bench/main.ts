@@ -6,6 +6,7 @@ import { fuzzDecoder } from './fuzz-decoder.ts'
 import { benchHistory } from './history-pages.ts'
 import { benchLotus, benchLotusMemory, serveCannedLotus } from './lotus-backfill.ts'
 import { benchLive, type LiveOptions } from './live.ts'
+import { benchRecovery, type RecoveryOptions } from './recovery.ts'
 import { benchReorg, type ReorgOptions } from './reorg.ts'
 import { benchReplay } from './replay.ts'
 import type { QueueKind } from './services.ts'
@@ -119,6 +120,15 @@ program
   .option('--runs <n>', 'measured runs, after one that is not', count, 3)
   .option('--json', 'the figures as JSON', false)
   .action((options: ReorgOptions) => benchReorg(options))
+program
+  .command('recovery')
+  .description('until an indexer that was killed in mid-backfill and started again writes (builds first)')
+  .addOption(queueOption())
+  .option('--runs <n>', 'measured runs, after one that is not', count, 3)
+  .option('--events <n>', 'events on the chain', count, 100_000)
+  .option('--seed <n>', 'of the places where it is killed', count, 1 + (Date.now() % 1_000_000))
+  .option('--json', 'the figures as JSON', false)
+  .action((options: RecoveryOptions) => benchRecovery(options))
 program
   .command('fuzz-decoder')
   .description('compares the decoder of the contracts’ data with ethers’ own')
