@@ -1,18 +1,27 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { benchReads, serveReads, type ReadsOptions } from './api-reads.ts'
 import { benchMemory } from './backfill-memory.ts'
-import { benchBackfill, runSyntheticNode } from './evm-backfill.ts'
+import { benchBackfill } from './evm-backfill.ts'
 import { fuzzDecoder } from './fuzz-decoder.ts'
 import { benchHistory } from './history-pages.ts'
 import { benchLotus, benchLotusMemory, serveCannedLotus } from './lotus-backfill.ts'
+import { benchLive, type LiveOptions } from './live.ts'
+import { benchRecovery, type RecoveryOptions } from './recovery.ts'
+import { benchReorg, type ReorgOptions } from './reorg.ts'
 import { benchReplay } from './replay.ts'
-import type { ChainShape, ShapeName } from './synthetic-evm/synthetic-chain.ts'
+import type { QueueKind } from './services.ts'
+import type { NodeSpec } from './synthetic-evm/serve-chain.ts'
+import type { ShapeName } from './synthetic-evm/synthetic-chain.ts'
+import { runSyntheticNode } from './synthetic-evm/synthetic-node.ts'
 import { benchTakeover } from './takeover.ts'
 
 const count = (text: string): number => {
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('a count is a whole number from 1')
   return Number(text)
 }
+
+const queueOption = (): Option =>
+  new Option('--queue <backend>').choices(['redis', 'postgres']).default('postgres')
 
 const program = new Command('bench').description(
   'Measurements against real services. Figures wander with the machine: compare within one run.',
@@ -78,7 +87,7 @@ program
       .choices(['dense', 'sparse'])
       .default('dense'),
   )
-  .addOption(new Option('--queue <backend>').choices(['redis', 'postgres']).default('postgres'))
+  .addOption(queueOption())
   .option('--runs <n>', 'measured runs, after one that is not', count, 3)
   .option('--events <n>', 'as many events as this, at the same density', count)
   .option('--json', 'the figures as JSON', false)
@@ -86,7 +95,7 @@ program
   .action(
     (options: {
       shape: ShapeName
-      queue: 'redis' | 'postgres'
+      queue: QueueKind
       runs: number
       events?: number
       json: boolean
@@ -94,12 +103,39 @@ program
     }) => benchBackfill({ ...options, events: options.events, profile: options.profile }),
   )
 program
+  .command('live')
+  .description('from a new block until its records are in an answer of the API (builds first)')
+  .addOption(queueOption())
+  .option('--runs <n>', 'runs of each kind, in turns', count, 3)
+  .option('--blocks <n>', 'measured blocks of each run, after 20 that are not', count, 200)
+  .option('--poll-ms <n>', 'pollIntervalMs of the indexer that is told nothing', count, 50)
+  .option('--json', 'the figures as JSON', false)
+  .action((options: LiveOptions) => benchLive(options))
+program
+  .command('reorg')
+  .description(
+    'from a reorganization of 64 blocks with 1,000 records until an answer of the API shows it (builds first)',
+  )
+  .addOption(queueOption())
+  .option('--runs <n>', 'measured runs, after one that is not', count, 3)
+  .option('--json', 'the figures as JSON', false)
+  .action((options: ReorgOptions) => benchReorg(options))
+program
+  .command('recovery')
+  .description('until an indexer that was killed in mid-backfill and started again writes (builds first)')
+  .addOption(queueOption())
+  .option('--runs <n>', 'measured runs, after one that is not', count, 3)
+  .option('--events <n>', 'events on the chain', count, 100_000)
+  .option('--seed <n>', 'of the places where it is killed', count, 1 + (Date.now() % 1_000_000))
+  .option('--json', 'the figures as JSON', false)
+  .action((options: RecoveryOptions) => benchRecovery(options))
+program
   .command('fuzz-decoder')
   .description('compares the decoder of the contracts’ data with ethers’ own')
   .option('--cases <n>', 'random and hostile logs', count, 1_000_000)
   .option('--seed <n>', 'for the same logs again', count, 1)
   .action((options: { cases: number; seed: number }) => fuzzDecoder(options.cases, options.seed))
 program
-  .command('synthetic-evm <shape>', { hidden: true })
-  .action((shape: string) => runSyntheticNode(JSON.parse(shape) as ChainShape))
+  .command('synthetic-evm <spec>', { hidden: true })
+  .action((spec: string) => runSyntheticNode(JSON.parse(spec) as NodeSpec))
 await program.parseAsync()

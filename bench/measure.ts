@@ -27,3 +27,13 @@ export function spreadOf(samples: number[]): Spread {
   const [low, high] = [sorted[Math.floor(middle)] ?? NaN, sorted[Math.ceil(middle)] ?? NaN]
   return { median: (low + high) / 2, least: sorted[0] ?? NaN, most: sorted.at(-1) ?? NaN }
 }
+
+/** Milliseconds on a clock that all processes of this machine share, and that nobody sets. */
+export function monotonicMs(): number {
+  return Number(process.hrtime.bigint()) / 1e6
+}
+
+/** Median, and from the least to the most. */
+export function spreadText({ median, least, most }: Spread, digits: number): string {
+  return `${median.toFixed(digits)} (${least.toFixed(digits)} – ${most.toFixed(digits)})`
+}

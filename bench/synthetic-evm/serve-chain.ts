@@ -1,7 +1,35 @@
-import { createServer, type Server } from 'node:http'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { word } from './encode-abi.ts'
-import { CHAIN_ID, SyntheticChain, type ChainShape, type SyntheticBlock } from './synthetic-chain.ts'
+import { WebSocketServer, type WebSocket } from 'ws'
+import { monotonicMs } from '../measure.ts'
+import { Branch } from './branch.ts'
+import { CHAIN_ID, SyntheticChain, type ChainShape } from './synthetic-chain.ts'
+
+/** What a node has, and what it shows at first. */
+export interface NodeSpec {
+  shape: ChainShape
+  seed?: number
+  /** The last block that the other branch shares with the main one. Left out: there is no other one. */
+  forkAfter?: number
+  /** Where the main branch ends at first. Left out: all of it is there. */
+  head?: number
+  /** What is final: the newest block, or, as on Ethereum, all up to two epochs before the head's. */
+  finality?: 'at once' | 'epochs'
+}
+
+/** What a node shows: one branch, up to the block `head`. */
+export interface View {
+  branch: 'main' | 'other'
+  head: number
+}
+
+export interface ServedChain {
+  url: string
+  wsUrl: string
+  /** From now on this is the chain: whoever subscribed is told. Returns when, as {@link monotonicMs}. */
+  show: (view: View) => number
+  close: () => void
+}
 
 interface Call {
   id: number
@@ -9,97 +37,119 @@ interface Call {
   params: unknown[]
 }
 
-const FETCH_LOAN_CHARS = 2 + 8 + 64
-const DECIMALS = '0x313ce567'
+const EPOCH_BLOCKS = 32
 
 /**
  * A node that holds a whole synthetic chain, every answer ready as text: what it costs is the reading of requests and
- * the writing of answers. The newest block is final.
+ * the writing of answers.
  */
-export async function serveSyntheticChain(
-  shape: ChainShape,
-  seed?: number,
-): Promise<{ url: string; server: Server }> {
-  const answer = answering(new SyntheticChain(shape, seed))
+export async function serveSyntheticChain(spec: NodeSpec): Promise<ServedChain> {
+  const node = new SyntheticNode(spec)
   const server = createServer((request, response) => {
     const parts: Buffer[] = []
     request.on('data', (part: Buffer) => parts.push(part))
     request.on('end', () => {
-      const calls = JSON.parse(Buffer.concat(parts).toString('latin1')) as Call | Call[]
-      const body = Buffer.from(
-        Array.isArray(calls) ? `[${calls.map(answer).join(',')}]` : answer(calls),
-        'latin1',
-      )
+      const body = Buffer.from(node.answer(Buffer.concat(parts).toString('latin1')), 'latin1')
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length }).end(body)
     })
   })
   // A client that comes back after a pause must not meet a connection that is just being closed.
   server.keepAliveTimeout = 600_000
+  const subscribers = new Set<WebSocket>()
+  new WebSocketServer({ server }).on('connection', (socket) => {
+    socket.on('message', (data) => {
+      if (!Buffer.isBuffer(data)) return
+      socket.send(node.answer(data.toString('latin1')))
+      subscribers.add(socket)
+    })
+    socket.on('close', () => subscribers.delete(socket))
+  })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, server }
+  const place = `127.0.0.1:${(server.address() as AddressInfo).port}`
+  const show = (view: View): number => {
+    node.view = view
+    const toldMs = monotonicMs()
+    for (const socket of subscribers) socket.send(node.newHead())
+    return toldMs
+  }
+  const close = (): void => {
+    for (const socket of subscribers) socket.terminate()
+    server.closeAllConnections()
+    server.close()
+  }
+  return { url: `http://${place}`, wsUrl: `ws://${place}`, show, close }
 }
 
-function answering(chain: SyntheticChain): (call: Call) => string {
-  const blocks: SyntheticBlock[] = []
-  const byHash = new Map<string, SyntheticBlock>()
-  const ours: string[] = []
-  for (const { events: _truth, ...block } of chain.blocks()) {
-    const kept = { ...block, events: [] }
-    blocks[block.number] = kept
-    byHash.set(block.hash, kept)
-    ours[block.number] = logsText(block.logs.filter(({ isOurs }) => isOurs))
-  }
-  const last = blocks.at(-1)
-  const roles = new Map(
-    Object.entries(chain.parties.contracts).map(([role, address]) => [address.toLowerCase(), role]),
-  )
-  const tokens = new Map(
-    chain.parties.tokens.map(({ address, decimals }) => [address.toLowerCase(), decimals]),
-  )
+class SyntheticNode {
+  view: View
+  readonly #branches: { main: Branch; other: Branch }
+  readonly #hasEpochs: boolean
 
-  function getLogs(filter: Record<string, unknown>): string {
-    if (typeof filter['blockHash'] === 'string') {
-      return `[${logsText(byHash.get(filter['blockHash'])?.logs ?? [])}]`
-    }
-    const texts: string[] = []
-    const to = Math.min(Number(filter['toBlock']), chain.shape.blocks)
-    for (let number = Math.max(1, Number(filter['fromBlock'])); number <= to; number += 1) {
-      const text = ours[number] ?? ''
-      if (text !== '') texts.push(text)
-    }
-    return `[${texts.join(',')}]`
+  constructor({ shape, seed, forkAfter, head = shape.blocks, finality = 'at once' }: NodeSpec) {
+    const main = new Branch(new SyntheticChain(shape, seed))
+    const other = forkAfter === undefined ? main : new Branch(new SyntheticChain(shape, seed, forkAfter))
+    this.#branches = { main, other }
+    this.#hasEpochs = finality === 'epochs'
+    this.view = { branch: 'main', head }
   }
 
-  function call({ to, data }: { to: string; data: string }, block: { blockHash: string }): string {
-    const decimals = tokens.get(to.toLowerCase())
-    if (decimals !== undefined && data === DECIMALS) return `"0x${word(decimals)}"`
-    const role = roles.get(to.toLowerCase())
-    const number = byHash.get(block.blockHash)?.number
-    if (role === undefined || number === undefined || data.length !== FETCH_LOAN_CHARS) return '"0x"'
-    const loan = chain.loans.get(`${role}/${BigInt(`0x${data.slice(10)}`)}`)
-    const shown = loan?.answers.findLast((answer) => answer.block <= number)
-    return `"0x${shown?.data ?? ''}"`
+  /** To the text of a request, or of a batch of them. */
+  answer(text: string): string {
+    const calls = JSON.parse(text) as Call | Call[]
+    return Array.isArray(calls)
+      ? `[${calls.map((call) => this.#answerOne(call)).join(',')}]`
+      : this.#answerOne(calls)
   }
 
-  const methods: Record<string, (params: unknown[]) => string> = {
-    eth_chainId: () => `"0x${CHAIN_ID.toString(16)}"`,
-    eth_getCode: ([address]) => (roles.has(String(address).toLowerCase()) ? '"0x60"' : '"0x"'),
-    eth_blockNumber: () => `"0x${chain.shape.blocks.toString(16)}"`,
-    eth_getBlockByNumber: ([tag]) =>
-      (tag === 'latest' || tag === 'finalized' ? last : blocks[Number(tag)])?.header ?? 'null',
-    eth_getBlockByHash: ([hash]) => byHash.get(String(hash))?.header ?? 'null',
-    eth_getLogs: ([filter]) => getLogs(filter as Record<string, unknown>),
-    eth_call: ([transaction, block]) =>
-      call(transaction as { to: string; data: string }, block as { blockHash: string }),
+  /** The notification of a subscription to new heads. */
+  newHead(): string {
+    return `{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":"0x1","result":${this.#header(this.view.head)}}}`
   }
-  return ({ id, method, params }) => {
-    const result = methods[method]?.(params)
+
+  get #branch(): Branch {
+    return this.#branches[this.view.branch]
+  }
+
+  #answerOne({ id, method, params }: Call): string {
+    const result = this.#methods[method]?.(params)
     return result === undefined
       ? `{"jsonrpc":"2.0","id":${id},"error":{"code":-32601,"message":"the method ${method} does not exist"}}`
       : `{"jsonrpc":"2.0","id":${id},"result":${result}}`
   }
-}
 
-function logsText(logs: readonly { text: string }[]): string {
-  return logs.map(({ text }) => text).join(',')
+  readonly #methods: Record<string, (params: unknown[]) => string> = {
+    eth_chainId: () => `"0x${CHAIN_ID.toString(16)}"`,
+    eth_getCode: ([address]) => (this.#branch.hasCode(String(address)) ? '"0x60"' : '"0x"'),
+    eth_blockNumber: () => `"0x${this.view.head.toString(16)}"`,
+    eth_getBlockByNumber: ([tag]) => this.#header(this.#numberOf(tag)),
+    eth_getBlockByHash: ([hash]) => this.#holderOf(String(hash)).withHash(String(hash))?.header ?? 'null',
+    eth_getLogs: ([filter]) => `[${this.#logs(filter as Record<string, unknown>)}]`,
+    eth_call: ([transaction, block]) => {
+      const { blockHash } = block as { blockHash: string }
+      return this.#holderOf(blockHash).call(transaction as { to: string; data: string }, blockHash)
+    },
+    eth_subscribe: () => '"0x1"',
+  }
+
+  #numberOf(tag: unknown): number {
+    const { head } = this.view
+    if (tag === 'latest') return head
+    if (tag !== 'finalized') return Number(tag)
+    return this.#hasEpochs ? (Math.floor(head / EPOCH_BLOCKS) - 2) * EPOCH_BLOCKS : head
+  }
+
+  #header(number: number): string {
+    return number > this.view.head ? 'null' : (this.#branch.at(number)?.header ?? 'null')
+  }
+
+  /** A node still knows the blocks of a branch that it left. */
+  #holderOf(hash: string): Branch {
+    return this.#branch.withHash(hash) === undefined ? this.#branches.main : this.#branch
+  }
+
+  #logs(filter: Record<string, unknown>): string {
+    const { blockHash, fromBlock, toBlock } = filter
+    if (typeof blockHash === 'string') return this.#holderOf(blockHash).withHash(blockHash)?.logs ?? ''
+    return this.#branch.ourLogs(Number(fromBlock), Math.min(Number(toBlock), this.view.head))
+  }
 }

@@ -42,22 +42,27 @@ const BLOCK_S = 12
 /** Loans under way at once. */
 const POOL = 300
 
-/** A chain on which loans live, made block by block: the same seed and shape make the same one. */
+/**
+ * A chain on which loans live, made block by block: the same seed and shape make the same one. After block `forkAfter`
+ * it is another branch of that chain: of the same loans' moves some come in other blocks, some not at all, some besides.
+ */
 export class SyntheticChain {
   readonly shape: ChainShape
   readonly parties: Parties
   /** Every loan that was made, by `<role>/<id>`. */
   readonly loans = new Map<string, SyntheticLoan>()
   readonly #seed: number
-  readonly #random: ReturnType<typeof seededRandom>
+  readonly #forkAfter: number
+  #random: ReturnType<typeof seededRandom>
   readonly #pool: SyntheticLoan[] = []
   readonly #ids = { erc20Loans: 0, erc20CollateralLock: 0 }
   readonly #bits = new Map<string, BloomBits>()
   #made = 0
 
-  constructor(shape: ChainShape, seed = 1) {
+  constructor(shape: ChainShape, seed = 1, forkAfter = Infinity) {
     this.shape = shape
     this.#seed = seed
+    this.#forkAfter = forkAfter
     this.#random = seededRandom(seed)
     this.parties = makeParties(seed)
   }
@@ -68,11 +73,12 @@ export class SyntheticChain {
   }
 
   hashOf(number: number): string {
-    return hash(this.#seed, 'block', number)
+    return hash(this.#seed, number > this.#forkAfter ? 'other block' : 'block', number)
   }
 
   #block(number: number): SyntheticBlock {
     const { blocks, events } = this.shape
+    if (number === this.#forkAfter + 1) this.#random = seededRandom(this.#seed + 1)
     const due = Math.floor((number * events) / blocks) - this.#made
     const block = { number, hash: this.hashOf(number), timeS: GENESIS_S + number * BLOCK_S }
     const writer = new BlockWriter(this.#seed, block, this.parties, (item) => this.#bitsOf(item))
@@ -147,13 +153,14 @@ class BlockWriter {
   stranger(at: number): void {
     const stranger = this.#parties.strangers[at]
     if (stranger === undefined) return
-    this.#newTransaction()
+    this.#newTransaction('stranger', this.#block.hash, this.#transactions.length)
     this.#log(stranger.address, stranger.topics, '0'.repeat(62) + '2a', false)
   }
 
   /** One call's logs; `isBatched`: in the transaction of the call before, as a contract wallet does it. */
   move(loan: SyntheticLoan, logs: readonly LoanLog[], isBatched: boolean): void {
-    if (!isBatched || this.#events.length === 0) this.#newTransaction()
+    // Named by the move and not by its block: in another branch the move is the same transaction.
+    if (!isBatched || this.#events.length === 0) this.#newTransaction(loan.role, loan.id, loan.moves)
     const { number, hash: blockHash, timeS } = this.#block
     const contract = this.#parties.contracts[loan.role]
     for (const { kind, args, terms, data, tokenDecimals } of logs) {
@@ -183,8 +190,8 @@ class BlockWriter {
     }
   }
 
-  #newTransaction(): void {
-    this.#transactions.push(hash(this.#seed, 'tx', this.#block.number, this.#transactions.length))
+  #newTransaction(...name: (string | number)[]): void {
+    this.#transactions.push(hash(this.#seed, 'tx', ...name))
     this.#ordinals = { erc20Loans: 0, erc20CollateralLock: 0 }
   }
 

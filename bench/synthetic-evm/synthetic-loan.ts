@@ -94,6 +94,11 @@ export class SyntheticLoan {
     return this.#next >= this.#story.length
   }
 
+  /** How many it made so far. */
+  get moves(): number {
+    return this.#next
+  }
+
   /** How many logs the next move writes. */
   get nextLogs(): number {
     return this.#story[this.#next]?.length ?? 0

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../../shared/db/connect.ts'
 import { isEvmLoanEvent, LOAN_TYPE_OF_ROLE, type ChainEvent } from '../../shared/events/chain-event.ts'
+import { naturalKey } from '../../shared/events/natural-key.ts'
 import { canonicalJson } from '../../indexer/event-log/plan-entries.evolve.ts'
 import { expectedPart } from './expected-loans.ts'
 import { SyntheticChain, type ChainShape } from './synthetic-chain.ts'
@@ -8,28 +9,83 @@ import { SyntheticChain, type ChainShape } from './synthetic-chain.ts'
 /** What an index of a synthetic chain must hold, made from its seed and not from any answer. */
 export interface Truth {
   chain: SyntheticChain
+  /** In the chain's order. */
   events: ChainEvent[]
+  log: ToldEntry[]
+  /** An event for each record, in the order of the records' ids. */
+  history: ChainEvent[]
   /** By `<loan type>/<loan id>`: canonical JSON of the lookup's part. */
   loans: Map<string, string>
 }
 
+export interface ReorgTruth extends Truth {
+  /** The history as it was on the branch that the node left. */
+  before: ChainEvent[]
+}
+
+/** An entry of the log; a retraction has no event of its own. */
+interface ToldEntry {
+  op: 'append' | 'replace' | 'retract'
+  key: string
+  event: ChainEvent | null
+}
+
 export function makeTruth(shape: ChainShape, seed?: number): Truth {
   const chain = new SyntheticChain(shape, seed)
-  const events: ChainEvent[] = []
-  for (const block of chain.blocks()) events.push(...block.events)
-  const loans = [...chain.loans.values()].map((loan): [string, string] => [
-    `${LOAN_TYPE_OF_ROLE[loan.role]}/${loan.id}`,
-    canonicalJson(expectedPart(loan, chain.parties)),
-  ])
-  return { chain, events, loans: new Map(loans) }
+  const events = eventsOf(chain)
+  return { chain, events, log: entriesOf('append', events), history: events, loans: loansOf(chain) }
+}
+
+/**
+ * The truth of an index that stood at block `head` of the main branch and followed the node to the other one, which
+ * shares the blocks up to `forkAfter`, in one step.
+ */
+export function makeReorgTruth(
+  shape: ChainShape,
+  { forkAfter, head }: { forkAfter: number; head: number },
+  seed?: number,
+): ReorgTruth {
+  const chain = new SyntheticChain(shape, seed, forkAfter)
+  const events = eventsOf(chain)
+  const before = eventsOf(new SyntheticChain(shape, seed)).filter(({ blockNumber }) => blockNumber <= head)
+  const [was, is] = [before, events].map((list) => new Map(list.map((event) => [naturalKey(event), event])))
+  const gone = before.filter((event) => is?.has(naturalKey(event)) !== true)
+  const isNew = (event: ChainEvent): boolean => was?.has(naturalKey(event)) !== true
+  const branch = events.filter(({ blockNumber }) => blockNumber > forkAfter)
+  const log = [
+    ...entriesOf('append', before),
+    ...entriesOf('retract', gone.toReversed()),
+    ...branch.flatMap((event) => entriesOf(isNew(event) ? 'append' : 'replace', [event])),
+  ]
+  // What is in both branches keeps its place and says what the new one says.
+  const stayed = before.flatMap((event) => is?.get(naturalKey(event)) ?? [])
+  const history = [...stayed, ...branch.filter(isNew)]
+  return { chain, events, log, history, loans: loansOf(chain), before }
+}
+
+function entriesOf(op: ToldEntry['op'], events: readonly ChainEvent[]): ToldEntry[] {
+  return events.map((event) => ({ op, key: naturalKey(event), event: op === 'retract' ? null : event }))
+}
+
+function eventsOf(chain: SyntheticChain): ChainEvent[] {
+  return [...chain.blocks()].flatMap(({ events }) => events)
+}
+
+function loansOf(chain: SyntheticChain): Map<string, string> {
+  return new Map(
+    [...chain.loans.values()].map((loan) => [
+      `${LOAN_TYPE_OF_ROLE[loan.role]}/${loan.id}`,
+      canonicalJson(expectedPart(loan, chain.parties)),
+    ]),
+  )
 }
 
 const CHUNK = 5_000
 
 /** Compares log, history and loans with the truth, entry by entry; throws at the first difference. */
 export async function compareWithTruth(db: Db, truth: Truth): Promise<void> {
-  await compareLog(db, truth.events)
-  await compareHistory(db, truth.events)
+  await compareLog(db, truth.log)
+  await compareHistory(db, truth.history)
   await compareLoans(db, truth.loans)
 }
 
@@ -41,20 +97,17 @@ export async function shareChecked(db: Db): Promise<number> {
   return rows[0]?.share ?? 0
 }
 
-async function compareLog(db: Db, events: readonly ChainEvent[]): Promise<void> {
-  for (let from = 0; from <= events.length; from += CHUNK) {
-    const { rows } = await sql<{ op: string; body: ChainEvent }>`
-      select op, body from ledger.event_log where position > ${from} order by position limit ${CHUNK}`.execute(
-      db,
-    )
-    const expected = events.slice(from, from + CHUNK)
+async function compareLog(db: Db, log: readonly ToldEntry[]): Promise<void> {
+  for (let from = 0; from <= log.length; from += CHUNK) {
+    const { rows } = await sql<{ op: string; key: string; body: ChainEvent | null }>`
+      select op, natural_key as key, body from ledger.event_log
+      where position > ${from} order by position limit ${CHUNK}`.execute(db)
+    const expected = log.slice(from, from + CHUNK)
     differ('entries of the log', rows.length, expected.length)
-    for (const [index, row] of rows.entries()) {
-      differ(
-        `entry ${from + index + 1}`,
-        `${row.op} ${canonicalJson(row.body)}`,
-        `append ${canonicalJson(expected[index])}`,
-      )
+    for (const [index, { op, key, body }] of rows.entries()) {
+      const told = expected[index]
+      const said = `${told?.op ?? ''} ${told?.key ?? ''} ${canonicalJson(told?.event)}`
+      differ(`entry ${from + index + 1}`, `${op} ${key} ${canonicalJson(body)}`, said)
     }
   }
 }
@@ -68,10 +121,15 @@ async function compareHistory(db: Db, events: readonly ChainEvent[]): Promise<vo
   differ('records', rows.length, events.length)
   for (const [index, { position, said }] of rows.entries()) {
     const event = events[index]
-    if (event === undefined || !isEvmLoanEvent(event)) throw new Error('the truth has no such event')
-    const expected = `${event.txHash} ${event.kind} ${LOAN_TYPE_OF_ROLE[event.role]} ${event.loanId}`
+    const expected = event === undefined ? 'nothing' : recordText(event)
     differ(`record ${index + 1}`, `${position} ${said}`, `${index + 1} ${expected}`)
   }
+}
+
+/** What the record of an event says: transaction, event, type and id of the loan. */
+export function recordText(event: ChainEvent): string {
+  if (!isEvmLoanEvent(event)) throw new Error('the truth has no such event')
+  return `${event.txHash} ${event.kind} ${LOAN_TYPE_OF_ROLE[event.role]} ${event.loanId}`
 }
 
 async function compareLoans(db: Db, expected: ReadonlyMap<string, string>): Promise<void> {

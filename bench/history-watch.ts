@@ -1,0 +1,107 @@
+import { Agent, request } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
+import { z } from 'zod'
+import type { ChainEvent } from '../shared/events/chain-event.ts'
+import { monotonicMs } from './measure.ts'
+import { recordText } from './synthetic-evm/truth.ts'
+
+/** Between an answer and the next question: so the watcher leaves the processors to what it watches. */
+const PAUSE_MS = 2
+const WITHIN_MS = 60_000
+const PAGE_SIZE = 25
+
+const pageSchema = z.object({
+  payload: z.array(
+    z.object({ txHash: z.string(), event: z.string(), loanType: z.string(), loanId: z.string() }),
+  ),
+  pages: z.number(),
+})
+
+/** A page of the history as one text: two of them are the same if and only if they say the same. */
+export type PageText = string
+
+/** What page `number` must say of a history, given in the order of its records. */
+export function pageOf(history: readonly ChainEvent[], number = 1): PageText {
+  const end = history.length - (number - 1) * PAGE_SIZE
+  const records = history.slice(Math.max(0, end - PAGE_SIZE), end).toReversed()
+  return [...records.map(recordText), Math.ceil(history.length / PAGE_SIZE)].join('\n')
+}
+
+/** Throws unless every page of the history says what it must. */
+export async function requireHistory(apiUrl: string, history: readonly ChainEvent[]): Promise<void> {
+  for (let number = 1; number <= Math.ceil(history.length / PAGE_SIZE); number += 1) {
+    const url = `${apiUrl}/api/activity/history/${number}`
+    const body = await (await fetch(url)).text()
+    if (readPage(body) !== pageOf(history, number)) throw new Error(`${url} is not the truth: no figure`)
+  }
+}
+
+function readPage(body: string): PageText {
+  const { payload, pages } = pageSchema.parse(JSON.parse(body))
+  const records = payload.map((record) =>
+    [record.txHash, record.event, record.loanType, record.loanId].join(' '),
+  )
+  return [...records, pages].join('\n')
+}
+
+/** Asks for page 1 of the history over one connection, again and again; what has not changed is a 304. */
+export class HistoryWatch {
+  /** Ms from question or answer to the next answer: how late a change can be seen at most. */
+  readonly apartMs: number[] = []
+  readonly #url: string
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  #etag = ''
+  #page: PageText = ''
+
+  constructor(apiUrl: string) {
+    this.#url = `${apiUrl}/api/activity/history`
+  }
+
+  /** Looks until page 1 is another one; resolves with it and with when it was there. Throws after a minute. */
+  async untilOther(known: PageText): Promise<{ page: PageText; atMs: number }> {
+    const firstMs = monotonicMs()
+    for (let lastMs = firstMs; lastMs < firstMs + WITHIN_MS;) {
+      const page = await this.look()
+      const atMs = monotonicMs()
+      this.apartMs.push(atMs - lastMs)
+      if (page !== known) return { page, atMs }
+      lastMs = atMs
+      await delay(PAUSE_MS)
+    }
+    throw new Error(`the history did not change within ${WITHIN_MS} ms`)
+  }
+
+  /** Page 1 as it is now. */
+  async look(): Promise<PageText> {
+    const { status, etag, body } = await this.#ask()
+    if (status === 304) return this.#page
+    if (status !== 200) throw new Error(`${this.#url} answered ${status}`)
+    this.#etag = etag
+    this.#page = readPage(body)
+    return this.#page
+  }
+
+  close(): void {
+    this.#agent.destroy()
+  }
+
+  #ask(): Promise<{ status: number; etag: string; body: string }> {
+    return new Promise((resolve, reject) => {
+      const asked = request(
+        this.#url,
+        { agent: this.#agent, headers: { 'if-none-match': this.#etag } },
+        (response) => {
+          let body = ''
+          response.setEncoding('utf8')
+          response.on('data', (part: string) => (body += part))
+          response.on('error', reject)
+          response.on('end', () =>
+            resolve({ status: response.statusCode ?? 0, etag: response.headers.etag ?? '', body }),
+          )
+        },
+      )
+      asked.on('error', reject)
+      asked.end()
+    })
+  }
+}

@@ -1,0 +1,157 @@
+import { execFileSync, fork, type ChildProcess, type ForkOptions } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import type { Db } from '../shared/db/connect.ts'
+import { freePort } from '../test/helpers/start-services.ts'
+import type { Databases } from './services.ts'
+import { CHAIN_ID } from './synthetic-evm/synthetic-chain.ts'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+/** As in the npm scripts. */
+const FLAGS = {
+  indexer: ['--enable-source-maps', '--max-old-space-size=192', '--max-semi-space-size=8'],
+  api: ['--enable-source-maps'],
+}
+const WITHIN_MS = 600_000
+
+/** One of the service's programs, compiled, in a process of its own. */
+export interface Program {
+  readonly pid: number
+  /** Throws when it has ended: nothing is measured of a program that is not there. */
+  requireAlive: () => void
+  /** Ends it in order. */
+  stop: () => Promise<void>
+  /** Ends it at once, as a crash does. */
+  kill: () => Promise<void>
+}
+
+/** JavaScript of what is in this folder now. */
+export function buildPrograms(): void {
+  const tsc = join(ROOT, 'node_modules/typescript/bin/tsc')
+  execFileSync(process.execPath, [tsc, '-p', '.config/tsconfig.build.json'], { cwd: ROOT, stdio: 'inherit' })
+}
+
+/** Starts indexers of one EVM network, one after the other, with the same settings; `remove` when it is over. */
+export async function prepareIndexer(
+  { databaseUrl, redisUrl }: Databases,
+  network: object,
+  nodeFlags: string[] = [],
+): Promise<{ start: () => Program; remove: () => Promise<void> }> {
+  const folder = await mkdtemp(join(tmpdir(), 'loan-activity-bench-'))
+  const networksFile = join(folder, 'networks.json')
+  await writeFile(networksFile, JSON.stringify({ evm: [network] }))
+  const env = {
+    ...{ DATABASE_URL: databaseUrl, REDIS_URL: redisUrl ?? '', NETWORKS_FILE: networksFile },
+    ...{ INDEXER_PORT: String(await freePort()), LOG_LEVEL: 'warn' },
+  }
+  return {
+    start: () => startProgram('indexer', [], { env, execArgv: [...FLAGS.indexer, ...nodeFlags] }),
+    remove: () => rm(folder, { recursive: true, force: true }),
+  }
+}
+
+/** An indexer of one EVM network while `work` runs. */
+export async function withIndexer<T>(
+  databases: Databases,
+  network: object,
+  work: (indexer: Program) => Promise<T>,
+  nodeFlags: string[] = [],
+): Promise<T> {
+  const { start, remove } = await prepareIndexer(databases, network, nodeFlags)
+  const indexer = start()
+  try {
+    return await work(indexer)
+  } finally {
+    await indexer.stop()
+    await remove()
+  }
+}
+
+/** The API, answering at `url`, while `work` runs. */
+export async function withApi<T>({ databaseUrl }: Databases, work: (url: string) => Promise<T>): Promise<T> {
+  const port = await freePort()
+  const env = { DATABASE_URL: databaseUrl, API_PORT: String(port), LOG_LEVEL: 'warn' }
+  const api = startProgram('api', [], { env, execArgv: FLAGS.api })
+  const url = `http://127.0.0.1:${port}`
+  try {
+    while (!(await fetch(`${url}/healthz`).catch(() => null))?.ok) {
+      api.requireAlive()
+      await delay(20)
+    }
+    return await work(url)
+  } finally {
+    await api.stop()
+  }
+}
+
+/** Seconds that node takes to load all modules of the indexer, and to end. */
+export async function bareStartSeconds(): Promise<number> {
+  const startedMs = performance.now()
+  const program = startProgram('indexer', ['--help'], {
+    execArgv: FLAGS.indexer,
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  })
+  await program.ended
+  return (performance.now() - startedMs) / 1000
+}
+
+/** Waits until the network's position in the database is as wanted. Throws when the indexer ended, or after long. */
+export async function untilWritten(
+  db: Db,
+  indexer: Pick<Program, 'requireAlive'>,
+  isThere: (position: Position) => boolean,
+  lookEveryMs = 20,
+): Promise<Position> {
+  const deadline = performance.now() + WITHIN_MS
+  for (;;) {
+    const position = await db
+      .selectFrom('ledger.chain_position')
+      .select(['number', 'writer_epoch as epoch'])
+      .where('network', '=', `evm:${CHAIN_ID}`)
+      .executeTakeFirst()
+    if (position !== undefined && isThere(position)) return position
+    indexer.requireAlive()
+    if (performance.now() > deadline) throw new Error(`nothing came of it within ${WITHIN_MS} ms`)
+    await delay(lookEveryMs)
+  }
+}
+
+/** Where a network stands in the database. */
+export interface Position {
+  /** The last block that was written. */
+  number: number | null
+  /** How many writers the network has had. */
+  epoch: number
+}
+
+function startProgram(
+  name: keyof typeof FLAGS,
+  args: string[],
+  { env, ...options }: ForkOptions,
+): Program & { ended: Promise<unknown> } {
+  const child: ChildProcess = fork(join(ROOT, `dist/${name}/main.js`), args, {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    ...options,
+    env: { ...process.env, ...env },
+  })
+  const ended = once(child, 'exit')
+  const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    if (hasEnded()) return
+    child.kill(signal)
+    await ended
+  }
+  return {
+    ended,
+    pid: child.pid ?? 0,
+    requireAlive: () => {
+      if (hasEnded()) throw new Error(`the ${name} ended with code ${child.exitCode ?? 'none'}`)
+    },
+    stop: () => end('SIGTERM'),
+    kill: () => end('SIGKILL'),
+  }
+}

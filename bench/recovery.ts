@@ -1,0 +1,139 @@
+import { seededRandom } from '../test/helpers/random-chain.ts'
+import { machineFacts, spreadOf, spreadText, type Spread } from './measure.ts'
+import { bareStartSeconds, buildPrograms, prepareIndexer, untilWritten, type Program } from './programs.ts'
+import { withServices, type BenchServices, type Databases, type QueueKind } from './services.ts'
+import { SHAPES } from './synthetic-evm/synthetic-chain.ts'
+import { startNode, syntheticNetwork, type NodeProcess } from './synthetic-evm/synthetic-node.ts'
+import { compareWithTruth, makeTruth, type Truth } from './synthetic-evm/truth.ts'
+
+export interface RecoveryOptions {
+  queue: QueueKind
+  /** Measured runs, after one that is not. */
+  runs: number
+  events: number
+  /** Of the places where the indexer is killed. */
+  seed: number
+  json: boolean
+}
+
+/** Ms between looks at the database. */
+const LOOK_EVERY_MS = 2
+const WITHIN = { least: 0.2, most: 0.8 }
+
+interface Setup {
+  truth: Truth
+  services: BenchServices
+  node: NodeProcess
+}
+
+/** Seconds from the start of the new process. */
+interface Run {
+  /** The block at which its forerunner was killed. */
+  killedAt: number
+  /** Until it is the network's writer. */
+  leads: number
+  /** Until it has written. */
+  writes: number
+  /** Of a process that only loads the same modules, from its start to its end. */
+  bareStart: number
+}
+
+/** The indexer is killed in mid-backfill: from the start of the next one until that writes. */
+export async function benchRecovery(options: RecoveryOptions): Promise<void> {
+  buildPrograms()
+  const { blocks, events, strangerLogs } = SHAPES.dense
+  const shape = {
+    blocks: Math.ceil((blocks * options.events) / events),
+    events: options.events,
+    strangerLogs,
+  }
+  const random = seededRandom(options.seed)
+  await withServices(options.queue, async (services) => {
+    const node = await startNode({ shape })
+    try {
+      const setup = { truth: makeTruth(shape), services, node }
+      const runs: Run[] = []
+      for (let number = 0; number <= options.runs; number += 1) {
+        const share = WITHIN.least + (random.below(1000) / 1000) * (WITHIN.most - WITHIN.least)
+        const run = await measureRun(setup, Math.ceil(shape.blocks * share))
+        console.error(`${number === 0 ? 'warm-up' : `run ${number}`}: ${JSON.stringify(run)}`)
+        if (number > 0) runs.push(run)
+      }
+      tell(options, shape.blocks, services, runs)
+    } finally {
+      node.stop()
+    }
+  })
+}
+
+function measureRun({ truth, services, node }: Setup, killAt: number): Promise<Run> {
+  return services.withDatabases(async (databases) => {
+    const network = syntheticNetwork(node.url, truth.chain.parties)
+    const { start, remove } = await prepareIndexer(databases, network)
+    const lives: Program[] = []
+    try {
+      const live = (): Program => {
+        const life = start()
+        lives.push(life)
+        return life
+      }
+      const recovered = await killAndStart(databases, live, killAt)
+      const { blocks } = truth.chain.shape
+      await untilWritten(databases.db, recovered.indexer, ({ number }) => number === blocks)
+      await compareWithTruth(databases.db, truth)
+      return { ...recovered.seconds, bareStart: await bareStartSeconds() }
+    } finally {
+      for (const life of lives) await life.stop()
+      await remove()
+    }
+  })
+}
+
+async function killAndStart(
+  { db }: Databases,
+  start: () => Program,
+  killAt: number,
+): Promise<{ indexer: Program; seconds: Omit<Run, 'bareStart'> }> {
+  const first = start()
+  const killed = await untilWritten(db, first, ({ number }) => (number ?? 0) >= killAt, LOOK_EVERY_MS)
+  await first.kill()
+  const startedMs = performance.now()
+  const seconds = (): number => (performance.now() - startedMs) / 1000
+  const indexer = start()
+  // What the killed one had sent to the database may still be written, until the next one is the writer.
+  let killedAt = killed.number ?? 0
+  const isLed = ({ number, epoch }: typeof killed): boolean => {
+    if (epoch === killed.epoch) killedAt = number ?? 0
+    return epoch > killed.epoch
+  }
+  await untilWritten(db, indexer, isLed, LOOK_EVERY_MS)
+  const leads = seconds()
+  await untilWritten(db, indexer, ({ number }) => (number ?? 0) > killedAt, LOOK_EVERY_MS)
+  return { indexer, seconds: { killedAt, leads, writes: seconds() } }
+}
+
+function tell(options: RecoveryOptions, blocks: number, services: BenchServices, runs: Run[]): void {
+  const of = (pick: (run: Run) => number): Spread => spreadOf(runs.map(pick))
+  const { queue, seed, events } = options
+  const figures = {
+    machine: machineFacts(),
+    postgres: services.postgres.settings,
+    ...{ queue, seed, events, blocks, killedAt: runs.map(({ killedAt }) => killedAt) },
+    writesSeconds: of(({ writes }) => writes),
+    leadsSeconds: of(({ leads }) => leads),
+    bareStartSeconds: of(({ bareStart }) => bareStart),
+  }
+  if (options.json) {
+    console.log(JSON.stringify(figures))
+    return
+  }
+  console.log(`${figures.machine}; Postgres ${JSON.stringify(figures.postgres)}; queue on ${queue}
+
+Backfill of ${events} events in ${blocks} blocks, killed at block ${figures.killedAt.join(', ')} (--seed ${seed})
+
+| seconds from the start of the new process | median of ${runs.length} (spread) |
+|---|---|
+| until it writes | ${spreadText(figures.writesSeconds, 2)} |
+| of them until it is the network’s writer | ${spreadText(figures.leadsSeconds, 2)} |
+| a process that only loads the same modules and ends | ${spreadText(figures.bareStartSeconds, 2)} |`)
+}

@@ -1,0 +1,137 @@
+import { cpuSeconds } from './bench-postgres.ts'
+import { HistoryWatch, pageOf, requireHistory } from './history-watch.ts'
+import { machineFacts, percentile, spreadOf, spreadText } from './measure.ts'
+import { buildPrograms, untilWritten, withApi, withIndexer } from './programs.ts'
+import { withServices, type BenchServices, type QueueKind } from './services.ts'
+import { startNode, syntheticNetwork, type NodeProcess } from './synthetic-evm/synthetic-node.ts'
+import { compareWithTruth, makeReorgTruth, type ReorgTruth } from './synthetic-evm/truth.ts'
+
+export interface ReorgOptions {
+  queue: QueueKind
+  /** Measured runs, after one that is not. */
+  runs: number
+  json: boolean
+}
+
+/** 1,000 events in any 64 blocks. */
+const SHAPE = { events: 10_312, blocks: 660, strangerLogs: 2 }
+/** Where the old branch ends; the new one is a block longer. */
+const HEAD = SHAPE.blocks - 1
+const DEPTH = 64
+const FORK_AFTER = HEAD - DEPTH
+/** So many blocks before the reorg come one by one: the indexer has been at the head for a while. */
+const WARM_UP_BLOCKS = 40
+
+interface Setup {
+  truth: ReorgTruth
+  services: BenchServices
+  node: NodeProcess
+}
+
+interface Run {
+  reorgMs: number
+  /** Processor time meanwhile, by the operating system's ticks of 10 ms. */
+  indexerCpuMs: number
+  postgresCpuMs: number
+  apartMs: number[]
+}
+
+/** From the moment when the node is on the other branch until an answer of the API is of that branch, and whole. */
+export async function benchReorg(options: ReorgOptions): Promise<void> {
+  buildPrograms()
+  const truth = makeReorgTruth(SHAPE, { forkAfter: FORK_AFTER, head: HEAD })
+  await withServices(options.queue, async (services) => {
+    const node = await startNode({ shape: SHAPE, forkAfter: FORK_AFTER, finality: 'epochs' })
+    try {
+      const runs: Run[] = []
+      for (let number = 0; number <= options.runs; number += 1) {
+        const run = await measureRun({ truth, services, node })
+        console.error(`${number === 0 ? 'warm-up' : `run ${number}`}: ${run.reorgMs.toFixed(0)} ms`)
+        if (number > 0) runs.push(run)
+      }
+      tell(options, truth, services, runs)
+    } finally {
+      node.stop()
+    }
+  })
+}
+
+function measureRun({ truth, services, node }: Setup): Promise<Run> {
+  return services.withDatabases(async (databases) => {
+    const { db } = databases
+    const first = HEAD - WARM_UP_BLOCKS
+    await node.show({ branch: 'main', head: first })
+    const network = syntheticNetwork(node.url, truth.chain.parties, { wsUrl: node.wsUrl })
+    return withIndexer(databases, network, (indexer) =>
+      withApi(databases, async (apiUrl) => {
+        for (let head = first; head <= HEAD; head += 1) {
+          await node.show({ branch: 'main', head })
+          await untilWritten(db, indexer, ({ number }) => number === head, 5)
+        }
+        const cpuMs = async (): Promise<[number, number]> => [
+          (await cpuSeconds(indexer.pid)) * 1000,
+          (await services.postgres.cpuSeconds()) * 1000,
+        ]
+        const before = await cpuMs()
+        const seen = await reorganize(truth, node, apiUrl)
+        const after = await cpuMs()
+        await requireHistory(apiUrl, truth.history)
+        await compareWithTruth(db, truth)
+        return { ...seen, indexerCpuMs: after[0] - before[0], postgresCpuMs: after[1] - before[1] }
+      }),
+    )
+  })
+}
+
+/** The first other answer must be of the new branch: there is none in between. */
+async function reorganize(
+  truth: ReorgTruth,
+  node: NodeProcess,
+  apiUrl: string,
+): Promise<Pick<Run, 'reorgMs' | 'apartMs'>> {
+  const watch = new HistoryWatch(apiUrl)
+  try {
+    const before = await watch.look()
+    if (before !== pageOf(truth.before)) throw new Error('the old branch is not the truth: no figure')
+    const changed = watch.untilOther(before)
+    const toldMs = await node.show({ branch: 'other', head: SHAPE.blocks })
+    const { page, atMs } = await changed
+    if (page !== pageOf(truth.history)) throw new Error('the new branch is not the truth: no figure')
+    return { reorgMs: atMs - toldMs, apartMs: watch.apartMs }
+  } finally {
+    watch.close()
+  }
+}
+
+function tell(options: ReorgOptions, truth: ReorgTruth, services: BenchServices, runs: Run[]): void {
+  const count = (op: string): number => truth.log.filter((entry) => entry.op === op).length
+  const [kept, gone] = [count('replace'), count('retract')]
+  const records = { old: kept + gone, kept, gone, new: count('append') - truth.before.length }
+  const apart = runs.flatMap(({ apartMs }) => apartMs)
+  const figures = {
+    machine: machineFacts(),
+    postgres: services.postgres.settings,
+    queue: options.queue,
+    ...{ depth: DEPTH, records, runs: runs.length },
+    reorgMs: spreadOf(runs.map(({ reorgMs }) => reorgMs)),
+    apartMs: { p50: percentile(apart, 50), p99: percentile(apart, 99) },
+    cpuMs: {
+      indexer: spreadOf(runs.map(({ indexerCpuMs }) => indexerCpuMs)),
+      postgres: spreadOf(runs.map(({ postgresCpuMs }) => postgresCpuMs)),
+    },
+  }
+  if (options.json) {
+    console.log(JSON.stringify(figures))
+    return
+  }
+  const { p50, p99 } = figures.apartMs
+  console.log(`${figures.machine}; Postgres ${JSON.stringify(figures.postgres)}; queue on ${options.queue}
+
+From the node’s switch to another branch until an answer shows it; heads by WebSocket newHeads
+
+| blocks | records of the old branch | kept | gone | new | ms: median of ${runs.length} (spread) | answers apart, ms: p50, p99 |
+|---|---|---|---|---|---|---|
+| ${DEPTH} | ${records.old} | ${kept} | ${gone} | ${records.new} | ${spreadText(figures.reorgMs, 0)} | ${p50.toFixed(1)}, ${p99.toFixed(1)} |
+
+Processor ms meanwhile: indexer ${figures.cpuMs.indexer.median.toFixed(0)}, Postgres ${figures.cpuMs.postgres.median.toFixed(0)}, the watch’s questions included`)
+}

@@ -1,0 +1,70 @@
+import { word } from './encode-abi.ts'
+import type { SyntheticBlock, SyntheticChain } from './synthetic-chain.ts'
+
+/** A block as it is kept: the truth of it is nothing that a node knows. */
+type KeptBlock = Pick<SyntheticBlock, 'number' | 'hash' | 'header'> & { logs: string }
+
+const FETCH_LOAN_CHARS = 2 + 8 + 64
+const DECIMALS = '0x313ce567'
+
+/** One whole branch of a chain, every answer of it ready as JSON text. */
+export class Branch {
+  readonly #chain: SyntheticChain
+  readonly #blocks: KeptBlock[] = []
+  readonly #byHash = new Map<string, KeptBlock>()
+  /** By block: the logs of our contracts. */
+  readonly #ours: string[] = []
+  readonly #roles: Map<string, string>
+  readonly #tokens: Map<string, number>
+
+  constructor(chain: SyntheticChain) {
+    this.#chain = chain
+    const { contracts, tokens } = chain.parties
+    this.#roles = new Map(Object.entries(contracts).map(([role, address]) => [address.toLowerCase(), role]))
+    this.#tokens = new Map(tokens.map(({ address, decimals }) => [address.toLowerCase(), decimals]))
+    for (const { number, hash, header, logs } of chain.blocks()) {
+      const kept = { number, hash, header, logs: logsText(logs) }
+      this.#blocks[number] = kept
+      this.#byHash.set(hash, kept)
+      this.#ours[number] = logsText(logs.filter(({ isOurs }) => isOurs))
+    }
+  }
+
+  at(number: number): KeptBlock | undefined {
+    return this.#blocks[number]
+  }
+
+  withHash(hash: string): KeptBlock | undefined {
+    return this.#byHash.get(hash)
+  }
+
+  hasCode(address: string): boolean {
+    return this.#roles.has(address.toLowerCase())
+  }
+
+  /** Our contracts' logs of the blocks `from` … `to`, inclusive. */
+  ourLogs(from: number, to: number): string {
+    const texts: string[] = []
+    for (let number = Math.max(1, from); number <= to; number += 1) {
+      const text = this.#ours[number] ?? ''
+      if (text !== '') texts.push(text)
+    }
+    return texts.join(',')
+  }
+
+  /** What a view function gives at the end of that block. */
+  call({ to, data }: { to: string; data: string }, blockHash: string): string {
+    const decimals = this.#tokens.get(to.toLowerCase())
+    if (decimals !== undefined && data === DECIMALS) return `"0x${word(decimals)}"`
+    const role = this.#roles.get(to.toLowerCase())
+    const number = this.#byHash.get(blockHash)?.number
+    if (role === undefined || number === undefined || data.length !== FETCH_LOAN_CHARS) return '"0x"'
+    const loan = this.#chain.loans.get(`${role}/${BigInt(`0x${data.slice(10)}`)}`)
+    const shown = loan?.answers.findLast((answer) => answer.block <= number)
+    return `"0x${shown?.data ?? ''}"`
+  }
+}
+
+function logsText(logs: readonly { text: string }[]): string {
+  return logs.map(({ text }) => text).join(',')
+}

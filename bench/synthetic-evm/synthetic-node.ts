@@ -1,0 +1,65 @@
+import { fork } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { z } from 'zod'
+import { BLOCKCHAIN } from './expected-loans.ts'
+import type { Parties } from './parties.ts'
+import { serveSyntheticChain, type NodeSpec, type View } from './serve-chain.ts'
+import { CHAIN_ID } from './synthetic-chain.ts'
+
+/** A node in a process of its own, so that it is not what is measured. */
+export interface NodeProcess {
+  pid: number
+  url: string
+  wsUrl: string
+  /** What it shows from now on; resolves with when it told its subscribers, on the clock of `monotonicMs`. */
+  show: (view: View) => Promise<number>
+  stop: () => void
+}
+
+const addressesSchema = z.object({ url: z.string(), wsUrl: z.string() })
+const toldSchema = z.object({ toldMs: z.number() })
+
+/** The program that {@link startNode} runs; ends with its parent. */
+export async function runSyntheticNode(spec: NodeSpec): Promise<void> {
+  const { url, wsUrl, show } = await serveSyntheticChain(spec)
+  process.on('disconnect', () => process.exit())
+  process.on('message', (view: View) => process.send?.({ toldMs: show(view) }))
+  process.send?.({ url, wsUrl })
+}
+
+export async function startNode(spec: NodeSpec): Promise<NodeProcess> {
+  const main = fileURLToPath(new URL('../main.ts', import.meta.url))
+  const child = fork(main, ['synthetic-evm', JSON.stringify(spec)], {
+    execArgv: ['--import', 'tsx', '--no-warnings', '--max-old-space-size=4096'],
+  })
+  const answer = (): Promise<unknown> =>
+    new Promise((resolve, reject) => {
+      const onExit = (code: number | null): void =>
+        reject(new Error(`the node ended with code ${code ?? 'none'}`))
+      child.once('exit', onExit)
+      child.once('message', (message) => {
+        child.off('exit', onExit)
+        resolve(message)
+      })
+    })
+  const addresses = addressesSchema.parse(await answer())
+  const show = async (view: View): Promise<number> => {
+    const told = answer()
+    child.send(view)
+    return toldSchema.parse(await told).toldMs
+  }
+  return { ...addresses, pid: child.pid ?? 0, show, stop: () => child.kill() }
+}
+
+/** The networks file's part for such a chain; `more` is added to it. */
+export function syntheticNetwork(rpcUrl: string, { contracts }: Parties, more: object = {}): object {
+  const deployed = (address: string): object => ({ address, startBlock: 1 })
+  return {
+    blockchain: BLOCKCHAIN,
+    networkId: String(CHAIN_ID),
+    rpcUrls: [rpcUrl],
+    erc20Loans: deployed(contracts.erc20Loans),
+    erc20CollateralLock: deployed(contracts.erc20CollateralLock),
+    ...more,
+  }
+}
