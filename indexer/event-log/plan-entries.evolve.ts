@@ -2,11 +2,13 @@ import type { ChainEvent } from '../../shared/events/chain-event.ts'
 import type { NewEntry } from '../../shared/events/log-entry.ts'
 import { naturalKey, subjectOf } from '../../shared/events/natural-key.ts'
 
-/** An entry that holds now, with the event it holds. */
-export interface LiveEntry {
-  naturalKey: string
-  revision: number
-  event: ChainEvent
+/** An entry that holds now. */
+export interface LiveEntry extends Pick<
+  NewEntry,
+  'naturalKey' | 'revision' | 'subject' | 'kind' | 'blockNumber' | 'blockHash' | 'logIndex'
+> {
+  /** The event it holds; null, for it may be long, where none of the new events is of its block: then it is another one. */
+  event: ChainEvent | null
 }
 
 /** Why entries are replaced or retracted: the chain left a branch, or a second reading found otherwise. */
@@ -28,26 +30,27 @@ export function planEntries(
   const eventByKey = new Map(events.map((event) => [naturalKey(event), event]))
   const retractions = live
     .filter((entry) => !eventByKey.has(entry.naturalKey))
-    .sort((a, b) => compareByChain(b.event, a.event))
+    .sort((a, b) => compareByChain(b, a))
     .map((entry): NewEntry => {
-      const retracted = describe(network, entry.naturalKey, entry.event)
-      return { ...retracted, op: 'retract', revision: entry.revision + 1, cause, event: null }
+      const retraction = { op: 'retract', revision: entry.revision + 1, cause, event: null } as const
+      return { ...network, ...entry, previousSubject: null, ...retraction }
     })
   const additions = [...eventByKey].flatMap(([key, event]): NewEntry[] => {
     const entry = describe(network, key, event)
     const before = liveByKey.get(key)
     // The usual case by far: the object that is there is the entry.
     if (before === undefined) return [entry]
-    if (saysTheSame(before.event, event)) return []
-    const previous = subjectOf(before.event, network.network)
-    const previousSubject = previous === entry.subject ? null : previous
+    if (saysTheSame(before, event)) return []
+    const previousSubject = before.subject === entry.subject ? null : before.subject
     return [{ ...entry, op: 'replace', revision: before.revision + 1, previousSubject, cause }]
   })
   return [...retractions, ...additions]
 }
 
+type PlaceInChain = Pick<ChainEvent, 'blockNumber' | 'logIndex'>
+
 /** The order of one network's events. */
-export function compareByChain(a: ChainEvent, b: ChainEvent): number {
+export function compareByChain(a: PlaceInChain, b: PlaceInChain): number {
   return a.blockNumber - b.blockNumber || a.logIndex - b.logIndex
 }
 
@@ -75,8 +78,10 @@ function describe(
 }
 
 /** In another branch nothing is the same: then only the blocks' hashes are looked at. */
-function saysTheSame(a: ChainEvent, b: ChainEvent): boolean {
-  return a.blockHash === b.blockHash && canonicalJson(a) === canonicalJson(b)
+function saysTheSame(entry: LiveEntry, event: ChainEvent): boolean {
+  if (entry.blockHash !== event.blockHash) return false
+  if (entry.event === null) throw new Error(`what entry ${entry.naturalKey} holds was not read`)
+  return canonicalJson(entry.event) === canonicalJson(event)
 }
 
 /** JSON with sorted keys: the database gives an object's keys back in an order of its own. */

@@ -1,6 +1,7 @@
 import { sql, type Selectable } from 'kysely'
 import type { ChainEvent } from '../../shared/events/chain-event.ts'
 import type { LogEntry } from '../../shared/events/log-entry.ts'
+import { naturalKey } from '../../shared/events/natural-key.ts'
 import type { Db } from '../../shared/db/connect.ts'
 import type { EventLogTable } from '../../shared/db/schema.ts'
 import type { Trx } from '../../shared/db/transaction.ts'
@@ -58,25 +59,31 @@ export async function getHeldEntriesOf(trx: Trx, subjects: string[], position: n
   return rows.map(toEntry)
 }
 
-/** The entries that hold now in the blocks `from` … `to` (inclusive), and those under the given natural keys. */
+/**
+ * The entries that hold now in the blocks `from` … `to` (inclusive), and those under the keys of `events`; with what they
+ * hold where one of these is of their block.
+ */
 export async function getLiveEntries(
   db: Db | Trx,
   network: string,
-  scope: { from: number; to: number; keys: string[] },
+  scope: { from: number; to: number; events: readonly ChainEvent[] },
 ): Promise<LiveEntry[]> {
+  const keys = scope.events.map(naturalKey)
+  const hashes = [...new Set(scope.events.map(({ blockHash }) => blockHash))]
   // Each key is looked up by itself: of a list of them, on a table without statistics, the planner makes a scan of it all.
-  const { rows } = await sql<{ natural_key: string; revision: number; body: ChainEvent }>`
-    select live.natural_key, live.revision, log.body
+  const { rows } = await sql<LiveEntry>`
+    select live.natural_key as "naturalKey", live.revision, log.subject, kind, log.block_number as "blockNumber",
+      block_hash as "blockHash", log_index as "logIndex", case when block_hash = any(${hashes}) then body end as event
     from (
       select natural_key, revision, position from ledger.live_entries
       where network = ${network} and block_number between ${scope.from} and ${scope.to}
       union
-      select found.* from unnest(${scope.keys}::text[]) as wanted(natural_key) cross join lateral (
+      select found.* from unnest(${keys}::text[]) as wanted(natural_key) cross join lateral (
         select natural_key, revision, position from ledger.live_entries
         where network = ${network} and natural_key = wanted.natural_key limit 1
       ) found
     ) live join ledger.event_log log using (position)`.execute(db)
-  return rows.map((row) => ({ naturalKey: row.natural_key, revision: row.revision, event: row.body }))
+  return rows
 }
 
 /** The newest position of the log; 0 when it is empty. */

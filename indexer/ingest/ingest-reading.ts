@@ -1,7 +1,6 @@
 import type { ChainEvent } from '../../shared/events/chain-event.ts'
 import type { BlockHeader, RangeEvidence } from '../../shared/events/chain-step.ts'
 import type { NewEntry } from '../../shared/events/log-entry.ts'
-import { naturalKey } from '../../shared/events/natural-key.ts'
 import type { Db } from '../../shared/db/connect.ts'
 import { inTransaction, type Trx } from '../../shared/db/transaction.ts'
 import { getHeaders, lockPosition, putEvidence } from '../event-log/chain-position.ts'
@@ -60,7 +59,7 @@ export async function compareReading(
   made: KnownChannel[],
 ): Promise<NewEntry[]> {
   const events = await concerning(db, identity.network, reading.from, reading.events, made)
-  const scope = { from: reading.from, to: reading.last.number, keys: events.map(naturalKey) }
+  const scope = { from: reading.from, to: reading.last.number, events }
   return planEntries(identity, await getLiveEntries(db, identity.network, scope), events, 'reindex')
 }
 

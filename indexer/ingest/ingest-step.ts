@@ -116,7 +116,7 @@ export async function replaceEvents(
   cause: Cause | null,
 ): Promise<{ appended: number; replaced: number; retracted: number }> {
   const events = await concerning(trx, identity.network, blocks.from, read)
-  const live = await getLiveEntries(trx, identity.network, { ...blocks, keys: events.map(naturalKey) })
+  const live = await getLiveEntries(trx, identity.network, { ...blocks, events })
   const entries = await appendEntries(trx, planEntries(identity, live, events, cause))
   const [first] = entries
   if (first !== undefined) await project(trx, LIVE_SCHEMA, first.step - 1, entries)
@@ -147,7 +147,7 @@ export async function appendOffchain(
 ): Promise<LogEntry[]> {
   // Locked before what is there is looked at: the same voucher may come by two ways at once.
   await lockLog(trx)
-  const scope = { from: 1, to: 0, keys: events.map(naturalKey) }
+  const scope = { from: 1, to: 0, events }
   const known = new Set((await getLiveEntries(trx, identity.network, scope)).map((entry) => entry.naturalKey))
   const fresh = events.filter((event) => !known.has(naturalKey(event)))
   const entries = await appendEntries(trx, planEntries(identity, [], fresh, null))

@@ -34,7 +34,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'indexer/projections/loans/loans.store.ts',
     from: "if (entry.op !== 'append' || !isAfter(entry, last)) return false",
     to: 'if (!isAfter(entry, last)) return false',
-    noticedBy: [{ test: 'test/postgres/ingest/two-chains.test.ts' }, SIMULATION],
+    noticedBy: [{ test: 'test/postgres/ingest/synthetic-chain.test.ts' }, SIMULATION],
   },
   {
     promise: 2,
@@ -54,11 +54,11 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     promise: 2,
-    what: 'what was taken from the queue and not written yet is forgotten',
-    file: 'indexer/queue/batch-worker.ts',
-    from: 'return await handling.ingest(job)',
-    to: 'void handling.ingest(job).catch(() => undefined); return LEFT',
-    noticedBy: [{ test: QUEUE }],
+    what: 'a step that comes twice is written twice',
+    file: 'indexer/ingest/continuity.evolve.ts',
+    from: "if (step.to.number <= position.number) return 'seen'",
+    to: "if (step.to.number <= position.number) return 'apply'",
+    noticedBy: [{ test: INGEST }],
   },
   {
     promise: 3,

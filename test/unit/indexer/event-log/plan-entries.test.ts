@@ -2,19 +2,31 @@ import fc from 'fast-check'
 import t from 'tap'
 import { planEntries, type LiveEntry } from '../../../../indexer/event-log/plan-entries.evolve.ts'
 import type { ChainEvent } from '../../../../shared/events/chain-event.ts'
-import { naturalKey } from '../../../../shared/events/natural-key.ts'
+import { naturalKey, subjectOf } from '../../../../shared/events/natural-key.ts'
 import { RandomChain } from '../../../helpers/random-chain.ts'
 
 const NETWORK = { network: 'evm:1', blockchain: 'TEST' }
 
+function held(event: ChainEvent, revision = 1): LiveEntry & { event: ChainEvent } {
+  const { kind, blockNumber, blockHash, logIndex } = event
+  const subject = subjectOf(event, NETWORK.network)
+  return { naturalKey: naturalKey(event), revision, subject, kind, blockNumber, blockHash, logIndex, event }
+}
+
 /** What the log holds after the planned entries. */
-function applyPlan(live: LiveEntry[], events: ChainEvent[]): Map<string, ChainEvent> {
-  const held = new Map(live.map((entry) => [entry.naturalKey, entry.event]))
-  for (const entry of planEntries(NETWORK, live, events, 'reorg')) {
-    if (entry.op === 'retract') held.delete(entry.naturalKey)
-    else held.set(entry.naturalKey, entry.event)
+function applyPlan(
+  live: (LiveEntry & { event: ChainEvent })[],
+  events: ChainEvent[],
+): Map<string, ChainEvent> {
+  const left = new Map(live.map((entry) => [entry.naturalKey, entry.event]))
+  const blocks = new Set(events.map(({ blockHash }) => blockHash))
+  // As it comes from the database: what is in blocks that none of the events is in is not read.
+  const read = live.map((entry) => (blocks.has(entry.blockHash) ? entry : { ...entry, event: null }))
+  for (const entry of planEntries(NETWORK, read, events, 'reorg')) {
+    if (entry.op === 'retract') left.delete(entry.naturalKey)
+    else left.set(entry.naturalKey, entry.event)
   }
-  return held
+  return left
 }
 
 void t.test(
@@ -28,12 +40,12 @@ void t.test(
         (seed, depth, length) => {
           const chain = new RandomChain(seed)
           chain.grow(10)
-          const before = chain.events.map((event) => ({ naturalKey: naturalKey(event), revision: 1, event }))
+          const before = chain.events.map((event) => held(event))
           chain.reorg(depth, length)
-          const held = applyPlan(before, chain.events)
-          t.strictSame([...held.keys()].sort(), chain.events.map(naturalKey).sort())
-          for (const event of chain.events) t.strictSame(held.get(naturalKey(event)), event)
-          const again = chain.events.map((event) => ({ naturalKey: naturalKey(event), revision: 1, event }))
+          const left = applyPlan(before, chain.events)
+          t.strictSame([...left.keys()].sort(), chain.events.map(naturalKey).sort())
+          for (const event of chain.events) t.strictSame(left.get(naturalKey(event)), event)
+          const again = chain.events.map((event) => held(event))
           t.strictSame(planEntries(NETWORK, again, chain.events, 'reorg'), [], 'nothing to do')
           const reordered = again.map((entry) => ({ ...entry, event: reverseKeys(entry.event) }))
           t.strictSame(
@@ -57,7 +69,7 @@ void t.test(
     const [first, second, third] = chain.events.filter((event) => event.kind === 'CreateLoanOffer')
     if (first === undefined || second === undefined || third === undefined)
       throw new Error('the seed makes three offers')
-    const live = [first, second].map((event) => ({ naturalKey: naturalKey(event), revision: 4, event }))
+    const live = [first, second].map((event) => held(event, 4))
     const moved: ChainEvent = { ...first, loanId: '99', contractLoanId: '99' }
     const [retract, replace, append, ...more] = planEntries(NETWORK, live, [moved, third], 'reorg')
     t.match(retract, {
@@ -71,6 +83,8 @@ void t.test(
     t.equal(replace?.previousSubject, `ERC20FIL/${first.loanId}`)
     t.match(append, { op: 'append', naturalKey: naturalKey(third), cause: null })
     t.same(more, [])
+    const unread = [{ ...held(first), event: null }]
+    t.throws(() => planEntries(NETWORK, unread, [first], 'reindex'), /was not read/)
     t.end()
   },
 )
