@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { ReadDatabase, Statement } from './read-database.ts'
+import { DatabaseAway, type ReadDatabase, type Statement } from './read-database.ts'
 
 /** An answer's JSON as it is sent, and its strong entity tag (RFC 9110, section 8.8.3). */
 export interface Answer {
@@ -55,8 +55,7 @@ export function createAnswerCache(database: Pick<ReadDatabase, 'rows'>, mostByte
     asked += 1
     const own = asked
     const [row] = await database.rows<{ version: string }>(VERSION).catch((error: unknown) => {
-      // What comes back may be another server, with another past.
-      forget('', own)
+      forgetAll()
       throw error
     })
     // A later look-up may have its answer already, and what is kept then is newer.
@@ -67,9 +66,15 @@ export function createAnswerCache(database: Pick<ReadDatabase, 'rows'>, mostByte
   }
 
   /** What is of another version; what is still being asked may be. */
-  function forget(version: string, asked: number): void {
+  function forget(version: string, lookUp: number): void {
     for (const [question, one] of kept) if (one.version !== version) drop(question, one)
-    known = { version, asked }
+    known = { version, asked: lookUp }
+  }
+
+  /** What comes back may be another server, with another past. */
+  function forgetAll(): void {
+    asked += 1
+    forget('', asked)
   }
 
   function drop(question: string, one: Kept): void {
@@ -79,26 +84,40 @@ export function createAnswerCache(database: Pick<ReadDatabase, 'rows'>, mostByte
   }
 
   async function keep(question: string, one: Kept): Promise<void> {
-    const answer = await one.asking.catch(() => undefined)
-    if (kept.get(question) !== one) return
+    let answer: VersionedAnswer | undefined
+    try {
+      answer = await one.asking
+    } catch (error) {
+      if (error instanceof DatabaseAway) forgetAll()
+    }
     const size = question.length + (answer?.body.length ?? 0) + OVERHEAD_BYTES
-    if (answer === undefined || bytes + size > mostBytes) {
+    if (answer === undefined || size > mostBytes) {
       drop(question, one)
       return
     }
     one.version = answer.version
-    one.bytes = size
-    bytes += size
     // Something was written since the last look-up, or another replica was asked.
     if (one.version !== known.version) await refresh().catch(() => undefined)
-    if (one.version !== known.version) drop(question, one)
+    if (kept.get(question) !== one) return
+    if (one.version === known.version && bytes + size <= mostBytes) {
+      one.bytes = size
+      bytes += size
+    } else {
+      drop(question, one)
+    }
+  }
+
+  /** What is still being asked counts: whoever waits for a look-up meanwhile knows that nothing was written. */
+  function current(question: string): Kept | undefined {
+    const one = kept.get(question)
+    return one?.version === undefined || one.version === known.version ? one : undefined
   }
 
   return {
     async answer(question, ask) {
       if (kept.has(question)) {
         await refresh()
-        const found = kept.get(question)
+        const found = current(question)
         if (found !== undefined) return found.asking
       }
       const asking = ask().then((answer) => (answer === undefined ? undefined : toAnswer(answer)))

@@ -1,6 +1,7 @@
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import type { Db } from '../../shared/db/connect.ts'
+import { SteadyClient } from '../../shared/db/steady-client.ts'
 import { isDatabaseRetryable } from '../../shared/db/transaction.ts'
 import type { Tables } from '../../shared/db/schema.ts'
 
@@ -37,6 +38,7 @@ export function openReadDatabase(
   options: { connections?: number; onError: (error: Error) => void },
 ): ReadDatabase {
   const pool = new pg.Pool({
+    Client: SteadyClient,
     connectionString: url,
     application_name: 'loan-activity api',
     max: options.connections ?? 10,

@@ -111,16 +111,25 @@ void t.test('what is not kept costs its own statement, and what is kept the look
   const database = openReadDatabase(url, { onError: () => undefined })
   t.teardown(() => database.close())
   const statements: string[] = []
+  const underWay: Promise<unknown>[] = []
   const counting: Pick<typeof database, 'rows'> = {
-    rows: (statement, values) => {
-      statements.push(statement.name)
-      return database.rows(statement, values)
+    rows: <Row extends object>(...asked: Parameters<typeof database.rows>) => {
+      statements.push(asked[0].name)
+      const rows = database.rows<Row>(...asked)
+      underWay.push(rows)
+      return rows
     },
+  }
+  const untilQuiet = async (): Promise<void> => {
+    do {
+      await Promise.all(underWay.splice(0))
+      await sleep(5)
+    } while (underWay.length > 0)
   }
   const text = `select records::text as answer, ${READ_MODEL_VERSION} as version from projection.fold_state`
   const said = async (cache: AnswerCache, question: string): Promise<string[]> => {
     await cache.answer(question, async () => (await counting.rows<Found>({ name: question, text }))[0])
-    await sleep(20)
+    await untilQuiet()
     return statements.splice(0)
   }
   const cache = createAnswerCache(counting)
@@ -161,6 +170,54 @@ void t.test('what there is no room for, what is missing and what failed is asked
   t.equal(others, 6)
   t.equal(await records(), 0)
   t.equal(asks(), 1, 'what was kept still is')
+})
+
+void t.test('what is kept of an earlier version makes room', async (t) => {
+  const { db, cache, records, asks } = await asked(t, 600)
+  await records()
+  t.equal(await records(), 0)
+  t.equal(asks(), 1)
+  await sql`update projection.fold_state set records = 1`.execute(db)
+  let others = 0
+  const other = async (): Promise<Found | undefined> => {
+    others += 1
+    const { rows } = await sql<{ version: string }>`select ${sql.raw(READ_MODEL_VERSION)} as version`.execute(
+      db,
+    )
+    return { answer: 'other', version: rows[0]?.version ?? '' }
+  }
+  for (let time = 0; time < 5; time += 1) {
+    await cache.answer('other', other)
+    // The look-up that makes room is after the first answer.
+    await sleep(time === 0 ? 200 : 0)
+  }
+  t.equal(others, 1, 'it is kept where there was no room before')
+})
+
+void t.test('an answer that is under way when something is written is not for who comes later', async (t) => {
+  const { db, cache, records, asks } = await asked(t)
+  await records()
+  let arrive = (): void => undefined
+  const held = new Promise<void>((resolve) => (arrive = resolve))
+  const question = (name: string, until: Promise<void>) =>
+    cache.answer(name, async () => {
+      const { rows } = await sql<Found>`
+        select records::text as answer, ${sql.raw(READ_MODEL_VERSION)} as version from projection.fold_state`.execute(
+        db,
+      )
+      await until
+      return rows[0]
+    })
+  const early = question('held', held)
+  await sleep(50)
+  await sql`update projection.fold_state set records = 9`.execute(db)
+  const late = question('held', Promise.resolve())
+  t.equal((await late)?.body.toString(), '9')
+  arrive()
+  t.equal((await early)?.body.toString(), '0')
+  t.equal((await question('held', Promise.resolve()))?.body.toString(), '9', 'nor is it kept')
+  t.equal(await records(), 9)
+  t.equal(asks(), 2)
 })
 
 void t.test('what a replica says that is behind is answered, and not kept', async (t) => {
