@@ -4,6 +4,7 @@ import type { Db } from '../../shared/db/connect.ts'
 import { SteadyClient } from '../../shared/db/steady-client.ts'
 import { isDatabaseRetryable } from '../../shared/db/transaction.ts'
 import type { Tables } from '../../shared/db/schema.ts'
+import { watchForStalls, type StallWatch } from './stalls.ts'
 
 /** One SQL statement that each connection prepares once, under its name. */
 export interface Statement {
@@ -49,10 +50,30 @@ export function openReadDatabase(
   })
   // Without a listener an idle connection that the server closes would end the process.
   pool.on('error', options.onError)
+  const stalls = watchForStalls()
   return {
-    rows: (statement, values = []) => ask(pool, statement, values),
+    rows: (statement, values = []) => askPatiently(pool, stalls, statement, values),
     db: new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }),
-    close: () => pool.end(),
+    close: () => {
+      stalls.stop()
+      return pool.end()
+    },
+  }
+}
+
+/** Asks once more where it was this process that did not run, and the database may be well. */
+async function askPatiently<Row extends object>(
+  pool: pg.Pool,
+  stalls: StallWatch,
+  statement: Statement,
+  values: unknown[],
+): Promise<Row[]> {
+  const askedMs = performance.now()
+  try {
+    return await ask(pool, statement, values)
+  } catch (error) {
+    if (!(error instanceof DatabaseAway) || stalls.lastEndedMs < askedMs) throw error
+    return ask(pool, statement, values)
   }
 }
 

@@ -96,6 +96,17 @@ void t.test('a database that freezes is 503 within two seconds', async (t) => {
   for (const url of URLS) t.equal((await ask(url)).code, 200, `${url} again`)
 })
 
+void t.test('an API that was frozen itself does not take the database for away', async (t) => {
+  const { ask } = await apiBehindWay(t)
+  for (const url of URLS) await ask(url)
+  for (const frozenMs of [1000, 2500]) {
+    const asked = Promise.all(URLS.map(ask))
+    await sleep(2)
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, frozenMs)
+    for (const { code, body } of await asked) t.equal(code, 200, body)
+  }
+})
+
 void t.test('connections ended by the server, idle and at work', async (t) => {
   const { ask, db } = await apiBehindWay(t)
   for (let round = 0; round < 5; round++) {
