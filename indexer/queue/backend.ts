@@ -14,7 +14,9 @@ import { messageOf } from '../../shared/errors.ts'
 /** What this service asks of a BullMQ queue, on either backend. */
 export interface JobQueue {
   add(name: string, data: unknown, options: JobsOptions): Promise<unknown>
-  getJobCounts(...types: ('waiting' | 'active' | 'delayed' | 'failed')[]): Promise<Record<string, number>>
+  getJobCounts(
+    ...types: ('waiting' | 'active' | 'delayed' | 'completed' | 'failed')[]
+  ): Promise<Record<string, number>>
   /** Removes what waits; what is being worked on stays. */
   drain(delayed: boolean): Promise<void>
   close(): Promise<void>
@@ -57,7 +59,10 @@ const PREFIX = 'loan-activity'
 /** A queue's pool; each worker holds one LISTEN connection more. A pool of one hangs. */
 const CONNECTIONS = 3
 
-/** BullMQ's connections to Postgres are of the class that is given: see open-queue-backend.ts. */
+/**
+ * BullMQ's connections to Postgres are of the class that is given (see open-queue-backend.ts), but for the one on which a
+ * worker listens: that one BullMQ makes, and watches, itself.
+ */
 export function queueOnPostgres(
   connectionString: string,
   Client: new () => unknown,

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { ConfigError, messageOf } from '../../shared/errors.ts'
 import { onStopRequest, runProgram } from '../../shared/program.ts'
 import { markdownTable } from '../simulation/markdown-table.ts'
-import { MUTATIONS, type Check, type Mutation } from './mutations.ts'
+import { MUTATIONS, PROMISES, type Check, type Mutation } from './mutations.ts'
 import { openWorkshop, type Workshop } from './workshop.ts'
 
 const HELP = `Usage: npm run mutate -- [flags]
@@ -21,23 +21,25 @@ await runProgram('mutate', HELP, async () => {
   const { promises, onlyTests, list } = flags()
   const chosen = MUTATIONS.filter(({ promise }) => promises.length === 0 || promises.includes(promise))
   if (list) {
-    for (const { promise, what, file } of chosen) console.log(`promise ${promise}: ${what} (${file})`)
+    for (const { promise, what, file } of chosen) {
+      console.log(`promise ${promise}, ${PROMISES[promise]}, is broken: ${what} (${file})`)
+    }
     return
   }
   const workshop = openWorkshop()
-  onStopRequest(() => {
-    workshop.close()
-    process.exit(130)
-  })
+  onStopRequest(() => void workshop.close().finally(() => process.exit(130)))
   try {
     await tryAll(workshop, chosen, onlyTests)
   } finally {
-    workshop.close()
+    await workshop.close()
   }
 })
 
 async function tryAll(workshop: Workshop, mutations: readonly Mutation[], onlyTests: boolean): Promise<void> {
   const wanted = (check: Check): boolean => !onlyTests || 'test' in check
+  if (!mutations.some(({ noticedBy }) => noticedBy.some(wanted))) {
+    throw new ConfigError('no test notices that, only simulations do: leave --tests out')
+  }
   const rows: string[][] = []
   const wrong: string[] = []
   const whole = new Map<string, boolean>()
@@ -74,12 +76,10 @@ function flags() {
         list: { type: 'boolean', default: false },
       },
     })
-    const known = new Set(MUTATIONS.map(({ promise }) => promise))
-    const promises = values.promise.map(Number)
-    const unknown = promises.find((promise) => !known.has(promise))
+    const unknown = values.promise.find((promise) => !Object.hasOwn(PROMISES, promise))
     if (unknown !== undefined)
-      throw new ConfigError(`--promise is one of ${[...known].join(', ')}: there is no mutation of another`)
-    return { promises, onlyTests: values.tests, list: values.list }
+      throw new ConfigError(`--promise is one of ${Object.keys(PROMISES).join(', ')}, not ${unknown}`)
+    return { promises: values.promise.map(Number), onlyTests: values.tests, list: values.list }
   } catch (error) {
     throw new ConfigError(messageOf(error))
   }

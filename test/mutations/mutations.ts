@@ -1,7 +1,19 @@
+/** What the service promises. The fifth, constant cost, is of figures and not of truth: `npm run bench -- history`. */
+export const PROMISES = {
+  1: 'the log is the truth, and the read model follows from it alone',
+  2: 'every event is written exactly once',
+  3: 'log, read model and position move together',
+  4: 'records become visible in the order of their ids and times',
+  6: 'memory and queues do not grow with the chain',
+  7: 'no node is trusted',
+  8: 'chain data are hostile, and the indexer goes on',
+  9: 'reads survive writers, queues and chains that are down',
+} as const
+
 /** One promise of the service broken on purpose, and who must notice. */
 export interface Mutation {
-  /** Its number among the promises of the README. */
-  promise: number
+  /** Which promise: `PROMISES` says it in words. */
+  promise: keyof typeof PROMISES
   /** What the service then does. */
   what: string
   /** The file, and the text in it (there once) that becomes another one. */
@@ -93,12 +105,20 @@ export const MUTATIONS: readonly Mutation[] = [
     noticedBy: [{ test: QUEUE }, { soakMinutes: 1 }],
   },
   {
+    promise: 2,
+    what: 'lost connections of the queue end the process',
+    file: 'indexer/open-queue-backend.ts',
+    from: 'queueOnPostgres(databaseUrl, SteadyClient, onError)',
+    to: 'queueOnPostgres(databaseUrl, Object.getPrototypeOf(SteadyClient) as never, onError)',
+    noticedBy: [{ test: QUEUE }],
+  },
+  {
     promise: 7,
     what: 'logs that do not make their block’s bloom are believed',
     file: 'indexer/sources/evm/block-reader.ts',
     from: 'if (bloomOf(logs) !== header.logsBloom)',
     to: 'if (bloomOf(logs) === undefined)',
-    noticedBy: [{ test: 'test/chain/sources/evm-source.test.ts' }],
+    noticedBy: [{ test: 'test/chain/sources/faulty-endpoints.test.ts' }],
   },
   {
     promise: 7,
@@ -106,7 +126,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'indexer/sources/evm/evm-client.ts',
     from: 'if (found !== expected)',
     to: 'if (found === undefined)',
-    noticedBy: [{ test: 'test/chain/sources/evm-source.test.ts' }],
+    noticedBy: [{ test: 'test/chain/sources/faulty-endpoints.test.ts' }],
   },
   {
     promise: 8,
@@ -123,6 +143,14 @@ export const MUTATIONS: readonly Mutation[] = [
     from: "    .replaceAll(/[\\p{Cc}\\s]+/gu, ' ')\n",
     to: '',
     noticedBy: [{ test: 'test/unit/sources/rpc/foreign-text.test.ts' }],
+  },
+  {
+    promise: 9,
+    what: 'an API that was frozen takes the database for away',
+    file: 'api/queries/read-database.ts',
+    from: 'if (!(error instanceof DatabaseAway) || stalls.lastEndedMs < askedMs) throw error',
+    to: 'if (stalls.lastEndedMs < Infinity) throw error',
+    noticedBy: [{ test: 'test/postgres/api/database-away.test.ts' }],
   },
   {
     promise: 9,

@@ -1,6 +1,6 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -15,7 +15,8 @@ export interface Workshop {
   run(check: Check): Promise<Outcome>
   /** Runs `work` while the code is broken, and mends it again. Throws when the text to be broken is not there once. */
   broken<T>(mutation: Mutation, work: () => Promise<T>): Promise<T>
-  close(): void
+  /** Ends what runs. */
+  close(): Promise<void>
 }
 
 export interface Outcome {
@@ -30,12 +31,18 @@ export function openWorkshop(): Workshop {
     cwd: ROOT,
     encoding: 'utf8',
   })
-  for (const file of files.split('\0').filter((name) => name !== '')) {
+  // What git knows may be deleted on the disk.
+  for (const file of files.split('\0').filter((name) => existsSync(join(ROOT, name)) && name !== '')) {
     cpSync(join(ROOT, file), join(folder, file), { recursive: true })
   }
+  let running: ChildProcess | undefined
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
   return {
-    run: (check) => run(folder, check),
+    async run(check) {
+      const started = start(folder, check)
+      running = started.child
+      return started.outcome
+    },
     async broken(mutation, work) {
       const file = join(folder, mutation.file)
       const whole = readFileSync(file, 'utf8')
@@ -46,7 +53,13 @@ export function openWorkshop(): Workshop {
         writeFileSync(file, whole)
       }
     },
-    close: () => rmSync(folder, { recursive: true, force: true }),
+    async close() {
+      if (running?.exitCode === null && running.signalCode === null) {
+        running.kill('SIGTERM')
+        await once(running, 'close')
+      }
+      rmSync(folder, { recursive: true, force: true })
+    },
   }
 }
 
@@ -60,17 +73,20 @@ export function brokenText(whole: string, { file, from, to }: Mutation): string 
   return `${before}${to}${after}`
 }
 
-async function run(folder: string, check: Check): Promise<Outcome> {
+function start(folder: string, check: Check): { child: ChildProcess; outcome: Promise<Outcome> } {
   const child = spawn(process.execPath, ['--import', 'tsx', ...argumentsOf(check)], {
     cwd: folder,
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
   let said = ''
   const keep = (chunk: Buffer): string => (said += chunk.toString())
-  child.stdout.on('data', keep)
-  child.stderr.on('data', keep)
-  const [code] = (await once(child, 'exit')) as [number | null]
-  return { passed: code === 0, complaint: firstComplaint(said) }
+  child.stdout?.on('data', keep)
+  child.stderr?.on('data', keep)
+  const outcome = once(child, 'close').then(([code]) => ({
+    passed: code === 0,
+    complaint: firstComplaint(said),
+  }))
+  return { child, outcome }
 }
 
 function argumentsOf(check: Check): string[] {

@@ -56,10 +56,10 @@ for (const kind of ['postgres', 'redis'] as const) {
       )
       t.ok(most <= 8, 'the source waited for the worker')
       const counts = await waitFor(
-        () => queue.getJobCounts('waiting', 'active', 'delayed', 'failed'),
+        () => queue.getJobCounts('waiting', 'active', 'delayed', 'completed', 'failed'),
         (c) => c['active'] === 0,
       )
-      t.same(counts, { waiting: 0, active: 0, delayed: 0, failed: 0 })
+      t.same(counts, { waiting: 0, active: 0, delayed: 0, completed: 0, failed: 0 })
       await worker.close()
       await queue.close()
     })
@@ -157,14 +157,16 @@ void t.test('sessions that end at any moment end no process', async (t) => {
     }
     return ended
   })()
+  const closed: Promise<unknown>[] = []
   for (let opening = 0; opening < 100; opening += 1) {
     const queue = openBatchQueue(backend, `evm:${opening}`)
     const added = addBatch(queue, { writerEpoch: 1, sequence: 1, step: finalized(1) })
     await Promise.race([added.catch(() => undefined), sleep(50)])
-    void queue.close().catch(() => undefined)
+    closed.push(queue.close().catch(() => undefined))
   }
   openings.abort()
   t.ok((await killed) > 50, 'sessions were ended')
+  await Promise.all(closed)
 })
 
 void t.test('a Redis that is not there ends in one clear line', async (t) => {
