@@ -20,5 +20,9 @@ export function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') {
     return error.errors.map(messageOf).join('; ')
   }
+  // What `fetch` throws says why only in its cause.
+  if (error instanceof TypeError && error.message === 'fetch failed' && error.cause !== undefined) {
+    return `fetch failed: ${messageOf(error.cause)}`
+  }
   return error instanceof Error ? error.message : String(error)
 }

@@ -42,7 +42,7 @@ void t.test('a soak of half a minute', { timeout: 580_000 }, async (t) => {
   })
   t.same(report.complaints, [])
   t.ok(report.records > 100, `${report.records} records were made`)
-  t.equal(report.happened.get('answers 500'), undefined)
+  t.ok((report.happened.get('answers 200') ?? 0) > 20, 'pages and loans were answered')
   const last = report.samples.at(-1)
   t.ok((last?.held['first indexer: resident MiB'] ?? 0) > 50, 'memory was looked at')
   t.ok((last?.tables['ledger.event_log']?.tableBytes ?? 0) > 8192, 'tables were looked at')

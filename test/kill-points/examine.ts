@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { replay } from '../../indexer/ingest/replay.ts'
 import { digestReadModel } from '../../indexer/projections/digest.store.ts'
 import type { Db } from '../../shared/db/connect.ts'
+import { miscounts } from '../helpers/counted-history.ts'
 
 /** What is looked at once an index was disturbed. Complaints come as lines; none: nothing is wrong. */
 
@@ -85,13 +86,9 @@ export async function brokenRules(db: Db): Promise<string[]> {
     select 'two records: ' || event || ' ' || tx_hash from projection.activity
     group by network, natural_key, event, tx_hash having count(*) > 1
     union all
-    select 'record ' || id || ' is not at ' || place from
-      (select id, position, row_number() over (order by id) as place from projection.activity) records
-    where position <> place
-    union all
     select 'the read model stands at ' || folded_position from projection.fold_state, ledger.log_head
     where folded_position <> last_position`.execute(db)
-  return rows.map(({ rule }) => rule)
+  return [...rows.map(({ rule }) => rule), ...(await miscounts(db))]
 }
 
 /** Folds the log anew: the read model must be the same, byte for byte. */

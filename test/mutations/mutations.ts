@@ -102,7 +102,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'indexer/queue/batch-queue.ts',
     from: 'removeOnComplete: true',
     to: 'removeOnComplete: false',
-    noticedBy: [{ test: QUEUE }, { soakMinutes: 1 }],
+    noticedBy: [{ test: QUEUE }, { soakMinutes: 2 }],
   },
   {
     promise: 2,

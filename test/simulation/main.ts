@@ -74,11 +74,11 @@ async function soakAndTell(options: SoakOptions & { out?: string | undefined }):
     if (out !== undefined) appendFileSync(out, `${JSON.stringify(sample)}\n`)
   }
   const report = await soak({ ...options, onSample })
-  console.log(soakAccount(report.samples))
   say(`happened: ${describeTally(report.happened)}`)
   say(`node faults: ${describeTally(report.faults)}`)
   say(`${report.records} records, ${report.loans} loans are the chains'`)
   for (const complaint of report.complaints.slice(0, 20)) say(`WRONG: ${complaint}`)
+  console.log(soakAccount(report.samples))
   return report.complaints.length > 0 ? [seed] : []
 }
 
@@ -131,6 +131,8 @@ function flags() {
 function queueOf(wanted: string | undefined): 'redis' | 'postgres' {
   const queue = wanted ?? (hasRedisServer() ? 'redis' : 'postgres')
   if (queue !== 'redis' && queue !== 'postgres') throw new ConfigError('--queue is redis or postgres')
+  if (queue === 'redis' && !hasRedisServer())
+    throw new ConfigError('--queue redis needs redis-server: `apt-get install redis-server`')
   return queue
 }
 

@@ -15,13 +15,14 @@ export function soakAccount(samples: readonly Sample[]): string {
   return [
     `${samples.length} samples in ${last.minutes.toFixed(1)} minutes; from minute ${first.minutes.toFixed(1)} on, ` +
       `${last.records - first.records} records more (${perHour.toFixed(0)} an hour), ${last.records} in the end.`,
-    heldTable(settled, last),
+    heldTable(settled),
     tablesTable(settled, first, last),
   ].join('\n\n')
 }
 
-function heldTable(settled: readonly Sample[], last: Sample): string {
-  const rows = Object.keys(last.held).map((name) => {
+function heldTable(settled: readonly Sample[]): string {
+  const names = new Set(settled.flatMap(({ held }) => Object.keys(held)))
+  const rows = [...names].map((name) => {
     const points = settled.flatMap(({ minutes, held }) => {
       const value = held[name]
       return value === undefined ? [] : [[minutes / 60, value] as const]

@@ -6,7 +6,7 @@ import type { Stage } from './stage.ts'
 
 /** What the service holds at one moment. */
 export interface Sample {
-  /** Since the first sample. */
+  /** Since the watching began. */
   minutes: number
   /** In the history. */
   records: number
@@ -43,7 +43,7 @@ export async function takeSample(stage: Stage, minutes: number): Promise<Sample>
       ...processes(stage),
       ...(await sessions(stage.db)),
       ...(await bounded(stage.db)),
-      ...(await redis(stage)),
+      ...(await queue(stage)),
     },
     tables: await tables(stage.db),
   }
@@ -88,14 +88,24 @@ async function bounded(db: Db): Promise<Record<string, number>> {
   return Object.fromEntries(counts)
 }
 
-async function redis({ redis }: Stage): Promise<Record<string, number>> {
-  if (redis === undefined) return {}
-  const client = new Redis(redis.url, { maxRetriesPerRequest: 1 })
+/** Of all queues: what waits, is worked on, failed or was left behind. */
+function queue({ db, redis }: Stage): Promise<Record<string, number>> {
+  return redis === undefined ? onPostgres(db) : onRedis(redis.url)
+}
+
+async function onPostgres(db: Db): Promise<Record<string, number>> {
+  const { rows } = await sql<{ jobs: number; events: number }>`
+    select (select count(*) from queue.job) as jobs, (select count(*) from queue.event) as events`.execute(db)
+  return { 'queue: jobs': rows[0]?.jobs ?? NaN, 'queue: events of jobs': rows[0]?.events ?? NaN }
+}
+
+async function onRedis(url: string): Promise<Record<string, number>> {
+  const client = new Redis(url, { maxRetriesPerRequest: 1 })
   try {
     const clients = await client.client('LIST')
     const memory = /used_memory:(\d+)/.exec(await client.info('memory'))?.[1]
     return {
-      'Redis: keys': await client.dbsize(),
+      'queue: keys in Redis': await client.dbsize(),
       'Redis: connections': String(clients).trim().split('\n').length - 1,
       'Redis: MiB': Math.round((Number(memory) / 2 ** 20) * 100) / 100,
     }

@@ -7,6 +7,8 @@ import { serveSockets, type SocketServer } from './rpc-sockets.ts'
 
 const PATH = '/rpc/v1'
 const MAX_BODY_BYTES = 100 * 2 ** 20
+/** As Lotus does: a client in this very process, which may be busy for seconds, finds its connection open. */
+const IDLE_MS = 120_000
 
 export interface RpcServer {
   port: number
@@ -18,6 +20,7 @@ export async function startRpcServer(node: Node, port: number, rules: AccessRule
   const server = createServer((request, response) => {
     serve(node, rules, request, response).catch(() => response.destroy())
   })
+  server.keepAliveTimeout = IDLE_MS
   const sockets = serveSockets(server, PATH, node, rules)
   server.listen(port, '127.0.0.1')
   await once(server, 'listening')

@@ -1,0 +1,28 @@
+import t from 'tap'
+import { hasRedisServer } from '../helpers/start-services.ts'
+import { casesOf, tryCases } from '../kill-points/cases.ts'
+import { prepareGround } from '../kill-points/ground.ts'
+import { makeReference } from '../kill-points/reference.ts'
+
+/** A few of the points of `npm run kill-points`, spread over all of them. */
+
+t.setTimeout(900_000)
+
+const POINTS = 5
+
+void t.test('an indexer that dies at any statement or command leaves nothing half done', async (t) => {
+  const ground = await prepareGround('npm test', null)
+  t.teardown(() => ground.stop())
+  for (const queue of ['postgres', ...(hasRedisServer() ? (['redis'] as const) : [])] as const) {
+    const reference = await makeReference(ground, queue)
+    t.ok(reference.points.length > 20, `${reference.points.length} points with the queue on ${queue}`)
+    const every = Math.floor(reference.points.length / POINTS)
+    const chosen = reference.points.filter((_, index) => index % every === 1).slice(0, POINTS)
+    const cases = casesOf(chosen)
+    const verdict = await tryCases(ground, queue, cases, reference.content)
+    t.same(verdict.complaints, [], `after ${chosen.map(({ id }) => id).join(', ')}`)
+    if (verdict.complaints.length > 0) t.comment(verdict.output)
+    // Whether a point is passed again after a death is a matter of time for some of them.
+    t.ok(verdict.missed.length <= cases.length / 2, `${cases.length - verdict.missed.length} deaths`)
+  }
+})
