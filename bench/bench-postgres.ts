@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -7,6 +8,7 @@ import { startPostgres } from '../devnet/postgres/server.ts'
 import { connect, type Db } from '../shared/db/connect.ts'
 import { migrate } from '../shared/db/migrate.ts'
 import { freePort } from '../test/helpers/start-services.ts'
+import { childrenOf, signal } from '../test/simulation/process-tree.ts'
 
 /** Durable as in production: a commit is on disk before it is answered. Sized for a small machine. */
 const SETTINGS = { shared_buffers: '512MB', max_wal_size: '4GB', max_connections: '60' }
@@ -35,13 +37,19 @@ export async function startBenchPostgres(): Promise<BenchPostgres> {
     settings: SETTINGS,
     onLog: () => undefined,
   })
+  const pid = Number((await readFile(join(dataDir, 'postmaster.pid'), 'utf8')).split('\n')[0])
+  // Nothing is left behind by a benchmark that is interrupted.
+  const killAtExit = (): void => {
+    for (const one of [pid, ...childrenOf(pid)]) signal(one, 'SIGKILL')
+    rmSync(folder, { recursive: true, force: true })
+  }
+  process.once('exit', killAtExit)
   const url = (name: string): string => `postgres://postgres:${PASSWORD}@127.0.0.1:${port}/${name}`
   const admin = connect(url('postgres'), { name: 'bench admin', max: 1 })
   await sql`create database ${sql.id(TEMPLATE)}`.execute(admin)
   const template = connect(url(TEMPLATE), { name: 'bench template', max: 1 })
   await migrate(template)
   await template.destroy()
-  const pid = Number((await readFile(join(dataDir, 'postmaster.pid'), 'utf8')).split('\n')[0])
   let made = 0
   return {
     settings: SETTINGS,
@@ -60,6 +68,7 @@ export async function startBenchPostgres(): Promise<BenchPostgres> {
     stop: async () => {
       await admin.destroy()
       await server.stop()
+      process.off('exit', killAtExit)
       await rm(folder, { recursive: true, force: true })
     },
   }

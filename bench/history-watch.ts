@@ -46,7 +46,7 @@ function readPage(body: string): PageText {
 
 /** Asks for page 1 of the history over one connection, again and again; what has not changed is a 304. */
 export class HistoryWatch {
-  /** Ms from question or answer to the next answer: how late a change can be seen at most. */
+  /** Ms from a question to the answer of the next one: how late a change can be seen at most. */
   readonly apartMs: number[] = []
   readonly #url: string
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 })
@@ -61,11 +61,12 @@ export class HistoryWatch {
   async untilOther(known: PageText): Promise<{ page: PageText; atMs: number }> {
     const firstMs = monotonicMs()
     for (let lastMs = firstMs; lastMs < firstMs + WITHIN_MS;) {
+      const askedMs = monotonicMs()
       const page = await this.look()
       const atMs = monotonicMs()
       this.apartMs.push(atMs - lastMs)
       if (page !== known) return { page, atMs }
-      lastMs = atMs
+      lastMs = askedMs
       await delay(PAUSE_MS)
     }
     throw new Error(`the history did not change within ${WITHIN_MS} ms`)
@@ -100,6 +101,7 @@ export class HistoryWatch {
           )
         },
       )
+      asked.setTimeout(WITHIN_MS, () => asked.destroy(new Error(`${this.#url} does not answer`)))
       asked.on('error', reject)
       asked.end()
     })

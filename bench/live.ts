@@ -113,16 +113,21 @@ async function follow(
   const visibleMs: number[] = []
   const ending = new AbortController()
   const made = makeBlocks(node, last, (block, ms) => (toldMs[block] = ms), ending.signal)
+  const failures: unknown[] = []
+  made.catch((error: unknown) => failures.push(error))
   try {
     let page = await watch.look()
     for (let visible = OLD_BLOCKS; visible < last;) {
-      while (toldMs[visible + 1] === undefined) await delay(IDLE_MS)
+      while (toldMs[visible + 1] === undefined && failures.length === 0) await delay(IDLE_MS)
+      if (failures.length > 0) await made
       const seen = await watch.untilOther(page)
       const block = blockOf.get(seen.page)
       if (block === undefined || block <= visible) throw new Error(`an answer is not the truth: no figure`)
       while (visible < block) {
         visible += 1
-        visibleMs.push(seen.atMs - (toldMs[visible] ?? NaN))
+        const told = toldMs[visible]
+        if (told === undefined) throw new Error(`block ${visible} was seen before it was told: no figure`)
+        visibleMs.push(seen.atMs - told)
       }
       page = seen.page
     }

@@ -138,4 +138,6 @@ program
 program
   .command('synthetic-evm <spec>', { hidden: true })
   .action((spec: string) => runSyntheticNode(JSON.parse(spec) as NodeSpec))
+// What was started ends with this process, or is ended by its exit handlers.
+for (const stop of ['SIGINT', 'SIGTERM'] as const) process.once(stop, () => process.exit(130))
 await program.parseAsync()

@@ -77,8 +77,8 @@ function measureRun({ truth, services, node }: Setup, killAt: number): Promise<R
         lives.push(life)
         return life
       }
-      const recovered = await killAndStart(databases, live, killAt)
       const { blocks } = truth.chain.shape
+      const recovered = await killAndStart(databases, live, { killAt, blocks })
       await untilWritten(databases.db, recovered.indexer, ({ number }) => number === blocks)
       await compareWithTruth(databases.db, truth)
       return { ...recovered.seconds, bareStart: await bareStartSeconds() }
@@ -92,11 +92,13 @@ function measureRun({ truth, services, node }: Setup, killAt: number): Promise<R
 async function killAndStart(
   { db }: Databases,
   start: () => Program,
-  killAt: number,
+  { killAt, blocks }: { killAt: number; blocks: number },
 ): Promise<{ indexer: Program; seconds: Omit<Run, 'bareStart'> }> {
   const first = start()
   const killed = await untilWritten(db, first, ({ number }) => (number ?? 0) >= killAt, LOOK_EVERY_MS)
   await first.kill()
+  if (killed.number === blocks)
+    throw new Error('all was written before it was killed: more --events are needed')
   const startedMs = performance.now()
   const seconds = (): number => (performance.now() - startedMs) / 1000
   const indexer = start()

@@ -94,8 +94,8 @@ async function reorganize(
     const before = await watch.look()
     if (before !== pageOf(truth.before)) throw new Error('the old branch is not the truth: no figure')
     const changed = watch.untilOther(before)
-    const toldMs = await node.show({ branch: 'other', head: SHAPE.blocks })
-    const { page, atMs } = await changed
+    const shown = node.show({ branch: 'other', head: SHAPE.blocks })
+    const [{ page, atMs }, toldMs] = await Promise.all([changed, shown])
     if (page !== pageOf(truth.history)) throw new Error('the new branch is not the truth: no figure')
     return { reorgMs: atMs - toldMs, apartMs: watch.apartMs }
   } finally {

@@ -32,20 +32,17 @@ export async function startNode(spec: NodeSpec): Promise<NodeProcess> {
   const child = fork(main, ['synthetic-evm', JSON.stringify(spec)], {
     execArgv: ['--import', 'tsx', '--no-warnings', '--max-old-space-size=4096'],
   })
+  const gone = new Promise<never>((_, reject) => {
+    child.once('exit', (code) => reject(new Error(`the node ended with code ${code ?? 'none'}`)))
+  })
+  // Whoever waits for an answer hears of it.
+  gone.catch(() => undefined)
   const answer = (): Promise<unknown> =>
-    new Promise((resolve, reject) => {
-      const onExit = (code: number | null): void =>
-        reject(new Error(`the node ended with code ${code ?? 'none'}`))
-      child.once('exit', onExit)
-      child.once('message', (message) => {
-        child.off('exit', onExit)
-        resolve(message)
-      })
-    })
+    Promise.race([gone, new Promise((resolve) => child.once('message', resolve))])
   const addresses = addressesSchema.parse(await answer())
   const show = async (view: View): Promise<number> => {
     const told = answer()
-    child.send(view)
+    child.send(view, () => undefined)
     return toldSchema.parse(await told).toldMs
   }
   return { ...addresses, pid: child.pid ?? 0, show, stop: () => child.kill() }

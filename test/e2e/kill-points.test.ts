@@ -16,13 +16,14 @@ void t.test('an indexer that dies at any statement or command leaves nothing hal
   for (const queue of ['postgres', ...(hasRedisServer() ? (['redis'] as const) : [])] as const) {
     const reference = await makeReference(ground, queue)
     t.ok(reference.points.length > 20, `${reference.points.length} points with the queue on ${queue}`)
-    const every = Math.floor(reference.points.length / POINTS)
-    const chosen = reference.points.filter((_, index) => index % every === 1).slice(0, POINTS)
+    // What a writer does to a step is done again after each death; at other points one may not come by again.
+    const writers = reference.points.filter(({ context }) => context.includes(' job blocks'))
+    const every = Math.floor(writers.length / POINTS)
+    const chosen = writers.filter((_, index) => index % every === 1).slice(0, POINTS)
     const cases = casesOf(chosen)
     const verdict = await tryCases(ground, queue, cases, reference.content)
     t.same(verdict.complaints, [], `after ${chosen.map(({ id }) => id).join(', ')}`)
     if (verdict.complaints.length > 0) t.comment(verdict.output)
-    // Whether a point is passed again after a death is a matter of time for some of them.
     t.ok(verdict.missed.length <= cases.length / 2, `${cases.length - verdict.missed.length} deaths`)
   }
 })
