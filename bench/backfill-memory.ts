@@ -16,15 +16,15 @@ import {
 } from 'ethers'
 import { startAnvil } from '../devnet/evm/anvil.ts'
 import { connect } from '../shared/db/connect.ts'
+import { memoryOf } from '../test/helpers/process-memory.ts'
+import { scriptFlags } from '../test/helpers/script-flags.ts'
 import { startServices } from '../test/helpers/services.ts'
 import { freePort } from '../test/helpers/start-services.ts'
-import { machineFacts, mebibytes } from './measure.ts'
+import { machineFacts } from './measure.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 /** The first of anvil's well-known test accounts. */
 const KEY = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80'
-/** As in the npm script. */
-const INDEXER_FLAGS = ['--max-old-space-size=192', '--max-semi-space-size=8']
 const OFFERS_PER_TRANSACTION = 500
 const BLOCK_GAS = 3_000_000_000n
 
@@ -56,7 +56,7 @@ export async function benchMemory(events: number, queue: 'postgres' | 'redis'): 
         INDEXER_PORT: String(await freePort()),
         LOG_LEVEL: 'warn',
       },
-      execArgv: INDEXER_FLAGS,
+      execArgv: scriptFlags('indexer'),
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })
     console.log(`\n| records | seconds | resident MiB | peak MiB |\n|---|---|---|---|`)
@@ -69,9 +69,9 @@ export async function benchMemory(events: number, queue: 'postgres' | 'redis'): 
         .select('records')
         .executeTakeFirstOrThrow()
       if (records < next) continue
-      const { resident, peak } = await memoryOf(child.pid ?? 0)
+      const { residentMiB, peakMiB } = memoryOf(child.pid ?? 0)
       console.log(
-        `| ${records} | ${((performance.now() - startedMs) / 1000).toFixed(1)} | ${mebibytes(resident)} | ${mebibytes(peak)} |`,
+        `| ${records} | ${((performance.now() - startedMs) / 1000).toFixed(1)} | ${residentMiB} | ${peakMiB} |`,
       )
       next = (Math.floor((records * 10) / events) + 1) * (events / 10)
       if (records >= events) break
@@ -144,12 +144,4 @@ async function deploy(name: string, wallet: NonceManager, args: unknown[]): Prom
   )
   await deployed.waitForDeployment()
   return new Contract(await deployed.getAddress(), new Interface(artifact.abi), wallet)
-}
-
-/** Bytes, from the operating system; zeros where it does not tell. */
-async function memoryOf(pid: number): Promise<{ resident: number; peak: number }> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
-  const bytes = (name: string): number =>
-    Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1] ?? 0) * 1024
-  return { resident: bytes('VmRSS'), peak: bytes('VmHWM') }
 }

@@ -1,8 +1,8 @@
-import { readFile } from 'node:fs/promises'
 import type { Db } from '../shared/db/connect.ts'
+import { memoryOf } from '../test/helpers/process-memory.ts'
 import { cpuSeconds } from './bench-postgres.ts'
 import { LIMITS, measureLimit, type Limit } from './evm-limits.ts'
-import { machineFacts, mebibytes, spreadOf, type Spread } from './measure.ts'
+import { machineFacts, spreadOf, type Spread } from './measure.ts'
 import { buildPrograms, untilWritten, withIndexer, type Program } from './programs.ts'
 import { withServices, type BenchServices, type QueueKind } from './services.ts'
 import { SHAPES, type ChainShape, type ShapeName } from './synthetic-evm/synthetic-chain.ts'
@@ -87,13 +87,13 @@ function measureRun({ options, shape, truth, services, node }: Setup): Promise<R
     const startedMs = performance.now()
     const measure = async (indexer: Program): Promise<Run> => {
       const { startupCpu, ...seconds } = await timesOf(databases.db, indexer, startedMs, shape)
-      const { peak } = await memoryOf(indexer.pid)
+      const { peakMiB } = memoryOf(indexer.pid)
       const run = {
         ...seconds,
         indexerCpu: (await cpuSeconds(indexer.pid)) - startupCpu,
         postgresCpu: (await postgres.cpuSeconds()) - before.postgres,
         nodeCpu: (await cpuSeconds(node.pid)) - before.node,
-        peakMiB: mebibytes(peak),
+        peakMiB,
         checked: await shareChecked(databases.db),
       }
       await compareWithTruth(databases.db, truth)
@@ -115,12 +115,6 @@ async function timesOf(
   await untilWritten(db, indexer, ({ number }) => number === blocks)
   const seconds = (performance.now() - followingMs) / 1000
   return { seconds, startupSeconds: (followingMs - startedMs) / 1000, startupCpu }
-}
-
-/** Bytes, from the operating system; zero where it does not tell. */
-async function memoryOf(pid: number): Promise<{ peak: number }> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
-  return { peak: Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1] ?? 0) * 1024 }
 }
 
 function tell(

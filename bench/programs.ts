@@ -6,16 +6,12 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Db } from '../shared/db/connect.ts'
+import { scriptFlags } from '../test/helpers/script-flags.ts'
 import { freePort } from '../test/helpers/start-services.ts'
 import type { Databases } from './services.ts'
 import { CHAIN_ID } from './synthetic-evm/synthetic-chain.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-/** As in the npm scripts. */
-const FLAGS = {
-  indexer: ['--enable-source-maps', '--max-old-space-size=192', '--max-semi-space-size=8'],
-  api: ['--enable-source-maps'],
-}
 const WITHIN_MS = 600_000
 
 /** One of the service's programs, compiled, in a process of its own. */
@@ -49,7 +45,7 @@ export async function prepareIndexer(
     ...{ INDEXER_PORT: String(await freePort()), LOG_LEVEL: 'warn' },
   }
   return {
-    start: () => startProgram('indexer', [], { env, execArgv: [...FLAGS.indexer, ...nodeFlags] }),
+    start: () => startProgram('indexer', [], { env, execArgv: [...scriptFlags('indexer'), ...nodeFlags] }),
     remove: () => rm(folder, { recursive: true, force: true }),
   }
 }
@@ -75,7 +71,7 @@ export async function withIndexer<T>(
 export async function withApi<T>({ databaseUrl }: Databases, work: (url: string) => Promise<T>): Promise<T> {
   const port = await freePort()
   const env = { DATABASE_URL: databaseUrl, API_PORT: String(port), LOG_LEVEL: 'warn' }
-  const api = startProgram('api', [], { env, execArgv: FLAGS.api })
+  const api = startProgram('api', [], { env, execArgv: scriptFlags('api') })
   const url = `http://127.0.0.1:${port}`
   try {
     while (!(await fetch(`${url}/healthz`).catch(() => null))?.ok) {
@@ -92,7 +88,7 @@ export async function withApi<T>({ databaseUrl }: Databases, work: (url: string)
 export async function bareStartSeconds(): Promise<number> {
   const startedMs = performance.now()
   const program = startProgram('indexer', ['--help'], {
-    execArgv: FLAGS.indexer,
+    execArgv: scriptFlags('indexer'),
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
   await program.ended
@@ -129,7 +125,7 @@ export interface Position {
 }
 
 function startProgram(
-  name: keyof typeof FLAGS,
+  name: 'indexer' | 'api',
   args: string[],
   { env, ...options }: ForkOptions,
 ): Program & { ended: Promise<unknown> } {

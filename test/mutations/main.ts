@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { ConfigError, messageOf } from '../../shared/errors.ts'
 import { onStopRequest, runProgram } from '../../shared/program.ts'
-import { markdownTable } from '../simulation/markdown-table.ts'
+import { markdownTable } from '../helpers/markdown-table.ts'
 import { MUTATIONS, PROMISES, type Check, type Mutation } from './mutations.ts'
 import { openWorkshop, type Workshop } from './workshop.ts'
 

@@ -1,4 +1,4 @@
-import { markdownTable } from './markdown-table.ts'
+import { markdownTable } from '../helpers/markdown-table.ts'
 import type { Sample } from './soak-sample.ts'
 
 /** The first minutes fill pools, caches and code: they tell nothing of growth. */

@@ -1,7 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { Redis } from 'ioredis'
 import { sql } from 'kysely'
 import type { Db } from '../../shared/db/connect.ts'
+import { memoryOf } from '../helpers/process-memory.ts'
 import type { Stage } from './stage.ts'
 
 /** What the service holds at one moment. */
@@ -55,16 +56,11 @@ function processes({ indexers, api }: Stage): Record<string, number> {
       pid === undefined
         ? []
         : [
-            [`${name}: resident MiB`, residentMiB(pid)],
+            [`${name}: resident MiB`, memoryOf(pid).residentMiB],
             [`${name}: open files`, readdirSync(`/proc/${pid}/fd`).length],
           ],
     ),
   )
-}
-
-function residentMiB(pid: number): number {
-  const kibibytes = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
-  return Math.round(Number(kibibytes ?? NaN) / 1024)
 }
 
 async function sessions(db: Db): Promise<Record<string, number>> {

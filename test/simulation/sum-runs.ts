@@ -1,5 +1,5 @@
 import type { Recovery } from './recovery.ts'
-import { markdownTable } from './markdown-table.ts'
+import { markdownTable } from '../helpers/markdown-table.ts'
 import type { RunRecord } from './run-record.ts'
 import { add, type Tally } from './tally.ts'
 
