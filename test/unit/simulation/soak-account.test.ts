@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { badAnswers, outOfBounds } from '../../simulation/soak-bounds.ts'
 import { slope, soakAccount } from '../../simulation/soak-account.ts'
 import type { Sample } from '../../simulation/soak-sample.ts'
 
@@ -43,5 +44,62 @@ void t.test('the slope of points on a line is the line’s', (t) => {
     }),
   )
   t.equal(slope([[5, 7]]), 0)
+  t.end()
+})
+
+void t.test('what is beyond its bound, and what was never seen, is told', (t) => {
+  const fine = {
+    ...{ 'api: resident MiB': 90, 'api: open files': 20, 'database sessions': 8, 'advisory locks': 2 },
+    ...{ 'rows of ledger.block_headers': 90, 'rows of ledger.ranges_read': 9, 'queue: jobs': 3 },
+    ...{ 'rows of ledger.waiting_vouchers': 0, 'rows of ledger.dead_letters': 0 },
+  }
+  t.same(outOfBounds([sample(0, { held: fine }), sample(1, { held: fine })]), [])
+  t.match(outOfBounds([sample(0, { held: { ...fine, 'queue: jobs': 9_000 } })]), [/^queue: jobs: 9000, /])
+  t.match(outOfBounds([sample(0, { held: { ...fine, 'api: resident MiB': 900 } })]), [/^api: resident MiB/])
+  const { 'queue: jobs': _, ...unseen } = fine
+  t.match(outOfBounds([sample(0, { held: unseen })]), [/^nothing was seen of .*queue/])
+  t.ok(outOfBounds([]).length > 5, 'nothing was seen at all')
+  t.end()
+})
+
+void t.test('answers that should not be are told', (t) => {
+  t.same(
+    badAnswers(
+      new Map([
+        ['answers 200', 90],
+        ['answers 404', 5],
+        ['answers 503', 2],
+      ]),
+    ),
+    [],
+  )
+  t.same(
+    badAnswers(
+      new Map([
+        ['answers 200', 9],
+        ['answers 500', 1],
+      ]),
+    ),
+    ['answers 500: 1 times'],
+  )
+  t.same(
+    badAnswers(
+      new Map([
+        ['answers 200', 9],
+        ['no answer: time-out', 1],
+      ]),
+    ),
+    ['no answer: time-out: 1 times'],
+  )
+  t.match(
+    badAnswers(
+      new Map([
+        ['answers 200', 50],
+        ['answers 503', 50],
+      ]),
+    ),
+    [/^50 of 100 answers were 503/],
+  )
+  t.match(badAnswers(new Map([['answers 404', 50]])), [/^no page and no loan/])
   t.end()
 })
