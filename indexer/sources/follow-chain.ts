@@ -5,7 +5,7 @@ import type { ChainSource, ResumePoint } from './chain-source.ts'
 import { cutStretch } from './cut-stretch.ts'
 import { forkPoint } from './fork-point.ts'
 import { KnownBranch } from './known-branch.ts'
-import { readAhead } from './read-ahead.ts'
+import { readAhead, type PlacedRead } from './read-ahead.ts'
 import { ABORTED, Backoff, pause, unlessAborted } from './waiting.ts'
 
 export interface FollowOptions {
@@ -178,28 +178,43 @@ class Follower {
     return theirs.hash === position.hash
   }
 
+  /**
+   * What is final is never taken back, so no block is believed to be by one answer alone: a range is written once the
+   * next one continues its last block, and the last range once that is the finalized block.
+   */
   async *#backfill(finalized: BlockRef): AsyncGenerator<ChainStep> {
     const { signal, parallelRanges: parallel = 4 } = this.#options
     const range = { from: this.#next(), to: finalized.number }
     const ahead = readAhead(range, { source: this.#source, width: this.#width, parallel, signal })
+    let held: PlacedRead | undefined
     for (;;) {
       const item = await this.#ask(ahead.next())
       if (item.done === true) break
-      const { from, read } = item.value
-      const after = this.#after(from, read.first)
-      if (read.last.number === finalized.number && read.last.hash !== finalized.hash) {
-        throw new ChainMoved(`block ${finalized.number} is ${read.last.hash}, but ${finalized.hash} is final`)
+      if (held !== undefined) {
+        continued(held.read.last, item.value)
+        yield* this.#writeFinal(held)
       }
-      const stretch = { from, to: read.last, headers: [], events: read.events, evidence: read.evidence }
-      let before = after
-      for (const piece of cutStretch(stretch, read.headers, this.#maxEvents)) {
-        this.#branch.advanceFinal(piece.to)
-        yield { type: 'blocks', ...piece, after: before }
-        before = refOf(piece.to)
-      }
+      held = item.value
       await this.#lookAtHead()
     }
+    if (held === undefined) return
+    const { last } = held.read
+    if (last.number !== finalized.number || last.hash !== finalized.hash) {
+      throw new ChainMoved(`block ${last.number} is ${last.hash}, but ${finalized.hash} is final`)
+    }
+    yield* this.#writeFinal(held)
     yield* this.#tellFinal(finalized)
+  }
+
+  *#writeFinal({ from, read }: PlacedRead): Generator<ChainStep> {
+    const after = this.#after(from, read.first)
+    const stretch = { from, to: read.last, headers: [], events: read.events, evidence: read.evidence }
+    let before = after
+    for (const piece of cutStretch(stretch, read.headers, this.#maxEvents)) {
+      this.#branch.advanceFinal(piece.to)
+      yield { type: 'blocks', ...piece, after: before }
+      before = refOf(piece.to)
+    }
   }
 
   /** The block before `first`, which must be our position. */
@@ -338,6 +353,12 @@ class Follower {
     if (result === ABORTED) throw new Aborted('aborted')
     return result
   }
+}
+
+/** Throws unless the next range's first block is the child of this one. */
+function continued(last: BlockHeader, { from, read: { first } }: PlacedRead): void {
+  if (first.number === from && first.parentHash === last.hash) return
+  throw new ChainMoved(`block ${from} does not continue block ${last.number} (${last.hash})`)
 }
 
 function refOf({ number, hash }: BlockHeader): BlockRef {
