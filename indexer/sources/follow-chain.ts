@@ -29,6 +29,9 @@ const FIRST_BACKFILL_WIDTH = 16
 /** Ranges get narrower above this many events, for several are held in memory. */
 const TARGET_EVENTS_PER_RANGE = 500
 const LOOK_AT_HEAD_EVERY_MS = 10_000
+/** As long as an endpoint is put aside at most: when the node is well again, the index is not long behind. */
+const LONGEST_PAUSE_MS = 5_000
+const FIRST_PAUSE_MS = 200
 /** The chain moving under a read is usual; this often in a row it is a problem. */
 const MOVES_WORTH_TELLING = 5
 
@@ -51,7 +54,7 @@ export async function* followChain(
 ): AsyncGenerator<ChainStep> {
   const { signal } = options
   const follower = new Follower(source, resume, options)
-  const backoff = new Backoff(200, 30_000)
+  const backoff = new Backoff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS)
   const ticking = new AbortController()
   const stop = (): void => ticking.abort()
   signal.addEventListener('abort', stop, { once: true })
