@@ -1,7 +1,9 @@
 import { messageOf, RetryableError } from '../../shared/errors.ts'
 import type { BlockHeader, BlockRef, ChainStep } from '../../shared/events/chain-step.ts'
 import { RangeWidth } from './block-ranges.ts'
+import { ChainMoved } from './chain-moved.ts'
 import type { ChainSource, ResumePoint } from './chain-source.ts'
+import { confirmedRanges } from './confirmed-ranges.ts'
 import { cutStretch } from './cut-stretch.ts'
 import { forkPoint } from './fork-point.ts'
 import { KnownBranch } from './known-branch.ts'
@@ -34,11 +36,6 @@ const LONGEST_PAUSE_MS = 5_000
 const FIRST_PAUSE_MS = 200
 /** The chain moving under a read is usual; this often in a row it is a problem. */
 const MOVES_WORTH_TELLING = 5
-
-/** The chain changed between two questions: nothing is wrong, ask again. */
-class ChainMoved extends RetryableError {
-  override name = 'ChainMoved'
-}
 
 class Aborted extends Error {}
 
@@ -181,31 +178,17 @@ class Follower {
     return theirs.hash === position.hash
   }
 
-  /**
-   * What is final is never taken back, so no block is believed to be by one answer alone: a range is written once the
-   * next one continues its last block, and the last range once that is the finalized block.
-   */
   async *#backfill(finalized: BlockRef): AsyncGenerator<ChainStep> {
     const { signal, parallelRanges: parallel = 4 } = this.#options
     const range = { from: this.#next(), to: finalized.number }
     const ahead = readAhead(range, { source: this.#source, width: this.#width, parallel, signal })
-    let held: PlacedRead | undefined
+    const ranges = confirmedRanges(ahead, finalized)
     for (;;) {
-      const item = await this.#ask(ahead.next())
+      const item = await this.#ask(ranges.next())
       if (item.done === true) break
-      if (held !== undefined) {
-        continued(held.read.last, item.value)
-        yield* this.#writeFinal(held)
-      }
-      held = item.value
+      yield* this.#writeFinal(item.value)
       await this.#lookAtHead()
     }
-    if (held === undefined) return
-    const { last } = held.read
-    if (last.number !== finalized.number || last.hash !== finalized.hash) {
-      throw new ChainMoved(`block ${last.number} is ${last.hash}, but ${finalized.hash} is final`)
-    }
-    yield* this.#writeFinal(held)
     yield* this.#tellFinal(finalized)
   }
 
@@ -356,12 +339,6 @@ class Follower {
     if (result === ABORTED) throw new Aborted('aborted')
     return result
   }
-}
-
-/** Throws unless the next range's first block is the child of this one. */
-function continued(last: BlockHeader, { from, read: { first } }: PlacedRead): void {
-  if (first.number === from && first.parentHash === last.hash) return
-  throw new ChainMoved(`block ${from} does not continue block ${last.number} (${last.hash})`)
 }
 
 function refOf({ number, hash }: BlockHeader): BlockRef {
