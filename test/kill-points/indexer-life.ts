@@ -1,6 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { KillOrder } from './kill-order.ts'
+
+const STARTS_WITHIN_MS = 60_000
 
 export interface Ended {
   code: number | null
@@ -41,6 +44,15 @@ export class IndexerLife {
   /** What it said, for a complaint. */
   get output(): string {
     return this.#output
+  }
+
+  /** Waits until it says so, or has ended. Throws when neither comes in a minute. */
+  async untilStarted(): Promise<void> {
+    const until = performance.now() + STARTS_WITHIN_MS
+    while (this.ended === undefined && !this.#output.includes('"msg":"started"')) {
+      if (performance.now() > until) throw new Error('the indexer did not start')
+      await sleep(20)
+    }
   }
 
   signal(signal: NodeJS.Signals): void {

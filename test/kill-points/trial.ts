@@ -57,6 +57,8 @@ export class Trial {
   }
 
   async liveOn(life: IndexerLife): Promise<Ended> {
+    // Who is asked to leave while it loads cannot leave in order.
+    await life.untilStarted()
     // What is handed in first waits for its channels; what comes later finds them.
     await this.#handIn(0)
     while (await this.#isAtStage(life)) {
