@@ -10,18 +10,18 @@ import { describeTally } from '../simulation/tally.ts'
 
 t.setTimeout(1_200_000)
 
-const seeds: { seed: string; minutes: number; what: string }[] = [
-  { seed: 'npm test, one', minutes: 0.4, what: 'a fixed seed' },
-  { seed: 'npm test, two', minutes: 0.4, what: 'a fixed seed' },
+const seeds: { seed: string; minutes: number; pollIntervalMs?: number; what: string }[] = [
+  { seed: 'npm test, one', minutes: 0.4, pollIntervalMs: 100, what: 'a fixed seed' },
+  { seed: 'npm test, two', minutes: 0.4, pollIntervalMs: 400, what: 'a fixed seed' },
   ...(JSON.parse(
     readFileSync(new URL('../simulation/regression-seeds.json', import.meta.url), 'utf8'),
   ) as typeof seeds),
 ]
 
-for (const { seed, minutes, what } of seeds) {
+for (const { seed, minutes, pollIntervalMs, what } of seeds) {
   void t.test(`seed "${seed}": ${what}`, { timeout: 580_000 }, async (t) => {
     const report = await simulate({
-      ...{ seed, minutes, hasRedis: hasRedisServer() },
+      ...{ seed, minutes, pollIntervalMs, hasRedis: hasRedisServer() },
       onLine: (line) => t.comment(line),
     })
     t.comment(`faults: ${describeTally(report.faults)}`)

@@ -44,6 +44,8 @@ export interface SimulationOptions {
   minutes: number
   hasRedis: boolean
   isBuilt?: boolean
+  /** How often the service looks at its nodes; missing: the seed chooses. */
+  pollIntervalMs?: number | undefined
   onLine?: (line: string) => void
 }
 
@@ -56,8 +58,8 @@ const LONG_STORM_S = 55
 
 /** The whole service under everything that can go wrong, chosen by the seed; then it settles and is examined. */
 export async function simulate(options: SimulationOptions): Promise<Report> {
-  const { seed, minutes, hasRedis, isBuilt = false, onLine = () => undefined } = options
-  const stage = await setStage({ seed, hasRedis, isBuilt })
+  const { seed, minutes, hasRedis, isBuilt = false, pollIntervalMs, onLine = () => undefined } = options
+  const stage = await setStage({ seed, hasRedis, isBuilt, pollIntervalMs })
   try {
     await recordStates(stage.db)
     onLine(`seed ${seed}: ${[stage.setUp, ...leftOut(stage)].join(', ')}`)

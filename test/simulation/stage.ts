@@ -66,6 +66,8 @@ export interface StageOptions {
   endpoints?: 1 | 2
   /** On Redis, where the seed shall not choose; it must be there. */
   queue?: 'postgres' | 'redis'
+  /** How often the service looks at its nodes, where the seed shall not choose. */
+  pollIntervalMs?: number | undefined
   /** Of so many newest blocks the EVM node has the state (1000). */
   historyBlocks?: number
   /** The database's disk is as large as the machine's, and cannot be filled up. */
@@ -122,7 +124,7 @@ export async function setStage(options: StageOptions): Promise<Stage> {
     const filecoin = [await before(lotus.url, lotusKinds, true)]
     if (isPlural.filecoin) filecoin.push(await before(lotus.url, lotusKinds, false))
     const hasSocket = random.chance(0.5)
-    const pollIntervalMs = createRandom(`${seed}/pace`).pick(POLL_INTERVALS_MS)
+    const pollIntervalMs = options.pollIntervalMs ?? createRandom(`${seed}/pace`).pick(POLL_INTERVALS_MS)
     const networksFile = join(folder, 'networks.json')
     await writeFile(
       networksFile,
