@@ -22,6 +22,7 @@ processes are killed and frozen, clocks step and the disk is full, all chosen by
 everything is examined: records and loans against the chains, every answer that readers got, replay, leaks.
 
   --seed <text>     of all choices (the time of day, when missing)
+  --poll-ms <n>     between two looks at a node (the seed chooses 100, 400 or 1000)
   --minutes <m>     of faults, for each seed (0.5)
   --runs <n>        so many seeds: <seed>, <seed>-2, <seed>-3 … (1)
   --jobs <n>        so many of them side by side (1)
@@ -56,10 +57,11 @@ await runProgram('simulate', HELP, async () => {
     const seeds = Array.from({ length: runs }, (_, index) => (index === 0 ? seed : `${seed}-${index + 1}`))
     const own = ['--minutes', `${minutes}`]
     if (built) own.push('--built')
+    if (values.pollIntervalMs !== undefined) own.push('--poll-ms', `${values.pollIntervalMs}`)
     if (out !== undefined) own.push('--out', out)
     refuse(await runSeeds({ seeds, jobs, flags: own }))
   } else {
-    const report = await simulate({ seed, minutes, ...how })
+    const report = await simulate({ seed, minutes, pollIntervalMs: values.pollIntervalMs, ...how })
     if (out !== undefined) appendRun(out, recordOf(report, minutes))
     process.send?.(EXAMINED)
     tell(report)
@@ -118,8 +120,12 @@ function flags() {
     if (!Number.isInteger(number) || number < 1)
       throw new ConfigError(`--${name} must be a whole number from 1 on`)
   }
+  const pollIntervalMs = values['poll-ms'] === undefined ? undefined : Number(values['poll-ms'])
+  if (pollIntervalMs !== undefined && !(Number.isInteger(pollIntervalMs) && pollIntervalMs > 0))
+    throw new ConfigError('--poll-ms must be a whole number from 1 on')
   return {
     ...values,
+    pollIntervalMs,
     queue: queueOf(values.queue),
     seed: values.seed ?? String(Date.now() % 1_000_000),
     minutes,
@@ -143,6 +149,7 @@ function parse() {
       options: {
         seed: { type: 'string' },
         minutes: { type: 'string', default: '0.5' },
+        'poll-ms': { type: 'string' },
         runs: { type: 'string', default: '1' },
         jobs: { type: 'string', default: '1' },
         out: { type: 'string' },
