@@ -1,6 +1,7 @@
 import type { FilecoinAddress } from '../../../shared/filecoin/address.ts'
 import type { SignedVoucher } from '../../../shared/filecoin/voucher.ts'
 import { createRandom, type Random } from '../../evm/random.ts'
+import { addressKey, addressOfKey } from '../vm/address-key.ts'
 import { SignatureChecks } from '../vm/signature-checks.ts'
 import type { WorldState } from '../vm/world-state.ts'
 import { MINERS, planBlocks } from './block-plans.ts'
@@ -9,7 +10,7 @@ import { ChainStore, type HeadChange } from './chain-store.ts'
 import { genesisState } from './genesis.ts'
 import type { ChainSettings, Journal } from './journal.ts'
 import { JournalKeeper, restoreChain, type Restorable } from './journal-keeper.ts'
-import { MessagePool } from './message-pool.ts'
+import { MessagePool, type ReadyMessages } from './message-pool.ts'
 import { planBranch, type ReorgOptions } from './reorg-plan.ts'
 import type { SignedMessage } from './signed-message.ts'
 import { makeTipset, type Tipset } from './tipset.ts'
@@ -135,11 +136,28 @@ export class ChainBuilder implements Restorable {
     const { parent } = old
     const miner = MINERS.find((id) => old.blocks.every((block) => block.miner !== id))
     if (parent === null || miner === undefined) throw new Error('this tipset has no room for another block')
-    const messages = this.pool.ready(this.stateNow).flatMap((sender) => sender.messages)
+    const messages = this.pool.ready(this.stateNow).flatMap((sender) => this.sinceParent(old, sender))
     const fresh: BlockPlan = { miner, salt: this.salt, messages }
     const changes = this.moveTo(this.build(parent, old.height, [...old.blocks, fresh], old.costly))
     this.keeper.head(this.store.head)
     return changes
+  }
+
+  /**
+   * What is valid on the state of the tipset's parent: a sender's messages of the tipset first, for its blocks have no
+   * order yet. None of a sender who only came to be in it.
+   */
+  private sinceParent(
+    { parent, execution }: Tipset,
+    { signer, messages }: ReadyMessages,
+  ): readonly SignedMessage[] {
+    const key = addressOfKey(signer)
+    if (key === null || parent?.state?.find(key)?.kind !== 'account') return []
+    const own = execution.messages.filter(({ message }) => {
+      const from = this.keyOf(message.from)
+      return from !== null && addressKey(from) === signer
+    })
+    return [...own, ...messages]
   }
 
   restorePush(signed: SignedMessage, keepRival: boolean): void {

@@ -58,7 +58,7 @@ export function makeTipset(plan: TipsetPlan, before: WorldState, rules: TipsetRu
     .sort((a, b) => (a.order < b.order ? -1 : 1))
     .map(({ miner, salt, messages, cid }) => ({ miner, salt, messages, cid }))
   const weight = (parent?.weight ?? 0) + blocks.length
-  const included = messagesOf(blocks)
+  const included = messagesOf(blocks, before)
   const around = { ...rules, epoch: height, dispatch }
   const { execution, state } = execute(included, before, around, costly)
   return { height, timestampS, parent, blocks, weight, parentStateRoot, execution, state, costly }
@@ -79,15 +79,15 @@ export function ancestryOf({ height, timestampS, parent, parentStateRoot }: Plac
 
 /**
  * Block by block, in a block BLS before secp256k1; the same message once, and of different messages with one sender
- * and nonce the first.
+ * and nonce the first. Each block is valid on the state `before`: a sender's first message has its nonce there.
  */
-function messagesOf(blocks: readonly Block[]): SignedMessage[] {
+function messagesOf(blocks: readonly Block[], before: WorldState): SignedMessage[] {
   const next = new Map<string, bigint>()
   const chosen: SignedMessage[] = []
   for (const { messages } of blocks) {
     for (const message of [...messages.filter(isBls), ...messages.filter((other) => !isBls(other))]) {
       const { from, nonce } = message.message
-      const sender = addressKey(from)
+      const sender = String(before.find(from)?.id ?? addressKey(from))
       if ((next.get(sender) ?? nonce) !== nonce) continue
       next.set(sender, nonce + 1n)
       chosen.push(message)

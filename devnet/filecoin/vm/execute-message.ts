@@ -35,6 +35,9 @@ export function executeMessage(
   if (sender === undefined || sender.balance < reservedGas(message)) {
     return { state, receipt: failure(Exit.senderStateInvalid, 0n) }
   }
+  if (sender.nonce !== message.nonce) {
+    throw new Error(`a block with nonce ${message.nonce} where its sender is at ${sender.nonce} is not valid`)
+  }
   const gasUsed = outOfGas ? message.gasLimit : gasOf(message, size)
   if (outOfGas || gasUsed > message.gasLimit) {
     return {

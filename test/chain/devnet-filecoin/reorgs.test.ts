@@ -1,5 +1,6 @@
 import { test } from 'tap'
 import { createChannel, createdChannel, settle } from '../../../devnet/filecoin/channel-actions.ts'
+import { FIL } from '../../../devnet/filecoin/chain/genesis.ts'
 import type { DevChain } from '../../../devnet/filecoin/lotus.ts'
 import { openLotus, fundedWallets, exitCodes, openChannel } from './lotus-chain.ts'
 
@@ -121,6 +122,33 @@ test('a fuller tipset takes the place of the head', async (t) => {
   )
   t.equal(chain.store.byKey(narrow.blocks.map(({ cid }) => cid)), narrow)
   t.equal(chain.store.byKey(cids), chain.head())
+})
+
+test('whatever order the fuller tipset’s blocks come in, a sender’s messages run in a row', async (t) => {
+  const { chain } = await openLotus(t, { blocksPerTipset: [1, 2] })
+  const wallets = await fundedWallets(chain, ['a', 'b', 'c'])
+  const send = async (): Promise<string[]> =>
+    Promise.all(wallets.map((wallet) => wallet.send({ to: wallet.key, method: 0n })))
+  for (let round = 0; round < 30; round += 1) {
+    const before = await send()
+    await chain.mine()
+    const after = await send()
+    chain.widen()
+    const ran = chain.head().execution.messages.map(({ cid }) => cid)
+    t.same([...ran].sort(), [...before, ...after].sort(), `round ${round}: each ran once`)
+  }
+  await chain.mine()
+  const newcomer = await chain.createWallet('secp256k1', 'newcomer')
+  await chain.fund(newcomer.address, FIL)
+  await chain.mine()
+  const cid = await newcomer.send({ to: newcomer.key, method: 0n })
+  chain.widen()
+  t.notOk(
+    chain.head().execution.messages.some((message) => message.cid === cid),
+    'who came to be in this tipset has no valid message in it',
+  )
+  await chain.mine(2)
+  t.equal(chain.executionOf(cid)?.receipt.exitCode, 0, 'it comes in the next one')
 })
 
 test('what is final stays', async (t) => {
