@@ -3,13 +3,13 @@ import type { Test } from 'tap'
 import { createFilecoinSource } from '../../../indexer/sources/filecoin/filecoin-source.ts'
 import { PermanentError } from '../../../shared/errors.ts'
 import type { Lotus } from '../../../devnet/filecoin/lotus.ts'
+import { testSeed } from '../../helpers/test-seed.ts'
 import { startProxy, type Answer, type Fault, type Proxy, type Request } from '../sources/faulty-proxy.ts'
 import { StepIndex } from '../sources/step-index.ts'
 import { catchUp, networkOf, sameAsChain } from './catch-up.ts'
 import { startChain, Traffic } from './traffic.ts'
 
-const seed = process.env['SEED'] ?? String(Date.now() % 1_000_000)
-t.comment(`SEED=${seed}`)
+const seed = String(testSeed(t))
 t.setTimeout(400_000)
 
 type Json = Record<string, unknown>

@@ -6,13 +6,13 @@ import { createFilecoinSource } from '../../../indexer/sources/filecoin/filecoin
 import { followChain } from '../../../indexer/sources/follow-chain.ts'
 import { createRandom } from '../../../devnet/evm/random.ts'
 import { startLotus, type Lotus } from '../../../devnet/filecoin/lotus.ts'
+import { testSeed } from '../../helpers/test-seed.ts'
 import { StepIndex } from '../sources/step-index.ts'
 import { catchUp, networkOf, newestHeight, sameAsChain } from './catch-up.ts'
 import { keyAt } from './chain-truth.ts'
 import { startChain, Traffic } from './traffic.ts'
 
-const seed = process.env['SEED'] ?? String(Date.now() % 1_000_000)
-t.comment(`SEED=${seed}`)
+const seed = String(testSeed(t))
 t.setTimeout(400_000)
 
 /** Milliseconds until the index stands at the chain's newest executed tipset. */

@@ -1,11 +1,11 @@
 import t from 'tap'
 import { createRandom } from '../../../devnet/evm/random.ts'
+import { testSeed } from '../../helpers/test-seed.ts'
 import { StepIndex } from '../sources/step-index.ts'
 import { catchUp, sameAsChain } from './catch-up.ts'
 import { startChain, Traffic } from './traffic.ts'
 
-const seed = process.env['SEED'] ?? String(Date.now() % 1_000_000)
-t.comment(`SEED=${seed}`)
+const seed = String(testSeed(t))
 t.setTimeout(400_000)
 
 void t.test('backfill, tip, null rounds and reorgs of every depth give the node’s own chain', async (t) => {

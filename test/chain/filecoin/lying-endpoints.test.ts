@@ -2,13 +2,13 @@ import t from 'tap'
 import { createRandom } from '../../../devnet/evm/random.ts'
 import { chanceFrom, type Chance, type FaultKind } from '../../../devnet/faults/fault.ts'
 import { everyFault, lotusFaults, survivable } from '../../../devnet/faults/weather.ts'
+import { testSeed } from '../../helpers/test-seed.ts'
 import { startProxy, type Proxy } from '../sources/faulty-proxy.ts'
 import { StepIndex } from '../sources/step-index.ts'
 import { catchUp, networkOf, sameAsChain } from './catch-up.ts'
 import { startChain, Traffic } from './traffic.ts'
 
-const seed = process.env['SEED'] ?? String(Date.now() % 1_000_000)
-t.comment(`SEED=${seed}`)
+const seed = String(testSeed(t))
 t.setTimeout(400_000)
 
 /** Every fault happens at least once, once the source has begun to read. */

@@ -1,14 +1,14 @@
 import t from 'tap'
 import { createFilecoinSource } from '../../../indexer/sources/filecoin/filecoin-source.ts'
 import { followChain } from '../../../indexer/sources/follow-chain.ts'
+import { testSeed } from '../../helpers/test-seed.ts'
 import { startProxy } from '../sources/faulty-proxy.ts'
 import { StepIndex } from '../sources/step-index.ts'
 import { catchUp, networkOf, newestHeight, sameAsChain } from './catch-up.ts'
 import { keyAt } from './chain-truth.ts'
 import { startChain, Traffic } from './traffic.ts'
 
-const seed = process.env['SEED'] ?? String(Date.now() % 1_000_000)
-t.comment(`SEED=${seed}`)
+const seed = String(testSeed(t))
 t.setTimeout(400_000)
 
 /** A node before which requests and the calls in them are counted. */

@@ -1,11 +1,11 @@
 import t from 'tap'
+import { testSeed } from '../../helpers/test-seed.ts'
 import { catchUp } from './catch-up.ts'
 import { startProxy } from './faulty-proxy.ts'
 import { Player, startLittleChain } from './little-chain.ts'
 import { sameAsNode, StepIndex } from './step-index.ts'
 
-const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
-t.comment(`SEED=${seed}`)
+const seed = testSeed(t)
 t.setTimeout(120_000)
 
 void t.test('one false hash of a block never becomes final', async (t) => {

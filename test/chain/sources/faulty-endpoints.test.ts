@@ -6,13 +6,13 @@ import { createRandom } from '../../../devnet/evm/random.ts'
 import { chanceFrom, type Chance, type FaultKind } from '../../../devnet/faults/fault.ts'
 import { everyFault, evmFaults, survivable } from '../../../devnet/faults/weather.ts'
 import { seededRandom } from '../../helpers/random-chain.ts'
+import { testSeed } from '../../helpers/test-seed.ts'
 import { catchUp } from './catch-up.ts'
 import { startProxy, type Fault, type Proxy } from './faulty-proxy.ts'
 import { Player, startLittleChain, type LittleChain } from './little-chain.ts'
 import { sameAsNode, StepIndex } from './step-index.ts'
 
-const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
-t.comment(`SEED=${seed}`)
+const seed = testSeed(t)
 t.setTimeout(400_000)
 
 async function startLivelyChain(t: Test): Promise<LittleChain> {

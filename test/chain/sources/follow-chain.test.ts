@@ -6,9 +6,9 @@ import { catchUp } from './catch-up.ts'
 import { Player, startLittleChain, type LittleChain } from './little-chain.ts'
 import { sameAsNode, StepIndex } from './step-index.ts'
 import { seededRandom } from '../../helpers/random-chain.ts'
+import { testSeed } from '../../helpers/test-seed.ts'
 
-const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
-t.comment(`SEED=${seed}`)
+const seed = testSeed(t)
 
 void t.test('backfill, tip and reorgs of every depth give the node’s own chain', async (t) => {
   const chain = await startLittleChain(t)

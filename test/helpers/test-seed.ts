@@ -1,0 +1,17 @@
+import type { Test } from 'tap'
+
+/** Of CI: what it says of a commit must not depend on the time of day. */
+const SEED_IN_CI = 20_261_121
+
+/**
+ * The seed of all of a file's choices, told as a comment: SEED, so that a failing one can be rerun; another one each
+ * time where there is none, but always the same one in CI.
+ */
+export function testSeed(t: Pick<Test, 'comment'>): number {
+  const chosen = process.env['SEED']
+  const unchosen = process.env['CI'] === 'true' ? SEED_IN_CI : Date.now() % 1_000_000
+  const seed = chosen === undefined ? unchosen : Number(chosen)
+  if (!Number.isSafeInteger(seed)) throw new Error(`SEED=${chosen ?? ''} is no whole number`)
+  t.comment(`SEED=${seed}`)
+  return seed
+}
