@@ -8,7 +8,7 @@ import type { Stage } from './stage.ts'
 export interface Recovery {
   /** The fault. */
   after: string
-  /** Null: something else happened before it was. */
+  /** Null: it was not within the patience. */
   seconds: number | null
 }
 

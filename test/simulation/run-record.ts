@@ -1,7 +1,6 @@
 import { appendFileSync, readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { messageOf } from '../../shared/errors.ts'
-import type { Recovery } from './recovery.ts'
 import type { Report } from './simulation.ts'
 import type { Tally } from './tally.ts'
 
@@ -21,7 +20,6 @@ const runRecord = z.object({
   reorgs: counts,
   /** Which process was killed where. */
   kills: counts,
-  recoveries: z.array(z.object({ after: z.string(), seconds: z.number().nullable() })),
   records: z.number(),
   states: z.number(),
   answers: z.number(),
@@ -35,17 +33,12 @@ export function recordOf(report: Report, minutes: number): RunRecord {
   return {
     ...{ seed, minutes, seconds: parts.reduce((sum, [, seconds]) => sum + seconds, 0), requests },
     ...{ faults: plain(report.faults), mishaps: plain(toll.mishaps), reorgs: plain(toll.reorgs) },
-    ...{ kills: plain(toll.kills), recoveries: toll.recoveries.map(rounded) },
-    ...{ records, states, answers, slowestAnswerMs, complaints },
+    ...{ kills: plain(toll.kills), records, states, answers, slowestAnswerMs, complaints },
   }
 }
 
 function plain(tally: Tally): Record<string, number> {
   return Object.fromEntries([...tally].sort(([one], [other]) => (one < other ? -1 : 1)))
-}
-
-function rounded({ after, seconds }: Recovery): Recovery {
-  return { after, seconds: seconds === null ? null : Math.round(seconds * 1000) / 1000 }
 }
 
 export function appendRun(file: string, run: RunRecord): void {

@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createRandom } from '../../devnet/evm/random.ts'
 import { anything, createRpc } from '../../devnet/evm/rpc.ts'
 import { MISHAPS, rightDatabaseClock } from './mishaps.ts'
-import { untilUpToDate } from './recovery.ts'
 import type { Stage } from './stage.ts'
 import { add, type Toll } from './tally.ts'
 
@@ -41,10 +40,7 @@ export async function changeWeather(stage: Stage, signal: AbortSignal): Promise<
   for (const weather of stage.weathers) weather.clear()
 }
 
-/**
- * One mishap after the other until the signal; each is over (but for its consequences) before the next. How long its
- * consequences last is measured, unless the next mishap comes before they are over.
- */
+/** One mishap after the other until the signal; each is over (but for its consequences) before the next. */
 export async function bringMishaps(
   stage: Stage,
   signal: AbortSignal,
@@ -57,24 +53,14 @@ export async function bringMishaps(
   )
   // In some simulations the service hardly comes to its senses, in others it gets far between two mishaps.
   const longestPauseMs = random.pick([3_000, 6_000, 12_000])
-  const measured: Promise<void>[] = []
-  let interrupted = new AbortController()
   for (;;) {
     await pause(random.int(500, longestPauseMs), signal)
     if (signal.aborted) break
     const { name, bring } = random.pick(choices)
-    interrupted.abort()
     await bring(stage, random, { kills: toll.kills, isLong })
     add(toll.mishaps, name)
-    interrupted = new AbortController()
-    measured.push(measure(stage, name, AbortSignal.any([interrupted.signal, signal]), toll))
   }
-  await Promise.all(measured)
   await rightDatabaseClock(stage)
-}
-
-async function measure(stage: Stage, after: string, signal: AbortSignal, toll: Toll): Promise<void> {
-  toll.recoveries.push({ after, seconds: await untilUpToDate(stage, signal) })
 }
 
 function nothing(): void {

@@ -28,7 +28,6 @@ export function sumRuns(runs: readonly RunRecord[]): string {
     reorgTable(added(runs.map(({ reorgs }) => reorgs))),
     tallyTable('mishap', added(runs.map(({ mishaps }) => mishaps))),
     tallyTable('killed where', added(runs.map(({ kills }) => kills))),
-    recoveryTable(runs.flatMap(({ recoveries }) => recoveries)),
     failed.length === 0 ? '' : complaintList(failed),
   ]
     .filter((part) => part !== '')
@@ -46,7 +45,7 @@ export function recoveryTable(recoveries: readonly Recovery[]): string {
       shown(seconds.at(-1)),
     )
   })
-  return markdownTable(['after the end of', 'measured', 'interrupted', 'median s', 'max s'], rows)
+  return markdownTable(['after the end of', 'measured', 'not in time', 'median s', 'max s'], rows)
 }
 
 /** Of a sorted list. */

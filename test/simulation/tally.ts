@@ -1,5 +1,3 @@
-import type { Recovery } from './recovery.ts'
-
 /** How often each thing happened, by name. */
 export type Tally = Map<string, number>
 
@@ -22,10 +20,8 @@ export interface Toll {
   reorgs: Tally
   /** Which process was killed, and what it was doing. */
   kills: Tally
-  /** From the end of a mishap until the service was up to date again. */
-  recoveries: Recovery[]
 }
 
 export function emptyToll(): Toll {
-  return { mishaps: new Map(), reorgs: new Map(), kills: new Map(), recoveries: [] }
+  return { mishaps: new Map(), reorgs: new Map(), kills: new Map() }
 }
