@@ -5,7 +5,7 @@ import { LIMITS, measureLimit, type Limit } from './evm-limits.ts'
 import { machineFacts, spreadOf, type Spread } from './measure.ts'
 import { buildPrograms, untilWritten, withIndexer, type Program } from './programs.ts'
 import { withServices, type BenchServices, type QueueKind } from './services.ts'
-import { SHAPES, type ChainShape, type ShapeName } from './synthetic-evm/synthetic-chain.ts'
+import { scaledShape, type ChainShape, type ShapeName } from './synthetic-evm/synthetic-chain.ts'
 import { startNode, syntheticNetwork, type NodeProcess } from './synthetic-evm/synthetic-node.ts'
 import { compareWithTruth, makeTruth, shareChecked, type Truth } from './synthetic-evm/truth.ts'
 
@@ -46,7 +46,7 @@ interface Setup {
 /** Events per second of the whole indexer, as production runs it, and of its limits in the same minutes. */
 export async function benchBackfill(options: BackfillOptions): Promise<void> {
   buildPrograms()
-  const shape = scaled(SHAPES[options.shape], options.events)
+  const shape = scaledShape(options.shape, options.events)
   await withServices(options.queue, async (services) => {
     const node = await startNode({ shape })
     try {
@@ -55,11 +55,6 @@ export async function benchBackfill(options: BackfillOptions): Promise<void> {
       node.stop()
     }
   })
-}
-
-function scaled(shape: ChainShape, events: number | undefined): ChainShape {
-  if (events === undefined) return shape
-  return { ...shape, events, blocks: Math.ceil((shape.blocks * events) / shape.events) }
 }
 
 async function measureRuns(setup: Setup): Promise<void> {

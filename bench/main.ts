@@ -6,6 +6,7 @@ import { fuzzDecoder } from './fuzz-decoder.ts'
 import { benchHistory } from './history-pages.ts'
 import { benchLotus, benchLotusMemory, serveCannedLotus } from './lotus-backfill.ts'
 import { benchLive, type LiveOptions } from './live.ts'
+import { benchPonder, type PonderOptions } from './ponder.ts'
 import { benchRecovery, type RecoveryOptions } from './recovery.ts'
 import { benchReorg, type ReorgOptions } from './reorg.ts'
 import { benchReplay } from './replay.ts'
@@ -102,6 +103,21 @@ program
       profile?: string
     }) => benchBackfill({ ...options, events: options.events, profile: options.profile }),
   )
+program
+  .command('ponder')
+  .description(
+    'what Ponder makes of the same chain on the same database (`npm i --prefix bench/peers/ponder` first)',
+  )
+  .addOption(
+    new Option('--shape <name>', 'many events in few blocks, or few in many')
+      .choices(['dense', 'sparse'])
+      .default('dense'),
+  )
+  .option('--runs <n>', 'measured runs, after one that is not', count, 3)
+  .option('--events <n>', 'as many events as this, at the same density', count)
+  .option('--endpoints <n>', 'names of the node, among which it spreads its requests', count, 1)
+  .option('--json', 'the figures as JSON', false)
+  .action((options: PonderOptions) => benchPonder(options))
 program
   .command('live')
   .description('from a new block until its records are in an answer of the API (builds first)')

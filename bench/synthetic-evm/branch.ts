@@ -2,7 +2,7 @@ import { word } from './encode-abi.ts'
 import type { SyntheticBlock, SyntheticChain } from './synthetic-chain.ts'
 
 /** A block as it is kept: the truth of it is nothing that a node knows. */
-type KeptBlock = Pick<SyntheticBlock, 'number' | 'hash' | 'header'> & { logs: string }
+type KeptBlock = Pick<SyntheticBlock, 'number' | 'hash' | 'header'> & { logs: string; whole?: string }
 
 const FETCH_LOAN_CHARS = 2 + 8 + 64
 const DECIMALS = '0x313ce567'
@@ -38,6 +38,11 @@ export class Branch {
     return this.#byHash.get(hash)
   }
 
+  /** A block with its transactions, which are made when they are asked for first. */
+  whole(block: KeptBlock): string {
+    return (block.whole ??= wholeText(block))
+  }
+
   hasCode(address: string): boolean {
     return this.#roles.has(address.toLowerCase())
   }
@@ -63,6 +68,23 @@ export class Branch {
     const shown = loan?.answers.findLast((answer) => answer.block <= number)
     return `"0x${shown?.data ?? ''}"`
   }
+}
+
+/** Transactions as a node tells them: whose they are and what they say is not part of the chain. */
+function wholeText({ number, hash: blockHash, header }: KeptBlock): string {
+  const told = JSON.parse(header) as { transactions: string[] }
+  const nobody = `0x${'0'.repeat(40)}`
+  const transactions = told.transactions.map((hash, index) => ({
+    ...{
+      hash,
+      blockHash,
+      blockNumber: `0x${number.toString(16)}`,
+      transactionIndex: `0x${index.toString(16)}`,
+    },
+    ...{ from: nobody, to: nobody, input: '0x', value: '0x0', nonce: '0x0', gas: '0x5208', gasPrice: '0x1' },
+    ...{ type: '0x0', v: '0x1b', r: '0x1', s: '0x1' },
+  }))
+  return JSON.stringify({ ...told, transactions })
 }
 
 function logsText(logs: readonly { text: string }[]): string {

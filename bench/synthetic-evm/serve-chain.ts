@@ -103,7 +103,7 @@ class SyntheticNode {
 
   /** The notification of a subscription to new heads. */
   newHead(): string {
-    return `{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":"0x1","result":${this.#header(this.view.head)}}}`
+    return `{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":"0x1","result":${this.#block(this.view.head, false)}}}`
   }
 
   get #branch(): Branch {
@@ -121,7 +121,7 @@ class SyntheticNode {
     eth_chainId: () => `"0x${CHAIN_ID.toString(16)}"`,
     eth_getCode: ([address]) => (this.#branch.hasCode(String(address)) ? '"0x60"' : '"0x"'),
     eth_blockNumber: () => `"0x${this.view.head.toString(16)}"`,
-    eth_getBlockByNumber: ([tag]) => this.#header(this.#numberOf(tag)),
+    eth_getBlockByNumber: ([tag, isWhole]) => this.#block(this.#numberOf(tag), isWhole === true),
     eth_getBlockByHash: ([hash]) => this.#holderOf(String(hash)).withHash(String(hash))?.header ?? 'null',
     eth_getLogs: ([filter]) => `[${this.#logs(filter as Record<string, unknown>)}]`,
     eth_call: ([transaction, block]) => {
@@ -138,8 +138,9 @@ class SyntheticNode {
     return this.#hasEpochs ? (Math.floor(head / EPOCH_BLOCKS) - 2) * EPOCH_BLOCKS : head
   }
 
-  #header(number: number): string {
-    return number > this.view.head ? 'null' : (this.#branch.at(number)?.header ?? 'null')
+  #block(number: number, isWhole: boolean): string {
+    const block = number > this.view.head ? undefined : this.#branch.at(number)
+    return block === undefined ? 'null' : isWhole ? this.#branch.whole(block) : block.header
   }
 
   /** A node still knows the blocks of a branch that it left. */

@@ -20,6 +20,13 @@ export const SHAPES = {
 } as const satisfies Record<string, ChainShape>
 export type ShapeName = keyof typeof SHAPES
 
+/** As many events as `events`, if any are asked for, at the same density. */
+export function scaledShape(name: ShapeName, events: number | undefined): ChainShape {
+  const shape = SHAPES[name]
+  if (events === undefined) return shape
+  return { ...shape, events, blocks: Math.ceil((shape.blocks * events) / shape.events) }
+}
+
 export interface SyntheticLog {
   /** As JSON-RPC tells it. */
   text: string
@@ -67,13 +74,21 @@ export class SyntheticChain {
     this.parties = makeParties(seed)
   }
 
-  /** Blocks 1 … `shape.blocks`, once. */
+  /** Blocks 0, in which nothing happens, to `shape.blocks`, once. */
   *blocks(): Generator<SyntheticBlock> {
+    yield this.#genesis()
     for (let number = 1; number <= this.shape.blocks; number += 1) yield this.#block(number)
   }
 
   hashOf(number: number): string {
     return hash(this.#seed, number > this.#forkAfter ? 'other block' : 'block', number)
+  }
+
+  #genesis(): SyntheticBlock {
+    const block = { number: 0, hash: this.hashOf(0), timeS: GENESIS_S }
+    return new BlockWriter(this.#seed, block, this.parties, (item) => this.#bitsOf(item)).finish(
+      `0x${'0'.repeat(64)}`,
+    )
   }
 
   #block(number: number): SyntheticBlock {

