@@ -11,7 +11,11 @@ import { freePort } from '../test/helpers/start-services.ts'
 import { childrenOf, signal } from '../test/simulation/process-tree.ts'
 
 /** Durable as in production: a commit is on disk before it is answered. Sized for a small machine. */
-const SETTINGS = { shared_buffers: '512MB', max_wal_size: '4GB', max_connections: '60' }
+const SETTINGS = {
+  ...{ shared_buffers: '512MB', max_wal_size: '4GB', max_connections: '60' },
+  // Part of every Postgres, and what says which statements take the time.
+  ...{ shared_preload_libraries: 'pg_stat_statements', 'pg_stat_statements.max': '1000' },
+}
 const PASSWORD = 'bench'
 const TEMPLATE = 'bench_template'
 /** Clock ticks a second, as Linux tells them to programs. */
@@ -23,7 +27,17 @@ export interface BenchPostgres {
   newDatabase: () => Promise<{ url: string; db: Db; drop: () => Promise<void> }>
   /** Seconds of processor time that the server and all its sessions took so far. */
   cpuSeconds: () => Promise<number>
+  /** What was executed since the last call, the longest in all first. */
+  takeStatements: () => Promise<StatementTime[]>
   stop: () => Promise<void>
+}
+
+export interface StatementTime {
+  text: string
+  calls: number
+  rows: number
+  /** In all. */
+  ms: number
 }
 
 export async function startBenchPostgres(): Promise<BenchPostgres> {
@@ -46,6 +60,7 @@ export async function startBenchPostgres(): Promise<BenchPostgres> {
   process.once('exit', killAtExit)
   const url = (name: string): string => `postgres://postgres:${PASSWORD}@127.0.0.1:${port}/${name}`
   const admin = connect(url('postgres'), { name: 'bench admin', max: 1 })
+  await sql`create extension pg_stat_statements`.execute(admin)
   await sql`create database ${sql.id(TEMPLATE)}`.execute(admin)
   const template = connect(url(TEMPLATE), { name: 'bench template', max: 1 })
   await migrate(template)
@@ -65,6 +80,14 @@ export async function startBenchPostgres(): Promise<BenchPostgres> {
       return { url: url(name), db, drop }
     },
     cpuSeconds: () => familySeconds(pid),
+    takeStatements: async () => {
+      const { rows } = await sql<StatementTime>`
+        select regexp_replace(query, '\\s+', ' ', 'g') as text, sum(calls)::float8 as calls, sum(rows)::float8 as rows,
+          sum(total_exec_time + total_plan_time) as ms
+        from pg_stat_statements group by 1 order by 4 desc`.execute(admin)
+      await sql`select pg_stat_statements_reset()`.execute(admin)
+      return rows
+    },
     stop: async () => {
       await admin.destroy()
       await server.stop()

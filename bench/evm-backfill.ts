@@ -1,6 +1,6 @@
 import type { Db } from '../shared/db/connect.ts'
 import { memoryOf } from '../test/helpers/process-memory.ts'
-import { cpuSeconds } from './bench-postgres.ts'
+import { cpuSeconds, type StatementTime } from './bench-postgres.ts'
 import { LIMITS, measureLimit, type Limit } from './evm-limits.ts'
 import { machineFacts, spreadOf, type Spread } from './measure.ts'
 import { buildPrograms, untilWritten, withIndexer, type Program } from './programs.ts'
@@ -17,9 +17,13 @@ export interface BackfillOptions {
   /** As many events as this, at the shape's density. */
   events: number | undefined
   json: boolean
+  /** Tell how much of the database's time each statement takes. */
+  statements: boolean
   /** Where the indexer leaves a profile of its processor time. */
   profile: string | undefined
 }
+
+const STATEMENTS_TOLD = 20
 
 interface Run {
   /** From the first look at the chain until all of it is written. */
@@ -79,6 +83,7 @@ function measureRun({ options, shape, truth, services, node }: Setup): Promise<R
     const before = { postgres: await postgres.cpuSeconds(), node: await cpuSeconds(node.pid) }
     const network = syntheticNetwork(node.url, truth.chain.parties)
     const profiling = options.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${options.profile}`]
+    await postgres.takeStatements()
     const startedMs = performance.now()
     const measure = async (indexer: Program): Promise<Run> => {
       const { startupCpu, ...seconds } = await timesOf(databases.db, indexer, startedMs, shape)
@@ -91,11 +96,20 @@ function measureRun({ options, shape, truth, services, node }: Setup): Promise<R
         peakMiB,
         checked: await shareChecked(databases.db),
       }
+      if (options.statements) tellStatements(await postgres.takeStatements())
       await compareWithTruth(databases.db, truth)
       return run
     }
     return withIndexer(databases, network, measure, profiling)
   })
+}
+
+function tellStatements(statements: StatementTime[]): void {
+  const all = statements.reduce((sum, { ms }) => sum + ms, 0)
+  for (const { text, calls, rows, ms } of statements.slice(0, STATEMENTS_TOLD)) {
+    const share = `${((100 * ms) / all).toFixed(1)} %`.padStart(7)
+    console.error(`${share} ${ms.toFixed(0)} ms, ${calls} calls, ${rows} rows: ${text.slice(0, 120)}`)
+  }
 }
 
 async function timesOf(

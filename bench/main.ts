@@ -92,6 +92,7 @@ program
   .option('--runs <n>', 'measured runs, after one that is not', count, 3)
   .option('--events <n>', 'as many events as this, at the same density', count)
   .option('--json', 'the figures as JSON', false)
+  .option('--statements', 'of each run, what share of the database’s time which statement took', false)
   .option('--profile <folder>', 'where the indexer leaves a profile of its processor time')
   .action(
     (options: {
@@ -100,6 +101,7 @@ program
       runs: number
       events?: number
       json: boolean
+      statements: boolean
       profile?: string
     }) => benchBackfill({ ...options, events: options.events, profile: options.profile }),
   )
