@@ -43,6 +43,7 @@ export class ChainBuilder implements Restorable {
   readonly storedVouchers: { channel: string; voucher: SignedVoucher }[] = []
   private readonly settings: ChainSettings
   private readonly options: BuilderOptions
+  private readonly faucet: FilecoinAddress
   private branch = 0
   /** Of the branch's tickets; one string for all of its blocks. */
   private salt: string
@@ -51,11 +52,12 @@ export class ChainBuilder implements Restorable {
   constructor(journal: Journal, options: BuilderOptions, faucet: FilecoinAddress) {
     this.settings = journal.settings
     this.options = options
+    this.faucet = faucet
     this.salt = `${this.settings.seed}/0`
     this.keeper = new JournalKeeper(journal)
     this.checks = new SignatureChecks((key, valid) => this.keeper.checked(key, valid))
     this.store = new ChainStore(options.stateHistoryEpochs)
-    this.begin(faucet)
+    this.begin()
     restoreChain(journal.records, this.keeper, this)
   }
 
@@ -112,7 +114,7 @@ export class ChainBuilder implements Restorable {
     this.setBranch(this.branch + 1)
     const random = this.random(`reorg ${old.height}`)
     const reverted = this.store.path(old, ancestor).map(({ tipset }) => tipset)
-    const plan = planBranch([...reverted].reverse(), options, random)
+    const plan = planBranch([...reverted].reverse(), options, random, this.faucet)
     this.moveTo(ancestor)
     plan.heights.forEach((height, i) => {
       const { head } = this.store
@@ -197,10 +199,10 @@ export class ChainBuilder implements Restorable {
     return changes
   }
 
-  private begin(faucet: FilecoinAddress): void {
+  private begin(): void {
     const plans = [{ miner: MINERS[0] ?? 0, salt: this.settings.seed, messages: [] }]
     const at = { height: 0, timestampS: this.settings.genesisTimeS, parent: null, plans, costly: NONE }
-    const genesis = makeTipset(at, genesisState(faucet), this.rules())
+    const genesis = makeTipset(at, genesisState(this.faucet), this.rules())
     this.store.add(genesis)
     this.keeper.added(genesis)
     this.store.setHead(genesis)

@@ -1,3 +1,4 @@
+import { sameAddress, type FilecoinAddress } from '../../../shared/filecoin/address.ts'
 import type { Random } from '../../evm/random.ts'
 import type { ReadyMessages } from './message-pool.ts'
 import { shuffled } from './block-plans.ts'
@@ -9,7 +10,7 @@ export interface ReorgOptions {
   drop?: number
   /** Senders run in the opposite order, so that what is made gets other IDs. */
   reorder?: boolean
-  /** Of the messages so large a part runs out of gas in the new branch. */
+  /** Of the messages so large a part runs out of gas in the new branch; none of the faucet's, that nobody repeats. */
   fail?: number
   /** Messages by CID that do not come along, so that they can be replaced. */
   without?: readonly string[]
@@ -26,15 +27,24 @@ export interface BranchPlan {
   turn(ready: readonly ReadyMessages[], height: number): ReadyMessages[]
 }
 
-export function planBranch(old: readonly Tipset[], options: ReorgOptions, random: Random): BranchPlan {
+export function planBranch(
+  old: readonly Tipset[],
+  options: ReorgOptions,
+  random: Random,
+  faucet: FilecoinAddress,
+): BranchPlan {
   const { drop = 0, fail = 0, reorder = false, without = [], nullRounds = 0.15 } = options
   const first = (old[0]?.parent?.height ?? 0) + 1
   const last = old.at(-1)?.height ?? first
   const range = Array.from({ length: last - first + 1 }, (_, i) => first + i)
   const heights = range.filter((height) => height === last || !random.chance(nullRounds))
-  const cids = old.flatMap((tipset) => tipset.execution.messages.map(({ cid }) => cid))
+  const messages = old.flatMap((tipset) => tipset.execution.messages)
+  const cids = messages.map(({ cid }) => cid)
   const dropped = new Set([...without, ...cids.filter(() => random.chance(drop))])
-  const costly = new Set(cids.filter(() => random.chance(fail)))
+  const failing = messages.filter(() => random.chance(fail))
+  const costly = new Set(
+    failing.filter(({ message }) => !sameAddress(message.from, faucet)).map(({ cid }) => cid),
+  )
   const places = new Map(cids.map((cid, place) => [cid, place]))
   const turns = turnsOf(reorder ? places : null, heights, random)
   return { heights, dropped, costly, turn: turns(dropped) }

@@ -91,6 +91,17 @@ test('what succeeded can fail in the new branch', async (t) => {
   t.strictSame(await exitCodes(chain, settle(alice, channel.robust)), [0])
 })
 
+test('who was given an account has it in every branch', async (t) => {
+  const { chain } = await openLotus(t)
+  const wallet = await chain.createWallet('secp256k1', 'newcomer')
+  await chain.fund(wallet.address, FIL)
+  await chain.mine(2)
+  chain.reorg(2, { fail: 1 })
+  const cid = await wallet.send({ to: wallet.key, method: 0n })
+  await chain.mine(2)
+  t.equal(chain.executionOf(cid)?.receipt.exitCode, 0)
+})
+
 test('dropped messages come later', async (t) => {
   const { chain } = await openLotus(t)
   const wallets = await fundedWallets(chain, ['a', 'b', 'c', 'd'])
