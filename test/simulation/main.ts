@@ -59,7 +59,8 @@ await runProgram('simulate', HELP, async () => {
     if (built) own.push('--built')
     if (values.pollIntervalMs !== undefined) own.push('--poll-ms', `${values.pollIntervalMs}`)
     if (out !== undefined) own.push('--out', out)
-    refuse(await runSeeds({ seeds, jobs, flags: own }))
+    // What comes before and after the faults takes a minute, on a busy machine several.
+    refuse(await runSeeds({ seeds, jobs, flags: own, mostMs: (minutes + 12) * 60_000 }))
   } else {
     const report = await simulate({ seed, minutes, pollIntervalMs: values.pollIntervalMs, ...how })
     if (out !== undefined) appendRun(out, recordOf(report, minutes))
