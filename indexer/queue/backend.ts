@@ -9,7 +9,9 @@ import {
   type WorkerOptions,
 } from 'bullmq'
 import { Redis } from 'ioredis'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { messageOf } from '../../shared/errors.ts'
+import { MadeReady, type Readying } from './made-ready.ts'
 
 /** What this service asks of a BullMQ queue, on either backend. */
 export interface JobQueue {
@@ -56,6 +58,8 @@ type WorkerSettings = Pick<
 const SCHEMA = 'queue'
 /** BullMQ's keys carry this prefix, so that a Redis can be shared. */
 const PREFIX = 'loan-activity'
+/** Between two attempts to open a worker. */
+const OPENED_AGAIN_MS = 500
 /** A queue's pool; each worker holds one LISTEN connection more. A pool of one hangs. */
 const CONNECTIONS = 3
 
@@ -75,11 +79,52 @@ export function queueOnPostgres(
   }
   return {
     kind: 'postgres',
-    openQueue: (name) => new bull.Queue(name, { connection }).on('error', onError),
-    openWorker: (name, handler, settings) =>
-      new bull.Worker(name, received(handler), { connection, ...settings }).on('error', onError),
+    openQueue: (name) =>
+      queueOnceReady(new MadeReady(() => new bull.Queue(name, { connection }).on('error', onError))),
+    openWorker: (name, handler, settings) => {
+      const options = { connection, ...settings, autorun: false }
+      return workerOnceReady(
+        new MadeReady(() => new bull.Worker(name, received(handler), options).on('error', onError)),
+        onError,
+      )
+    },
     check: () => Promise.resolve([]),
     close: () => undefined,
+  }
+}
+
+function queueOnceReady(queue: MadeReady<JobQueue & Readying>): JobQueue {
+  return {
+    add: async (...job) => (await queue.get()).add(...job),
+    getJobCounts: async (...types) => (await queue.get()).getJobCounts(...types),
+    drain: async (delayed) => (await queue.get()).drain(delayed),
+    close: () => queue.close(),
+  }
+}
+
+function workerOnceReady(
+  worker: MadeReady<JobWorker & Readying & { run(): Promise<void> }>,
+  onError: (error: Error) => void,
+): JobWorker {
+  const closing = new AbortController()
+  const running = (async () => {
+    while (!closing.signal.aborted) {
+      try {
+        const ready = await worker.get()
+        if (!closing.signal.aborted) await ready.run()
+        return
+      } catch (error) {
+        onError(error instanceof Error ? error : new Error(messageOf(error)))
+        await sleep(OPENED_AGAIN_MS, undefined, { signal: closing.signal }).catch(() => undefined)
+      }
+    }
+  })()
+  return {
+    close: async (force) => {
+      closing.abort()
+      await worker.close(force)
+      await running
+    },
   }
 }
 

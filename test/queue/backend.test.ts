@@ -1,10 +1,14 @@
+import { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
+import type { ClientConfig } from 'pg'
 import t from 'tap'
 import { openQueueBackend } from '../../indexer/open-queue-backend.ts'
 import { addBatch, openBatchQueue } from '../../indexer/queue/batch-queue.ts'
+import { queueOnPostgres } from '../../indexer/queue/backend.ts'
 import { startBatchWorker, type BatchHandling } from '../../indexer/queue/batch-worker.ts'
 import { InFlight, publishSteps } from '../../indexer/queue/publish-steps.ts'
+import { SteadyClient } from '../../shared/db/steady-client.ts'
 import type { ChainStep } from '../../shared/events/chain-step.ts'
 import { testDatabase } from '../helpers/database.ts'
 import { testRedis } from '../helpers/redis.ts'
@@ -167,6 +171,39 @@ void t.test('sessions that end at any moment end no process', async (t) => {
   openings.abort()
   t.ok((await killed) > 50, 'sessions were ended')
   await Promise.all(closed)
+})
+
+void t.test('a session that ends while BullMQ makes its connection ready is opened again', async (t) => {
+  const { url } = await testDatabase(t)
+  let left = 6
+  class Dying extends SteadyClient {
+    constructor(config?: ClientConfig) {
+      const socket = new Socket()
+      super({ ...config, stream: () => socket })
+      // As soon as it is there, before BullMQ has said a word on it.
+      this.once('connect', () => {
+        left -= 1
+        if (left >= 0) socket.destroy()
+      })
+    }
+  }
+  const told: string[] = []
+  const backend = queueOnPostgres(url, Dying, ({ message }) => told.push(message))
+  let handled: (data: unknown) => void
+  const worked = new Promise<unknown>((resolve) => (handled = resolve))
+  const worker = backend.openWorker('opened-again', ({ data }) => Promise.resolve(handled(data)), {})
+  const queue = backend.openQueue('opened-again')
+  const add = (): Promise<boolean> =>
+    queue.add('job', { it: 'works' }, {}).then(
+      () => true,
+      () => false,
+    )
+  await waitFor(add, (added) => added)
+  t.same(await worked, { it: 'works' })
+  t.ok(left < 0, 'all the sessions that were to end did')
+  t.ok(told.length > 0 && told.length < 50, `it was told ${told.length} times`)
+  await worker.close()
+  await queue.close()
 })
 
 void t.test('a Redis that is not there ends in one clear line', async (t) => {
