@@ -110,8 +110,8 @@ function workerOnceReady(
   const running = (async () => {
     while (!closing.signal.aborted) {
       try {
-        const ready = await worker.get()
-        if (!closing.signal.aborted) await ready.run()
+        // Returns at once when it was closed meanwhile.
+        await (await worker.get()).run()
         return
       } catch (error) {
         onError(error instanceof Error ? error : new Error(messageOf(error)))

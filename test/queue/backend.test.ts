@@ -191,7 +191,14 @@ void t.test('a session that ends while BullMQ makes its connection ready is open
   const backend = queueOnPostgres(url, Dying, ({ message }) => told.push(message))
   let handled: (data: unknown) => void
   const worked = new Promise<unknown>((resolve) => (handled = resolve))
-  const worker = backend.openWorker('opened-again', ({ data }) => Promise.resolve(handled(data)), {})
+  const worker = backend.openWorker(
+    'opened-again',
+    ({ data }) => {
+      handled(data)
+      return Promise.resolve()
+    },
+    {},
+  )
   const queue = backend.openQueue('opened-again')
   const add = (): Promise<boolean> =>
     queue.add('job', { it: 'works' }, {}).then(
