@@ -11,23 +11,21 @@ import { freePort } from '../test/helpers/start-services.ts'
 import { childrenOf, signal } from '../test/simulation/process-tree.ts'
 
 /** Durable as in production: a commit is on disk before it is answered. Sized for a small machine. */
-const SETTINGS = {
-  ...{ shared_buffers: '512MB', max_wal_size: '4GB', max_connections: '60' },
-  // Part of every Postgres, and what says which statements take the time.
-  ...{ shared_preload_libraries: 'pg_stat_statements', 'pg_stat_statements.max': '1000' },
-}
+const SETTINGS = { shared_buffers: '512MB', max_wal_size: '4GB', max_connections: '60' }
+/** Part of every Postgres; what it costs is in the figures of nobody who did not ask for it. */
+const COUNTING = { shared_preload_libraries: 'pg_stat_statements', 'pg_stat_statements.max': '1000' }
 const PASSWORD = 'bench'
 const TEMPLATE = 'bench_template'
 /** Clock ticks a second, as Linux tells them to programs. */
 const TICKS = 100
 
 export interface BenchPostgres {
-  settings: typeof SETTINGS
+  settings: Record<string, string>
   /** A migrated database of its own for each run. */
   newDatabase: () => Promise<{ url: string; db: Db; drop: () => Promise<void> }>
   /** Seconds of processor time that the server and all its sessions took so far. */
   cpuSeconds: () => Promise<number>
-  /** What was executed since the last call, the longest in all first. */
+  /** What was executed since the last call, the longest in all first; nothing where statements are not counted. */
   takeStatements: () => Promise<StatementTime[]>
   stop: () => Promise<void>
 }
@@ -40,7 +38,8 @@ export interface StatementTime {
   ms: number
 }
 
-export async function startBenchPostgres(): Promise<BenchPostgres> {
+export async function startBenchPostgres(countsStatements = false): Promise<BenchPostgres> {
+  const settings = { ...SETTINGS, ...(countsStatements ? COUNTING : {}) }
   const folder = await mkdtemp(join(tmpdir(), 'loan-activity-bench-postgres-'))
   const dataDir = join(folder, 'data')
   const port = await freePort()
@@ -48,7 +47,7 @@ export async function startBenchPostgres(): Promise<BenchPostgres> {
     dataDir,
     port,
     password: PASSWORD,
-    settings: SETTINGS,
+    settings,
     onLog: () => undefined,
   })
   const pid = Number((await readFile(join(dataDir, 'postmaster.pid'), 'utf8')).split('\n')[0])
@@ -60,14 +59,14 @@ export async function startBenchPostgres(): Promise<BenchPostgres> {
   process.once('exit', killAtExit)
   const url = (name: string): string => `postgres://postgres:${PASSWORD}@127.0.0.1:${port}/${name}`
   const admin = connect(url('postgres'), { name: 'bench admin', max: 1 })
-  await sql`create extension pg_stat_statements`.execute(admin)
+  if (countsStatements) await sql`create extension pg_stat_statements`.execute(admin)
   await sql`create database ${sql.id(TEMPLATE)}`.execute(admin)
   const template = connect(url(TEMPLATE), { name: 'bench template', max: 1 })
   await migrate(template)
   await template.destroy()
   let made = 0
   return {
-    settings: SETTINGS,
+    settings,
     newDatabase: async () => {
       const name = `bench_${(made += 1)}`
       await sql`create database ${sql.id(name)} template ${sql.id(TEMPLATE)}`.execute(admin)
@@ -81,6 +80,7 @@ export async function startBenchPostgres(): Promise<BenchPostgres> {
     },
     cpuSeconds: () => familySeconds(pid),
     takeStatements: async () => {
+      if (!countsStatements) return []
       const { rows } = await sql<StatementTime>`
         select regexp_replace(query, '\\s+', ' ', 'g') as text, sum(calls)::float8 as calls, sum(rows)::float8 as rows,
           sum(total_exec_time + total_plan_time) as ms

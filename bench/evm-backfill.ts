@@ -51,14 +51,15 @@ interface Setup {
 export async function benchBackfill(options: BackfillOptions): Promise<void> {
   buildPrograms()
   const shape = scaledShape(options.shape, options.events)
-  await withServices(options.queue, async (services) => {
+  const measure = async (services: BenchServices): Promise<void> => {
     const node = await startNode({ shape })
     try {
       await measureRuns({ options, shape, truth: makeTruth(shape), services, node })
     } finally {
       node.stop()
     }
-  })
+  }
+  await withServices(options.queue, measure, { countsStatements: options.statements })
 }
 
 async function measureRuns(setup: Setup): Promise<void> {

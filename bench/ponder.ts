@@ -6,7 +6,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { sql } from 'kysely'
 import { INTERFACES } from '../indexer/sources/evm/contracts.ts'
-import { KINDS_OF_ROLE, type ChainEvent, type ContractRole } from '../shared/events/chain-event.ts'
+import {
+  isEvmLoanEvent,
+  KINDS_OF_ROLE,
+  type ChainEvent,
+  type ContractRole,
+} from '../shared/events/chain-event.ts'
 import type { Db } from '../shared/db/connect.ts'
 import { freePort } from '../test/helpers/start-services.ts'
 import { machineFacts, spreadOf, spreadText } from './measure.ts'
@@ -30,6 +35,7 @@ const PONDER = join(FOLDER, 'node_modules/ponder/dist/esm/bin/ponder.js')
 /** It takes no block for final that is nearer to the head: those it reads in another way, one by one. */
 const UNFINAL_BLOCKS = 31
 const WITHIN_MS = 1_200_000
+const LEAVE_MS = 20_000
 
 /** A run's seconds until Ponder says that all is there; `cached`: again, from the logs and blocks that it keeps. */
 interface Run {
@@ -43,6 +49,7 @@ export async function benchPonder(options: PonderOptions): Promise<void> {
     throw new Error('Ponder is not installed: `npm install --prefix bench/peers/ponder` first')
   }
   const shape = scaledShape(options.shape, options.events)
+  if (lastBlock(shape) < 1) throw new Error(`--events: more than ${UNFINAL_BLOCKS} blocks are needed`)
   const truth = makeTruth(shape)
   const runs: Run[] = []
   await withServices('postgres', async ({ withDatabases }) => {
@@ -88,8 +95,11 @@ async function measure({ databaseUrl, db }: Databases, measurement: Measurement)
     },
   })
   const gone = once(child, 'exit')
+  // Whoever waits for it hears of it.
+  gone.catch(() => undefined)
   const requireAlive = (): void => {
-    if (child.exitCode !== null) throw new Error(`Ponder ended with code ${child.exitCode}`)
+    const how = child.exitCode ?? child.signalCode
+    if (how !== null) throw new Error(`Ponder ended: ${how}`)
   }
   try {
     const until = async (path: string, everyMs: number): Promise<number> => {
@@ -107,7 +117,9 @@ async function measure({ databaseUrl, db }: Databases, measurement: Measurement)
     return (readyMs - startedMs) / 1000
   } finally {
     child.kill('SIGTERM')
-    await gone
+    const kill = setTimeout(() => child.kill('SIGKILL'), LEAVE_MS)
+    await gone.catch(() => undefined)
+    clearTimeout(kill)
   }
 }
 
@@ -149,15 +161,20 @@ function wanted(truth: Truth): ChainEvent[] {
 
 async function requireTruth(db: Db, { truth, schema }: Measurement): Promise<void> {
   const { rows } = await sql<{ line: string }>`
-    select concat_ws(' ', block_number, log_index, tx_hash, event) as line
+    select concat_ws(' ', block_number, log_index, tx_hash, event, lower(contract), loan_id, time_s) as line
     from ${sql.table(`${schema}.record`)} order by block_number, log_index`.execute(db)
   const lines = wanted(truth).map((event) =>
-    [event.blockNumber, event.logIndex, event.txHash, event.kind].join(' '),
+    [event.blockNumber, event.logIndex, event.txHash, event.kind, ...detailsOf(event)].join(' '),
   )
   const wrong = lines.findIndex((line, index) => line !== rows[index]?.line)
   if (rows.length !== lines.length || wrong >= 0) {
     throw new Error(`Ponder has ${rows.length} records of ${lines.length}, wrong from ${wrong}: no figure`)
   }
+}
+
+function detailsOf(event: ChainEvent): (string | number)[] {
+  if (!isEvmLoanEvent(event)) throw new Error(`${event.kind} is no event of the contracts`)
+  return [event.contract.toLowerCase(), event.loanId, event.blockTimeS]
 }
 
 function tell(options: PonderOptions, shape: ChainShape, events: number, runs: Run[]): void {

@@ -22,9 +22,10 @@ export interface Databases {
 export async function withServices<T>(
   queue: QueueKind,
   work: (services: BenchServices) => Promise<T>,
+  { countsStatements = false } = {},
 ): Promise<T> {
   const redis = queue === 'redis' ? await startServices(['redis']) : null
-  const postgres = await startBenchPostgres()
+  const postgres = await startBenchPostgres(countsStatements)
   let taken = 0
   try {
     if (redis?.redisUrl === null) throw new Error('no redis-server is on the path')

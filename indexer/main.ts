@@ -6,6 +6,7 @@ import { requireKnownSchema } from '../shared/db/migrate.ts'
 import { ConfigError, messageOf, PermanentError } from '../shared/errors.ts'
 import { createLogger, type Logger } from '../shared/log.ts'
 import { onStopRequest, runProgram } from '../shared/program.ts'
+import { untilAborted } from '../shared/until-aborted.ts'
 import { getWatched } from './event-log/chain-position.ts'
 import { forgetOtherNetworks, putNetworkStatus } from './event-log/network-status.ts'
 import { newNetworkHealth, type NetworkHealth } from './network-state.ts'
@@ -156,11 +157,4 @@ function toStatusRow(network: NetworkHealth): Parameters<typeof putNetworkStatus
     queue_failed: network.queueFailed,
     worker_healthy: network.workerHealthy,
   }
-}
-
-function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 }

@@ -2,8 +2,8 @@ import { SteadyClient } from '../shared/db/steady-client.ts'
 import { queueOnPostgres, queueOnRedis, type QueueBackend } from './queue/backend.ts'
 
 /**
- * Opens nothing yet. `onError` hears of lost connections, which BullMQ mends by itself: on Postgres it lends them to its
- * own transactions without listening to them, hence their class.
+ * Opens nothing yet. `onError` hears of lost connections, which are opened again: on Postgres BullMQ lends them to its own
+ * transactions without listening to them, hence their class.
  */
 export function openQueueBackend(
   { redisUrl, databaseUrl }: { redisUrl: string | undefined; databaseUrl: string },

@@ -255,7 +255,7 @@ async function countJobs(
       health.queueFailed = counts['failed'] ?? 0
       onCount(health.queueWaiting)
     } catch {
-      // The queue's connection is away: BullMQ mends it, and the depth is unknown until then.
+      // The queue's connection is away: it is opened again, and the depth is unknown until then.
       health.queueWaiting = null
       health.queueFailed = null
     }

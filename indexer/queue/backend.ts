@@ -25,7 +25,8 @@ export interface JobQueue {
 }
 
 export interface JobWorker {
-  close(force?: boolean): Promise<void>
+  /** Takes no more jobs; resolves once the one at work is done. */
+  close(): Promise<void>
 }
 
 /** A job as a handler sees it: its data is whatever was put in, until a schema says otherwise. */
@@ -75,6 +76,8 @@ export function queueOnPostgres(
   const bull = withBackend(createPostgresBackend)
   const connection = {
     ...{ connectionString, schema: SCHEMA, migrate: true, max: CONNECTIONS },
+    // As of the service's own: a server that is frozen or gone is told, and not waited for.
+    ...{ connectionTimeoutMillis: 10_000, keepAlive: true },
     Client,
   }
   return {
@@ -110,7 +113,6 @@ function workerOnceReady(
   const running = (async () => {
     while (!closing.signal.aborted) {
       try {
-        // Returns at once when it was closed meanwhile.
         await (await worker.get()).run()
         return
       } catch (error) {
@@ -120,9 +122,9 @@ function workerOnceReady(
     }
   })()
   return {
-    close: async (force) => {
+    close: async () => {
       closing.abort()
-      await worker.close(force)
+      await worker.close()
       await running
     },
   }

@@ -12,13 +12,15 @@ export interface Readying {
 export class MadeReady<T extends Readying> {
   readonly #make: () => T
   #ready: Promise<T> | undefined
+  #isClosed = false
 
   constructor(make: () => T) {
     this.#make = make
   }
 
-  /** Rejects when the connection could not be made ready; the next call tries it again. */
+  /** Rejects when the connection could not be made ready; the next call tries it again. Nothing is made once it is closed. */
   get(): Promise<T> {
+    if (this.#isClosed) return Promise.reject(new Error('the queue was closed'))
     this.#ready ??= this.#open().catch((error: unknown) => {
       this.#ready = undefined
       throw error
@@ -27,9 +29,10 @@ export class MadeReady<T extends Readying> {
   }
 
   /** What was never asked for is not made. */
-  async close(force?: boolean): Promise<void> {
+  async close(): Promise<void> {
+    this.#isClosed = true
     const made = await this.#ready?.catch(() => undefined)
-    await made?.close(force)
+    await made?.close()
   }
 
   async #open(): Promise<T> {

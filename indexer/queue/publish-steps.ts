@@ -1,4 +1,5 @@
 import type { ChainStep } from '../../shared/events/chain-step.ts'
+import { untilAborted } from '../../shared/until-aborted.ts'
 import type { JobQueue } from './backend.ts'
 import { addBatch } from './batch-queue.ts'
 
@@ -64,11 +65,4 @@ export async function publishSteps(
     // A queue that is away keeps the step until it is back; whoever stops does not wait for that.
     await Promise.race([addBatch(queue, { writerEpoch, sequence, step }), aborted])
   }
-}
-
-function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 }

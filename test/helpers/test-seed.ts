@@ -8,10 +8,11 @@ const SEED_IN_CI = 20_261_121
  * time where there is none, but always the same one in CI.
  */
 export function testSeed(t: Pick<Test, 'comment'>): number {
-  const chosen = process.env['SEED']
+  const chosen = process.env['SEED'] ?? ''
   const unchosen = process.env['CI'] === 'true' ? SEED_IN_CI : Date.now() % 1_000_000
-  const seed = chosen === undefined ? unchosen : Number(chosen)
-  if (!Number.isSafeInteger(seed)) throw new Error(`SEED=${chosen ?? ''} is no whole number`)
+  const seed = chosen === '' ? unchosen : Number(chosen)
+  if (!Number.isSafeInteger(seed))
+    throw new Error(`SEED=${chosen} is no whole number, which this test's seeds are`)
   t.comment(`SEED=${seed}`)
   return seed
 }

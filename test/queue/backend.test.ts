@@ -211,6 +211,13 @@ void t.test('a session that ends while BullMQ makes its connection ready is open
   t.ok(told.length > 0 && told.length < 50, `it was told ${told.length} times`)
   await worker.close()
   await queue.close()
+  await t.rejects(queue.add('job', {}, {}), /was closed/, 'and nothing is opened after that')
+  const [neverUsed, closing] = [backend.openQueue('never-used'), backend.openQueue('closing')]
+  await neverUsed.close()
+  await t.rejects(neverUsed.add('job', {}, {}), /was closed/)
+  const added = closing.add('job', {}, {}).catch(() => undefined)
+  await closing.close()
+  await Promise.race([added, sleep(1_000)])
 })
 
 void t.test('a Redis that is not there ends in one clear line', async (t) => {

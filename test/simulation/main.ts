@@ -6,7 +6,7 @@ import { ConfigError, messageOf } from '../../shared/errors.ts'
 import { onStopRequest, runProgram } from '../../shared/program.ts'
 import { hasRedisServer } from '../helpers/start-services.ts'
 import { measureRecovery } from './measure-recovery.ts'
-import { appendRun, readRuns, recordOf } from './run-record.ts'
+import { appendRun, readRuns, recordOf, unexaminedRun } from './run-record.ts'
 import { EXAMINED, runSeeds } from './run-seeds.ts'
 import { simulate, type Report } from './simulation.ts'
 import { soak, type SoakOptions } from './soak.ts'
@@ -60,7 +60,11 @@ await runProgram('simulate', HELP, async () => {
     if (values.pollIntervalMs !== undefined) own.push('--poll-ms', `${values.pollIntervalMs}`)
     if (out !== undefined) own.push('--out', out)
     // What comes before and after the faults takes a minute, on a busy machine several.
-    refuse(await runSeeds({ seeds, jobs, flags: own, mostMs: (minutes + 12) * 60_000 }))
+    const mostMs = (minutes + 12) * 60_000
+    const onUnexamined = (lost: string): void => {
+      if (out !== undefined) appendRun(out, unexaminedRun(lost, minutes))
+    }
+    refuse(await runSeeds({ seeds, jobs, flags: own, mostMs, onUnexamined }))
   } else {
     const report = await simulate({ seed, minutes, pollIntervalMs: values.pollIntervalMs, ...how })
     if (out !== undefined) appendRun(out, recordOf(report, minutes))

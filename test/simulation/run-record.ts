@@ -37,6 +37,15 @@ export function recordOf(report: Report, minutes: number): RunRecord {
   }
 }
 
+/** Of a run that nobody could examine, for it did not come to its end. */
+export function unexaminedRun(seed: string, minutes: number): RunRecord {
+  return {
+    ...{ seed, minutes, seconds: 0, requests: 0, faults: {}, mishaps: {}, reorgs: {}, kills: {} },
+    ...{ records: 0, states: 0, answers: 0, slowestAnswerMs: 0 },
+    complaints: ['the run did not come to its end'],
+  }
+}
+
 function plain(tally: Tally): Record<string, number> {
   return Object.fromEntries([...tally].sort(([one], [other]) => (one < other ? -1 : 1)))
 }

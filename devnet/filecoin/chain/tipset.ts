@@ -87,7 +87,11 @@ function messagesOf(blocks: readonly Block[], before: WorldState): SignedMessage
   for (const { messages } of blocks) {
     for (const message of [...messages.filter(isBls), ...messages.filter((other) => !isBls(other))]) {
       const { from, nonce } = message.message
-      const sender = String(before.find(from)?.id ?? addressKey(from))
+      const actor = before.find(from)
+      const sender = String(actor?.id ?? addressKey(from))
+      if (!next.has(sender) && actor !== undefined && actor.nonce !== nonce) {
+        throw new Error(`a block that begins with nonce ${nonce} of a sender at ${actor.nonce} is not valid`)
+      }
       if ((next.get(sender) ?? nonce) !== nonce) continue
       next.set(sender, nonce + 1n)
       chosen.push(message)

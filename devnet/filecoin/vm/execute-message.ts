@@ -32,11 +32,9 @@ export function executeMessage(
   outOfGas: boolean,
 ): { state: WorldState; receipt: Receipt } {
   const sender = state.find(message.from)
-  if (sender === undefined || sender.balance < reservedGas(message)) {
+  const isNext = sender?.nonce === message.nonce
+  if (sender === undefined || !isNext || sender.balance < reservedGas(message)) {
     return { state, receipt: failure(Exit.senderStateInvalid, 0n) }
-  }
-  if (sender.nonce !== message.nonce) {
-    throw new Error(`a block with nonce ${message.nonce} where its sender is at ${sender.nonce} is not valid`)
   }
   const gasUsed = outOfGas ? message.gasLimit : gasOf(message, size)
   if (outOfGas || gasUsed > message.gasLimit) {
