@@ -61,6 +61,7 @@ const SCHEMA = 'queue'
 const PREFIX = 'loan-activity'
 /** Between two attempts to open a worker. */
 const OPENED_AGAIN_MS = 500
+const ASKED_AGAIN_MS = 250
 /** A queue's pool; each worker holds one LISTEN connection more. A pool of one hangs. */
 const CONNECTIONS = 3
 
@@ -80,6 +81,17 @@ export function queueOnPostgres(
     ...{ connectionTimeoutMillis: 10_000, keepAlive: true },
     Client,
   }
+  /** A worker of BullMQ's asks again at once when the server refuses it: as often as a server refuses in a second. */
+  class PatientWorker extends bull.Worker<unknown> {
+    protected override async moveToActive(token: string, name?: string): Promise<Job> {
+      try {
+        return await super.moveToActive(token, name)
+      } catch (error) {
+        await sleep(ASKED_AGAIN_MS)
+        throw error
+      }
+    }
+  }
   return {
     kind: 'postgres',
     openQueue: (name) =>
@@ -87,7 +99,7 @@ export function queueOnPostgres(
     openWorker: (name, handler, settings) => {
       const options = { connection, ...settings, autorun: false }
       return workerOnceReady(
-        new MadeReady(() => new bull.Worker(name, received(handler), options).on('error', onError)),
+        new MadeReady(() => new PatientWorker(name, received(handler), options).on('error', onError)),
         onError,
       )
     },

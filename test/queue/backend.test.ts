@@ -8,6 +8,7 @@ import { addBatch, openBatchQueue } from '../../indexer/queue/batch-queue.ts'
 import { queueOnPostgres } from '../../indexer/queue/backend.ts'
 import { startBatchWorker, type BatchHandling } from '../../indexer/queue/batch-worker.ts'
 import { InFlight, publishSteps } from '../../indexer/queue/publish-steps.ts'
+import { connect } from '../../shared/db/connect.ts'
 import { SteadyClient } from '../../shared/db/steady-client.ts'
 import type { ChainStep } from '../../shared/events/chain-step.ts'
 import { testDatabase } from '../helpers/database.ts'
@@ -218,6 +219,50 @@ void t.test('a session that ends while BullMQ makes its connection ready is open
   const added = closing.add('job', {}, {}).catch(() => undefined)
   await closing.close()
   await Promise.race([added, sleep(1_000)])
+})
+
+void t.test('a server that refuses is not asked again at once', async (t) => {
+  const { url, serverUrl } = await testDatabase(t)
+  const server = connect(serverUrl, { name: 'test admin', max: 1 })
+  const told: string[] = []
+  const backend = openQueueBackend({ redisUrl: undefined, databaseUrl: url }, ({ message }) =>
+    told.push(message),
+  )
+  let took: (data: unknown) => void
+  let finish = (): void => undefined
+  const first = new Promise<unknown>((resolve) => (took = resolve))
+  const refused = new Promise<void>((resolve) => (finish = resolve))
+  const worker = backend.openWorker(
+    'refused',
+    async ({ data }) => {
+      took(data)
+      await refused
+    },
+    {},
+  )
+  const queue = backend.openQueue('refused')
+  await queue.add('job', 'first', {})
+  t.equal(await first, 'first')
+  const again = new Promise<unknown>((resolve) => (took = resolve))
+  const name = new URL(url).pathname.slice(1)
+  await sql`alter database ${sql.id(name)} allow_connections false`.execute(server)
+  await sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = ${name}`.execute(server)
+  const before = told.length
+  // A worker that has just worked asks for more without waiting to be told of any.
+  finish()
+  await sleep(3_000)
+  t.ok(told.length - before < 40, `it was told ${told.length - before} times`)
+  await sql`alter database ${sql.id(name)} allow_connections true`.execute(server)
+  const add = (): Promise<boolean> =>
+    queue.add('job', 'second', {}).then(
+      () => true,
+      () => false,
+    )
+  await waitFor(add, (added) => added)
+  t.equal(await again, 'second')
+  await worker.close()
+  await queue.close()
+  await server.destroy()
 })
 
 void t.test('a Redis that is not there ends in one clear line', async (t) => {
