@@ -4,7 +4,7 @@ import { hasRedisServer } from '../helpers/start-services.ts'
 import { simulate } from '../simulation/simulation.ts'
 import { soak } from '../simulation/soak.ts'
 import { soakAccount } from '../simulation/soak-account.ts'
-import { describeTally } from '../simulation/tally.ts'
+import { add, describeTally, type Tally } from '../simulation/tally.ts'
 
 /** A few seeds of `npm run simulate`, and those that once failed. More of them: `npm run simulate -- --runs 50`. */
 
@@ -18,6 +18,7 @@ const seeds: { seed: string; minutes: number; pollIntervalMs?: number; what: str
   ) as typeof seeds),
 ]
 
+const faults: Tally = new Map()
 for (const { seed, minutes, pollIntervalMs, what } of seeds) {
   void t.test(`seed "${seed}": ${what}`, { timeout: 580_000 }, async (t) => {
     const report = await simulate({
@@ -30,9 +31,15 @@ for (const { seed, minutes, pollIntervalMs, what } of seeds) {
     if (report.complaints.length > 0) t.comment(report.output)
     t.ok(report.records > 0, `${report.records} records were made`)
     t.ok(report.answers > 100, `${report.answers} answers were checked`)
-    t.ok(report.faults.size > 0, 'nodes failed')
+    for (const [fault, times] of report.faults) add(faults, fault, times)
   })
 }
+
+// A short one may meet none on a busy machine: what a node is asked, and when, is not the seed's.
+void t.test('nodes failed meanwhile', (t) => {
+  t.ok(faults.size > 0, describeTally(faults))
+  t.end()
+})
 
 void t.test('a soak of half a minute', { timeout: 580_000 }, async (t) => {
   const queue = hasRedisServer() ? 'redis' : 'postgres'
