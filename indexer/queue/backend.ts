@@ -81,7 +81,7 @@ export function queueOnPostgres(
     ...{ connectionTimeoutMillis: 10_000, keepAlive: true },
     Client,
   }
-  /** A worker of BullMQ's asks again at once when the server refuses it: as often as a server refuses in a second. */
+  /** BullMQ's own asks again without a pause when a server refuses it, hundreds of times a second. */
   class PatientWorker extends bull.Worker<unknown> {
     protected override async moveToActive(token: string, name?: string): Promise<Job> {
       try {
