@@ -2,11 +2,13 @@ import type { ChainEvent } from '../../shared/events/chain-event.ts'
 import type { NewEntry } from '../../shared/events/log-entry.ts'
 import { naturalKey, subjectOf } from '../../shared/events/natural-key.ts'
 
-/** An entry that holds now. */
-export interface LiveEntry extends Pick<
+/** The newest entry of a natural key: what holds, or that nothing does. */
+export interface LastEntry extends Pick<
   NewEntry,
-  'naturalKey' | 'revision' | 'subject' | 'kind' | 'blockNumber' | 'blockHash' | 'logIndex'
+  'op' | 'naturalKey' | 'revision' | 'subject' | 'kind' | 'blockNumber' | 'blockHash' | 'logIndex'
 > {
+  /** The position of the entry that appended it. */
+  origin: number
   /** The event it holds; null, for it may be long, where none of the new events is of its block: then it is another one. */
   event: ChainEvent | null
 }
@@ -15,34 +17,34 @@ export interface LiveEntry extends Pick<
 export type Cause = 'reorg' | 'reindex'
 
 /**
- * What to append to the log so that `events` hold in place of `live`: the difference and nothing else, so that an
- * event in both keeps its entry's history (and with it the record's id). Retractions first, newest first; then
- * what is new or changed, in chain order. A live entry outside the scope of `events` must not be among `live`,
- * except under the natural key of one of them.
+ * What to append to the log so that `events` hold in place of what holds by `last`: the difference and nothing else, so
+ * that an event in both keeps its entry's history (and with it the record's id). Retractions first, newest first; then
+ * what is new or changed, in chain order. `last` has the newest entry of each event's natural key, if there is one, and
+ * of all keys that hold in the scope of `events`; what holds elsewhere must not be among it.
  */
 export function planEntries(
   network: { network: string; blockchain: string },
-  live: LiveEntry[],
+  last: LastEntry[],
   events: ChainEvent[],
   cause: Cause | null,
 ): NewEntry[] {
-  const liveByKey = new Map(live.map((entry) => [entry.naturalKey, entry]))
+  const lastByKey = new Map(last.map((entry) => [entry.naturalKey, entry]))
   const eventByKey = new Map(events.map((event) => [naturalKey(event), event]))
-  const retractions = live
-    .filter((entry) => !eventByKey.has(entry.naturalKey))
+  const retractions = last
+    .filter((entry) => entry.op !== 'retract' && !eventByKey.has(entry.naturalKey))
     .sort((a, b) => compareByChain(b, a))
     .map((entry): NewEntry => {
       const retraction = { op: 'retract', revision: entry.revision + 1, cause, event: null } as const
       return { ...network, ...entry, previousSubject: null, ...retraction }
     })
   const additions = [...eventByKey].flatMap(([key, event]): NewEntry[] => {
-    const entry = describe(network, key, event)
-    const before = liveByKey.get(key)
+    const before = lastByKey.get(key)
+    const entry = describe(network, key, (before?.revision ?? 0) + 1, event)
     // The usual case by far: the object that is there is the entry.
-    if (before === undefined) return [entry]
+    if (before === undefined || before.op === 'retract') return [entry]
     if (saysTheSame(before, event)) return []
     const previousSubject = before.subject === entry.subject ? null : before.subject
-    return [{ ...entry, op: 'replace', revision: before.revision + 1, previousSubject, cause }]
+    return [{ ...entry, op: 'replace', origin: before.origin, previousSubject, cause }]
   })
   return [...retractions, ...additions]
 }
@@ -54,17 +56,18 @@ export function compareByChain(a: PlaceInChain, b: PlaceInChain): number {
   return a.blockNumber - b.blockNumber || a.logIndex - b.logIndex
 }
 
-/** The entry that appends it; an entry of revision 0 gets the next one of its natural key. */
+/** The entry that appends it. */
 function describe(
   { network, blockchain }: { network: string; blockchain: string },
   naturalKey: string,
+  revision: number,
   event: ChainEvent,
 ): NewEntry & { op: 'append' } {
   return {
     network,
     blockchain,
     naturalKey,
-    revision: 0,
+    revision,
     subject: subjectOf(event, network),
     previousSubject: null,
     kind: event.kind,
@@ -73,12 +76,13 @@ function describe(
     logIndex: event.logIndex,
     cause: null,
     op: 'append',
+    origin: null,
     event,
   }
 }
 
 /** In another branch nothing is the same: then only the blocks' hashes are looked at. */
-function saysTheSame(entry: LiveEntry, event: ChainEvent): boolean {
+function saysTheSame(entry: LastEntry, event: ChainEvent): boolean {
   if (entry.blockHash !== event.blockHash) return false
   if (entry.event === null) throw new Error(`what entry ${entry.naturalKey} holds was not read`)
   return canonicalJson(entry.event) === canonicalJson(event)

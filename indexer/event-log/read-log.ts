@@ -5,7 +5,7 @@ import { naturalKey } from '../../shared/events/natural-key.ts'
 import type { Db } from '../../shared/db/connect.ts'
 import type { EventLogTable } from '../../shared/db/schema.ts'
 import type { Trx } from '../../shared/db/transaction.ts'
-import type { LiveEntry } from './plan-entries.evolve.ts'
+import type { LastEntry } from './plan-entries.evolve.ts'
 
 /** Whole steps of the log after `position`, in order: about `limit` entries, or one step if that is longer. */
 export async function getEntriesAfter(db: Db | Trx, position: number, limit: number): Promise<LogEntry[]> {
@@ -60,29 +60,35 @@ export async function getHeldEntriesOf(trx: Trx, subjects: string[], position: n
 }
 
 /**
- * The entries that hold now in the blocks `from` … `to` (inclusive), and those under the keys of `events`; with what they
- * hold where one of these is of their block.
+ * The newest entries of the keys of `events`, and those that hold now in the blocks `from` … `to` (inclusive); with what
+ * they hold where one of the events is of their block.
  */
-export async function getLiveEntries(
+export async function getLastEntries(
   db: Db | Trx,
   network: string,
   scope: { from: number; to: number; events: readonly ChainEvent[] },
-): Promise<LiveEntry[]> {
+): Promise<LastEntry[]> {
   const keys = scope.events.map(naturalKey)
   const hashes = [...new Set(scope.events.map(({ blockHash }) => blockHash))]
   // Each key is looked up by itself: of a list of them, on a table without statistics, the planner makes a scan of it all.
-  const { rows } = await sql<LiveEntry>`
-    select live.natural_key as "naturalKey", live.revision, log.subject, kind, log.block_number as "blockNumber",
-      block_hash as "blockHash", log_index as "logIndex", case when block_hash = any(${hashes}) then body end as event
+  const { rows } = await sql<LastEntry>`
+    select last.op, last.natural_key as "naturalKey", last.revision, coalesce(last.origin, last.position) as origin,
+      last.subject, last.kind, last.block_number as "blockNumber", last.block_hash as "blockHash",
+      last.log_index as "logIndex", case when last.block_hash = any(${hashes}) then last.body end as event
     from (
-      select natural_key, revision, position from ledger.live_entries
-      where network = ${network} and block_number between ${scope.from} and ${scope.to}
-      union
-      select found.* from unnest(${keys}::text[]) as wanted(natural_key) cross join lateral (
-        select natural_key, revision, position from ledger.live_entries
-        where network = ${network} and natural_key = wanted.natural_key limit 1
-      ) found
-    ) live join ledger.event_log log using (position)`.execute(db)
+      select natural_key, bool_or(asked) as asked from (
+        select unnest(${keys}::text[]) as natural_key, true as asked
+        union all
+        select natural_key, false from ledger.event_log
+        where network = ${network} and block_number between ${scope.from} and ${scope.to}
+      ) each_key group by natural_key
+    ) wanted cross join lateral (
+      select * from ledger.event_log
+      where network = ${network} and natural_key = wanted.natural_key order by revision desc limit 1
+    ) last
+    where asked or (last.op <> 'retract' and last.block_number between ${scope.from} and ${scope.to})`.execute(
+    db,
+  )
   return rows
 }
 
@@ -119,7 +125,9 @@ function toEntry(row: Selectable<EventLogTable>): LogEntry {
     cause: row.cause,
     recordedAt: row.recorded_at,
   }
-  if (row.op === 'retract') return { ...base, op: row.op, event: null }
-  if (row.body === null) throw new Error(`log entry ${row.position} has no body`)
-  return { ...base, op: row.op, event: row.body }
+  const { op, body: event, origin } = row
+  if (op === 'append' && event !== null) return { ...base, op, origin: null, event }
+  if (op === 'replace' && event !== null && origin !== null) return { ...base, op, origin, event }
+  if (op === 'retract' && origin !== null) return { ...base, op, origin, event: null }
+  throw new Error(`log entry ${row.position} (${op}) lacks its body or its origin`)
 }

@@ -6,7 +6,7 @@ import { inTransaction, type Trx } from '../../shared/db/transaction.ts'
 import { getHeaders, lockPosition, putEvidence } from '../event-log/chain-position.ts'
 import { putProgress } from '../event-log/operations.ts'
 import { planEntries } from '../event-log/plan-entries.evolve.ts'
-import { getLiveEntries } from '../event-log/read-log.ts'
+import { getLastEntries } from '../event-log/read-log.ts'
 import type { KnownChannel } from './channel-messages.evolve.ts'
 import { concerning, replaceEvents, type NetworkIdentity } from './ingest-step.ts'
 
@@ -60,7 +60,7 @@ export async function compareReading(
 ): Promise<NewEntry[]> {
   const events = await concerning(db, identity.network, reading.from, reading.events, made)
   const scope = { from: reading.from, to: reading.last.number, events }
-  return planEntries(identity, await getLiveEntries(db, identity.network, scope), events, 'reindex')
+  return planEntries(identity, await getLastEntries(db, identity.network, scope), events, 'reindex')
 }
 
 async function isWritten(

@@ -18,7 +18,7 @@ import {
   type ChainPosition,
 } from '../event-log/chain-position.ts'
 import { planEntries, type Cause } from '../event-log/plan-entries.evolve.ts'
-import { getLiveEntries, lockLog } from '../event-log/read-log.ts'
+import { getLastEntries, lockLog } from '../event-log/read-log.ts'
 import { LIVE_SCHEMA } from '../projections/projection.ts'
 import { concerningChannels, receiversOf, type KnownChannel } from './channel-messages.evolve.ts'
 import { continuityOfBlocks, continuityOfReorg, type Continuity } from './continuity.evolve.ts'
@@ -116,8 +116,8 @@ export async function replaceEvents(
   cause: Cause | null,
 ): Promise<{ appended: number; replaced: number; retracted: number }> {
   const events = await concerning(trx, identity.network, blocks.from, read)
-  const live = await getLiveEntries(trx, identity.network, { ...blocks, events })
-  const entries = await appendEntries(trx, planEntries(identity, live, events, cause))
+  const last = await getLastEntries(trx, identity.network, { ...blocks, events })
+  const entries = await appendEntries(trx, planEntries(identity, last, events, cause))
   const [first] = entries
   if (first !== undefined) await project(trx, LIVE_SCHEMA, first.step - 1, entries)
   const count = (op: string): number => entries.filter((entry) => entry.op === op).length
@@ -148,9 +148,11 @@ export async function appendOffchain(
   // Locked before what is there is looked at: the same voucher may come by two ways at once.
   await lockLog(trx)
   const scope = { from: 1, to: 0, events }
-  const known = new Set((await getLiveEntries(trx, identity.network, scope)).map((entry) => entry.naturalKey))
-  const fresh = events.filter((event) => !known.has(naturalKey(event)))
-  const entries = await appendEntries(trx, planEntries(identity, [], fresh, null))
+  const last = await getLastEntries(trx, identity.network, scope)
+  const held = new Set(last.filter(({ op }) => op !== 'retract').map((entry) => entry.naturalKey))
+  const fresh = events.filter((event) => !held.has(naturalKey(event)))
+  const gone = last.filter(({ op }) => op === 'retract')
+  const entries = await appendEntries(trx, planEntries(identity, gone, fresh, null))
   const [first] = entries
   if (first !== undefined) await project(trx, LIVE_SCHEMA, first.step - 1, entries)
   return entries

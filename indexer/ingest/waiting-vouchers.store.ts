@@ -127,7 +127,7 @@ function awaitedOfChanged(network: string, { from, to, afterId, limit }: Look): 
       select subject, max(position) as position from ledger.event_log
       where position > ${from.position}::bigint and starts_with(subject, ${prefix}) group by subject
       union all
-      select distinct subject, ${Number.MAX_SAFE_INTEGER}::bigint from ledger.live_entries
+      select distinct subject, ${Number.MAX_SAFE_INTEGER}::bigint from ledger.event_log
       where network = ${network} and starts_with(subject, ${prefix})
         and block_number > ${from.finalizedEpoch}::bigint and block_number <= ${to.finalizedEpoch}::bigint
     ), changed as materialized (

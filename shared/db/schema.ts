@@ -23,21 +23,13 @@ export interface EventLogTable {
   body: ChainEvent | null
   cause: string | null
   recorded_at: Date
+  origin: number | null
 }
 
 interface LogHeadTable {
   only_row: Generated<boolean>
   last_position: number
   last_recorded_at: Date
-}
-
-interface LiveEntriesTable {
-  network: string
-  natural_key: string
-  position: number
-  revision: number
-  subject: string | null
-  block_number: number
 }
 
 interface ChannelAddressesTable {
@@ -207,7 +199,6 @@ export interface ChannelsTable {
 export interface Tables {
   'ledger.log_head': LogHeadTable
   'ledger.event_log': EventLogTable
-  'ledger.live_entries': LiveEntriesTable
   'ledger.channel_addresses': ChannelAddressesTable
   'ledger.chain_position': ChainPositionTable
   'ledger.block_headers': BlockHeadersTable

@@ -18,8 +18,13 @@ interface EntryBase {
   cause: string | null
 }
 
+/** `origin`: the position of the entry that appended what this one corrects or takes back. */
 export type NewEntry = EntryBase &
-  ({ op: 'append' | 'replace'; event: ChainEvent } | { op: 'retract'; event: null })
+  (
+    | { op: 'append'; origin: null; event: ChainEvent }
+    | { op: 'replace'; origin: number; event: ChainEvent }
+    | { op: 'retract'; origin: number; event: null }
+  )
 
 /** As it stands in the log. `step` is the position of the first entry of its transaction. */
 export type LogEntry = NewEntry & { position: number; step: number; recordedAt: Date }

@@ -25,6 +25,7 @@ import { compareChannels } from '../helpers/compare-channels.ts'
 import { deadLetters } from '../helpers/handed-in.ts'
 import { indexerProcess } from '../helpers/indexer-process.ts'
 import { eventually } from '../helpers/programs.ts'
+import { LIVE_ENTRIES, recordsWithKeys } from '../helpers/log-views.ts'
 import { runOps, type Ran } from '../helpers/run-ops.ts'
 import { untilBothSynced } from '../helpers/until-both-synced.ts'
 
@@ -36,14 +37,14 @@ const EPOCH_S = 2
 const PLENTY = 10n ** 24n
 
 async function idsOf(db: Db): Promise<Map<string, number>> {
-  const rows = await db.selectFrom('projection.activity').select(['network', 'natural_key', 'id']).execute()
-  return new Map(rows.map((row) => [`${row.network} ${row.natural_key}`, row.id]))
+  return new Map(
+    (await recordsWithKeys(db)).map(({ network, naturalKey, id }) => [`${network} ${naturalKey}`, id]),
+  )
 }
 
 async function entryCount(db: Db, network: string): Promise<number> {
-  return (
-    await db.selectFrom('ledger.live_entries').select('position').where('network', '=', network).execute()
-  ).length
+  const { rows } = await sql`select from ${LIVE_ENTRIES} live where network = ${network}`.execute(db)
+  return rows.length
 }
 
 /**
@@ -53,14 +54,15 @@ async function entryCount(db: Db, network: string): Promise<number> {
 async function removeByHand(db: Db, where: ReturnType<typeof sql>): Promise<number> {
   await sql`alter table ledger.event_log disable trigger event_log_is_append_only`.execute(db)
   const { rows } = await sql<{ network: string; natural_key: string }>`
-    delete from ledger.event_log where ${where} returning network, natural_key`.execute(db)
+    delete from ledger.event_log where (network, natural_key) in (
+      select network, natural_key from ledger.event_log where ${where}) returning network, natural_key`.execute(
+    db,
+  )
   await sql`alter table ledger.event_log enable trigger event_log_is_append_only`.execute(db)
-  for (const table of ['live_entries', 'channel_addresses']) {
-    await sql`delete from ${sql.table(`ledger.${table}`)} where (network, natural_key) in (
-      select * from unnest(${rows.map((row) => row.network)}::text[], ${rows.map((row) => row.natural_key)}::text[]))`.execute(
-      db,
-    )
-  }
+  await sql`delete from ledger.channel_addresses where (network, natural_key) in (
+    select * from unnest(${rows.map((row) => row.network)}::text[], ${rows.map((row) => row.natural_key)}::text[]))`.execute(
+    db,
+  )
   return rows.length
 }
 
@@ -68,16 +70,11 @@ async function removeByHand(db: Db, where: ReturnType<typeof sql>): Promise<numb
 async function addForeign(db: Db): Promise<void> {
   const key = `${'bafyforeign'.padEnd(62, 'x')}/FundChannel`
   await sql`
-    with head as (update ledger.log_head set last_position = last_position + 1 returning last_position),
-    entry as (
-      insert into ledger.event_log
-      select head.last_position, head.last_position, network, blockchain, 'append', ${key}, 1, subject, null, kind,
+    with head as (update ledger.log_head set last_position = last_position + 1 returning last_position)
+    insert into ledger.event_log
+    select head.last_position, head.last_position, network, blockchain, 'append', ${key}, 1, subject, null, kind,
         block_number, block_hash, log_index + 1000, body, null, recorded_at
-      from ledger.event_log, head where kind = 'FundChannel' order by position desc limit 1 returning *
-    )
-    insert into ledger.live_entries select network, natural_key, position, revision, subject, block_number from entry`.execute(
-    db,
-  )
+    from ledger.event_log, head where kind = 'FundChannel' order by position desc limit 1`.execute(db)
 }
 
 /** The node's answers to one method, changed. */

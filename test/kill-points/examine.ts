@@ -4,6 +4,7 @@ import { replay } from '../../indexer/ingest/replay.ts'
 import { digestReadModel } from '../../indexer/projections/digest.store.ts'
 import type { Db } from '../../shared/db/connect.ts'
 import { miscounts } from '../helpers/counted-history.ts'
+import { LIVE_ENTRIES } from '../helpers/log-views.ts'
 
 /** What is looked at once an index was disturbed. Complaints come as lines; none: nothing is wrong. */
 
@@ -21,9 +22,9 @@ export async function contentOf(db: Db): Promise<string[]> {
     union all
     select 'header ' || jsonb_build_array(network, number, hash, parent_hash)::text from ledger.block_headers
     union all
-    select 'entry ' || jsonb_build_array(l.network, l.natural_key, e.kind, e.block_number, e.block_hash, e.log_index,
-                                         l.subject, e.body - 'way')::text
-    from ledger.live_entries l join ledger.event_log e using (position)
+    select 'entry ' || jsonb_build_array(network, natural_key, kind, block_number, block_hash, log_index,
+                                         subject, body - 'way')::text
+    from ${LIVE_ENTRIES} live
     union all
     select 'record ' || jsonb_build_array(network, natural_key, tx_hash, event, loan_id, blockchain, network_id,
                                           contract_address, loan_type, channel)::text
@@ -62,7 +63,7 @@ export async function brokenRules(db: Db): Promise<string[]> {
   const { rows } = await sql<{ rule: string }>`
     with history as (
       select *, lag(op) over own as before, lag(revision, 1, 0) over own as last_revision,
-        lead(op) over own as next, lag(recorded_at) over (order by position) as last_time
+        max(position) filter (where op = 'append') over own as made, lag(recorded_at) over (order by position) as last_time
       from ledger.event_log window own as (partition by network, natural_key order by position)
     )
     select 'positions have gaps, or the head is not the last of them' as rule
@@ -77,14 +78,19 @@ export async function brokenRules(db: Db): Promise<string[]> {
     union all
     select 'recorded before its predecessor: ' || position from history where recorded_at < last_time
     union all
-    select 'not live: ' || natural_key from history h where next is null and op <> 'retract'
-      and not exists (select from ledger.live_entries l where l.position = h.position)
-    union all
-    select 'live by mistake: ' || l.natural_key from ledger.live_entries l join history h using (position)
-    where h.next is not null or h.op = 'retract'
+    select 'the origin of ' || natural_key || ' is ' || coalesce(origin::text, 'none') from history
+    where origin is distinct from case when op <> 'append' then made end
     union all
     select 'two records: ' || event || ' ' || tx_hash from projection.activity
-    group by network, natural_key, event, tx_hash having count(*) > 1
+    where natural_key is not null group by network, natural_key, event, tx_hash having count(*) > 1
+    union all
+    select 'a record without an entry that holds: ' || id from projection.activity record
+    where natural_key is null and not exists (
+      select from ${LIVE_ENTRIES} live where coalesce(live.origin, live.position) = record.id / 1000000)
+    union all
+    select 'no record of ' || natural_key from ${LIVE_ENTRIES} live
+    where subject not like 'channel/%' and not exists (
+      select from projection.activity record where record.id / 1000000 = coalesce(live.origin, live.position))
     union all
     select 'the read model stands at ' || folded_position from projection.fold_state, ledger.log_head
     where folded_position <> last_position`.execute(db)

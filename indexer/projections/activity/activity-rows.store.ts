@@ -7,7 +7,8 @@ import { addToCounts, removeFromCounts, stretchOf } from './activity-counts.stor
 export interface NewRecord extends ActivityRecord {
   id: number
   network: string
-  naturalKey: string
+  /** Of a channel's record, which may come and go with the loan that it belongs to; others are known by their ids. */
+  naturalKey: string | null
   /** Robust address of the payment channel that it is about. */
   channel: string | null
   at: Date
@@ -39,20 +40,14 @@ export async function insertRecords(
 
 /**
  * Takes records out of the history; those after them in their stretches of the log move up, and the counts of later
- * stretches go down. Keys that have no record are passed over.
+ * stretches go down. Ids that have no record are passed over.
  */
-export async function deleteRecords(
-  { trx, schema, counters }: FoldContext,
-  keys: { network: string; naturalKey: string }[],
-): Promise<void> {
-  if (keys.length === 0) return
+export async function deleteRecords({ trx, schema, counters }: FoldContext, ids: number[]): Promise<void> {
+  if (ids.length === 0) return
   const table = sql.table(`${schema}.activity`)
   const { rows: gone } = await sql<{ id: number; stretch: number }>`
-    delete from ${table} record
-    using unnest(${keys.map(({ network }) => network)}::text[], ${keys.map(({ naturalKey }) => naturalKey)}::text[])
-      gone(network, natural_key)
-    where record.network = gone.network and record.natural_key = gone.natural_key
-    returning id, stretch`.execute(trx)
+    delete from ${table} record using unnest(${ids}::bigint[]) gone(id) where record.id = gone.id
+    returning record.id, stretch`.execute(trx)
   if (gone.length === 0) return
   await sql`
     update ${table} as record set slot = moved.slot

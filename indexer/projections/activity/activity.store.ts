@@ -12,7 +12,7 @@ export const activityProjection: Projection = {
     // What payment channels show follows from the loans that they belong to, and comes after those.
     const entries = segment.filter((entry) => !isAboutChannel(entry))
     const having = (op: LogEntry['op']): LogEntry[] => entries.filter((entry) => entry.op === op)
-    await deleteRecords(context, having('retract'))
+    await deleteRecords(context, having('retract').map(recordId))
     await correctRecords(context, having('replace'))
     await insertRecords(context, having('append').flatMap(toNewRecord))
   },
@@ -26,8 +26,8 @@ async function correctRecords({ trx, schema }: FoldContext, entries: LogEntry[])
     update ${sql.table(`${schema}.activity`)} as record set
       loan_id = said."loanId", blockchain = said.blockchain, contract_address = said."contractAddress", updated_at = said.at
     from jsonb_to_recordset(${JSON.stringify(said)}::jsonb) as said(
-      network text, "naturalKey" text, "loanId" text, blockchain text, "contractAddress" text, at timestamptz)
-    where record.network = said.network and record.natural_key = said."naturalKey"
+      id bigint, "loanId" text, blockchain text, "contractAddress" text, at timestamptz)
+    where record.id = said.id
       and (record.loan_id, record.blockchain, record.contract_address)
         is distinct from (said."loanId", said.blockchain, said."contractAddress")`.execute(trx)
 }
@@ -36,6 +36,11 @@ async function correctRecords({ trx, schema }: FoldContext, entries: LogEntry[])
 function toNewRecord(entry: LogEntry): NewRecord[] {
   const record = recordOf(entry)
   if (record === undefined) return []
-  const { network, naturalKey, recordedAt: at } = entry
-  return [{ id: entry.position * IDS_PER_ENTRY, network, naturalKey, ...record, channel: null, at }]
+  const { network, recordedAt: at } = entry
+  return [{ id: recordId(entry), network, naturalKey: null, ...record, channel: null, at }]
+}
+
+/** From the entry that made the record visible, whatever was said of it since. */
+function recordId({ origin, position }: LogEntry): number {
+  return (origin ?? position) * IDS_PER_ENTRY
 }

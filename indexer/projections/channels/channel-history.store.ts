@@ -13,6 +13,7 @@ export interface ChannelHistory extends ChannelKey {
 }
 
 interface StoredRecord {
+  id: number
   network: string
   natural_key: string
   channel: string
@@ -43,7 +44,7 @@ export async function putChannelHistories(
   const gone = stored.filter((row) => !wanted.has(keyOf(row)))
   await deleteRecords(
     context,
-    gone.map(({ network, natural_key: naturalKey }) => ({ network, naturalKey })),
+    gone.map(({ id }) => id),
   )
   const changed = stored.flatMap((row) => {
     const found = wanted.get(keyOf(row))
@@ -93,7 +94,7 @@ async function getRecords(
   wanted: PlacedRecord[],
 ): Promise<StoredRecord[]> {
   const activity = sql.table(`${schema}.activity`)
-  const fields = sql`record.network, natural_key, channel, tx_hash, event, loan_type, loan_id`
+  const fields = sql`record.id, record.network, natural_key, channel, tx_hash, event, loan_type, loan_id`
   const { rows } = await sql<StoredRecord>`
     select ${fields} from ${activity} record
     join unnest(${channels.map(({ network }) => network)}::text[], ${channels.map(({ robust }) => robust)}::text[])

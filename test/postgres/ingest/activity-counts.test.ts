@@ -20,7 +20,7 @@ const NETWORK = 'evm:31337'
 function recordAt(position: number, number: number): NewRecord {
   return {
     id: position * IDS_PER_ENTRY + number,
-    ...{ network: NETWORK, naturalKey: `${position}/${number}`, txHash: '0x01', event: 'CreateLoanOffer' },
+    ...{ network: NETWORK, naturalKey: null, txHash: '0x01', event: 'CreateLoanOffer' },
     ...{ loanId: '1', blockchain: 'DEVNET', networkId: '31337', contractAddress: null, loanType: 'ERC20FIL' },
     ...{ channel: null, at: new Date(0) },
   }
@@ -83,7 +83,7 @@ void t.test('whatever comes and goes, records are found by their number', async 
           await fold((context) =>
             deleteRecords(
               context,
-              [...gone].flatMap((record) => record ?? []),
+              [...gone].flatMap((record) => record?.id ?? []),
             ),
           )
           held = held.filter((record) => !gone.has(record))

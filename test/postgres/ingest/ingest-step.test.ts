@@ -10,22 +10,11 @@ import { replay } from '../../../indexer/ingest/replay.ts'
 import { digestReadModel } from '../../../indexer/projections/digest.store.ts'
 import { miscounts } from '../../helpers/counted-history.ts'
 import { testDatabase } from '../../helpers/database.ts'
+import { LIVE_ENTRIES, recordsWithKeys } from '../../helpers/log-views.ts'
 import { RandomChain } from '../../helpers/random-chain.ts'
 import type { ChainStep } from '../../../shared/events/chain-step.ts'
 
 const IDENTITY = { network: 'evm:1', blockchain: 'TEST' }
-
-interface Row {
-  id: number
-  natural_key: string
-  loan_id: string
-  created_at: Date
-}
-
-async function history(db: Db): Promise<Row[]> {
-  const rows = await db.selectFrom('projection.activity').selectAll().orderBy('id').execute()
-  return rows
-}
 
 async function open(
   t: Parameters<typeof testDatabase>[0],
@@ -37,18 +26,16 @@ async function open(
 
 /** The promises that every state of the database must keep, against the chain's own truth. */
 async function checkState(t: Tap, db: Db, chain: RandomChain): Promise<void> {
-  const rows = await history(db)
+  const rows = await recordsWithKeys(db)
   const shown = chain.events.filter(isEvmLoanEvent)
   t.same(
-    rows.map((row) => `${row.natural_key} ${row.loan_id}`).sort(),
+    rows.map((row) => `${row.naturalKey} ${row.loanId}`).sort(),
     shown.map((event) => `${naturalKey(event)} ${event.loanId}`).sort(),
     'the records are the chain’s events, each once',
   )
   t.same(await miscounts(db), [], 'each record is found by its number')
   t.ok(
-    rows.every(
-      (row, index) => index === 0 || row.created_at >= (rows[index - 1]?.created_at ?? row.created_at),
-    ),
+    rows.every((row, index) => index === 0 || row.createdAt >= (rows[index - 1]?.createdAt ?? row.createdAt)),
     'createdAt never decreases with id',
   )
   const loans = await db.selectFrom('projection.loans').select('loan_id').execute()
@@ -80,7 +67,7 @@ void t.test(
           },
         ),
         async (seed, acts) => {
-          await sql`truncate ledger.event_log, ledger.live_entries, ledger.chain_position, ledger.block_headers,
+          await sql`truncate ledger.event_log, ledger.chain_position, ledger.block_headers,
           ledger.ranges_read, projection.activity, projection.activity_counts, projection.loans`.execute(db)
           await sql`update ledger.log_head set last_position = 0`.execute(db)
           await sql`update projection.fold_state set folded_position = 0, records = 0`.execute(db)
@@ -92,13 +79,13 @@ void t.test(
           for (const act of acts) {
             const depth = Math.min(act.depth, chain.blocks.length - 1)
             const step = depth > 0 ? chain.reorg(depth, act.grow) : chain.grow(act.grow)
-            const before = new Map((await history(db)).map((row) => [row.natural_key, row]))
+            const before = new Map((await recordsWithKeys(db)).map((row) => [row.naturalKey, row]))
             t.equal(await ingest(step), 'applied')
             if (act.again) t.equal(await ingest(step), 'seen')
-            for (const row of await history(db)) {
-              const was = before.get(row.natural_key)
-              if (was !== undefined && (was.id !== row.id || +was.created_at !== +row.created_at)) {
-                t.fail(`the record ${row.natural_key} changed its id or createdAt`)
+            for (const row of await recordsWithKeys(db)) {
+              const was = before.get(row.naturalKey)
+              if (was !== undefined && (was.id !== row.id || +was.createdAt !== +row.createdAt)) {
+                t.fail(`the record ${row.naturalKey} changed its id or createdAt`)
               }
             }
           }
@@ -139,7 +126,7 @@ void t.test('a step is applied if and only if it continues the position', async 
     'applied',
   )
   t.equal(await ingest(reorg), 'broken', 'a final block is never rolled back')
-  const rows = await history(db)
+  const rows = await recordsWithKeys(db)
   t.equal(rows.length, chain.blocks.length > 0 ? rows.length : -1)
 })
 
@@ -180,10 +167,10 @@ void t.test('times never go back, whatever the clock does', async (t) => {
   const future = new Date(Date.now() + 3_600_000)
   await db.updateTable('ledger.log_head').set({ last_recorded_at: future }).execute()
   await ingest(chain.grow(10))
-  const rows = await history(db)
+  const rows = await recordsWithKeys(db)
   t.ok(rows.length > 0)
   t.ok(
-    rows.every((row) => +row.created_at === +future),
+    rows.every((row) => +row.createdAt === +future),
     'an hour ahead is kept until the clock is there again',
   )
 })
@@ -193,25 +180,23 @@ void t.test('an event that comes back in a later step is a new record, and its k
   const chain = new RandomChain(17)
   await ingest(chain.genesis())
   await ingest(chain.grow(6))
-  const before = await history(db)
+  const before = await recordsWithKeys(db)
   const gone = chain.reorg(5, 5)
   t.equal(await ingest({ ...gone, events: [] }), 'applied')
-  t.same(await history(db), [])
+  t.same(await recordsWithKeys(db), [])
   t.same(await db.selectFrom('projection.loans').selectAll().execute(), [])
   const again = chain.reorg(1, 1)
-  const events = before.flatMap((row) =>
-    chain.events.filter((event) => naturalKey(event) === row.natural_key),
-  )
+  const events = before.flatMap((row) => chain.events.filter((event) => naturalKey(event) === row.naturalKey))
   t.ok(events.length > 0)
   const moved = events.map((event) => ({ ...event, blockNumber: again.to.number, blockHash: again.to.hash }))
   t.equal(await ingest({ ...again, events: moved }), 'applied')
-  const after = await history(db)
+  const after = await recordsWithKeys(db)
   t.equal(after.length, moved.length)
   const lastId = Math.max(...before.map((row) => row.id))
   t.ok(
     after.every((row) => row.id > lastId),
     'ids become visible in their order',
   )
-  const revisions = await db.selectFrom('ledger.live_entries').select('revision').distinct().execute()
+  const { rows: revisions } = await sql`select distinct revision from ${LIVE_ENTRIES} live`.execute(db)
   t.same(revisions, [{ revision: 3 }], 'came, went and came again')
 })

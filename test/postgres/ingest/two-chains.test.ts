@@ -159,7 +159,7 @@ async function checkOrder(t: Test, db: Db): Promise<void> {
 }
 
 async function empty(db: Db): Promise<void> {
-  await sql`truncate ledger.event_log, ledger.live_entries, ledger.chain_position, ledger.block_headers,
+  await sql`truncate ledger.event_log, ledger.chain_position, ledger.block_headers,
     ledger.ranges_read, ledger.channel_addresses, projection.activity, projection.activity_counts,
     projection.loans, projection.channels`.execute(db)
   await sql`update ledger.log_head set last_position = 0`.execute(db)

@@ -1,21 +1,22 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { planEntries, type LiveEntry } from '../../../../indexer/event-log/plan-entries.evolve.ts'
+import { planEntries, type LastEntry } from '../../../../indexer/event-log/plan-entries.evolve.ts'
 import type { ChainEvent } from '../../../../shared/events/chain-event.ts'
 import { naturalKey, subjectOf } from '../../../../shared/events/natural-key.ts'
 import { RandomChain } from '../../../helpers/random-chain.ts'
 
 const NETWORK = { network: 'evm:1', blockchain: 'TEST' }
 
-function held(event: ChainEvent, revision = 1): LiveEntry & { event: ChainEvent } {
+function held(event: ChainEvent, revision = 1): LastEntry & { event: ChainEvent } {
   const { kind, blockNumber, blockHash, logIndex } = event
   const subject = subjectOf(event, NETWORK.network)
-  return { naturalKey: naturalKey(event), revision, subject, kind, blockNumber, blockHash, logIndex, event }
+  const place = { kind, blockNumber, blockHash, logIndex }
+  return { op: 'append', naturalKey: naturalKey(event), revision, origin: 7, subject, ...place, event }
 }
 
 /** What the log holds after the planned entries. */
 function applyPlan(
-  live: (LiveEntry & { event: ChainEvent })[],
+  live: (LastEntry & { event: ChainEvent })[],
   events: ChainEvent[],
 ): Map<string, ChainEvent> {
   const left = new Map(live.map((entry) => [entry.naturalKey, entry.event]))
@@ -79,11 +80,17 @@ void t.test(
       cause: 'reorg',
       event: null,
     })
+    t.equal(retract?.origin, 7, 'the entry that appended it')
+    t.equal(replace?.origin, 7)
     t.match(replace, { op: 'replace', naturalKey: naturalKey(first), revision: 5, subject: 'ERC20FIL/99' })
     t.equal(replace?.previousSubject, `ERC20FIL/${first.loanId}`)
     t.match(append, { op: 'append', naturalKey: naturalKey(third), cause: null })
     t.same(more, [])
     const unread = [{ ...held(first), event: null }]
+    const gone: LastEntry[] = [{ ...held(first, 3), op: 'retract', event: null }]
+    const [back, ...rest] = planEntries(NETWORK, gone, [first], null)
+    t.match(back, { op: 'append', revision: 4, origin: null, event: first }, 'what comes again is appended')
+    t.same(rest, [])
     t.throws(() => planEntries(NETWORK, unread, [first], 'reindex'), /was not read/)
     t.end()
   },
