@@ -36,8 +36,8 @@ export const MUTATIONS: readonly Mutation[] = [
     promise: 1,
     what: 'the read model takes the time of its own folding',
     file: 'indexer/projections/activity/activity.store.ts',
-    from: 'const { network, naturalKey, recordedAt: at } = entry',
-    to: 'const { network, naturalKey } = entry; const at = new Date()',
+    from: 'const { network, recordedAt: at } = entry',
+    to: 'const { network } = entry; const at = new Date()',
     noticedBy: [{ test: 'test/postgres/ingest/two-chains.test.ts' }, SIMULATION],
   },
   {
@@ -79,6 +79,14 @@ export const MUTATIONS: readonly Mutation[] = [
     from: 'return db.transaction().execute(work)',
     to: 'return db.connection().execute(work as never)',
     noticedBy: [SIMULATION],
+  },
+  {
+    promise: 3,
+    what: 'what moved to another branch is looked for under the entry that moved it',
+    file: 'indexer/projections/activity/activity.store.ts',
+    from: 'return (origin ?? position) * IDS_PER_ENTRY',
+    to: 'return (origin === 0 ? 0 : position) * IDS_PER_ENTRY',
+    noticedBy: [{ test: INGEST }],
   },
   {
     promise: 4,
