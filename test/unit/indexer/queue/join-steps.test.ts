@@ -1,0 +1,69 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { joinSteps } from '../../../../indexer/queue/join-steps.ts'
+import type { BlocksStep, ChainStep, RangeEvidence } from '../../../../shared/events/chain-step.ts'
+import { RandomChain } from '../../../helpers/random-chain.ts'
+
+void t.test('blocks that follow blocks are one step, of the same blocks, events and headers', (t) => {
+  fc.assert(
+    fc.property(
+      fc.integer(),
+      fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 2, maxLength: 6 }),
+      (seed, lengths) => {
+        const chain = new RandomChain(seed)
+        const steps = lengths.map((length) => chain.grow(length))
+        const joined = steps.reduce<ChainStep | undefined>(
+          (all, step) => (all === undefined ? step : joinSteps(all, step, Infinity)),
+          undefined,
+        ) as BlocksStep
+        t.same(joined.after, steps[0]?.after)
+        t.equal(joined.from, steps[0]?.from)
+        t.same(joined.to, steps.at(-1)?.to)
+        t.same(
+          joined.events,
+          steps.flatMap(({ events }) => events),
+        )
+        t.same(
+          joined.headers,
+          steps.flatMap(({ headers }) => headers),
+        )
+      },
+    ),
+  )
+  t.end()
+})
+
+void t.test('what does not follow, is no blocks or is too much stays by itself', (t) => {
+  const chain = new RandomChain(3)
+  const first = chain.grow(5)
+  const second = chain.grow(5)
+  const events = first.events.length + second.events.length
+  t.ok(first.events.length > 0 && second.events.length > 0)
+  t.equal(joinSteps(first, second, events)?.events.length, events)
+  t.equal(joinSteps(first, second, events - 1), undefined)
+  t.equal(joinSteps(second, first, Infinity), undefined)
+  t.equal(joinSteps(first, { ...second, after: { ...first.to, hash: '0xother' } }, Infinity), undefined)
+  t.equal(joinSteps(first, { ...second, after: null }, Infinity), undefined)
+  t.equal(joinSteps(first, chain.reorg(2, 3), Infinity), undefined)
+  t.equal(joinSteps(first, { type: 'finalized', block: first.to }, Infinity), undefined)
+  t.equal(joinSteps({ type: 'finalized', block: first.to }, second, Infinity), undefined)
+  t.end()
+})
+
+void t.test('ranges that touch and were checked alike are one', (t) => {
+  const chain = new RandomChain(3)
+  const evidence = (from: number, to: number, given: Partial<RangeEvidence> = {}): RangeEvidence => ({
+    ...{ from, to, endpoint: 'a', check: 'bloom' as const },
+    ...given,
+  })
+  const first = { ...chain.grow(4), evidence: [evidence(1, 2), evidence(3, 4, { check: 'unchecked' })] }
+  const second = { ...chain.grow(4), evidence: [evidence(5, 6, { check: 'unchecked' }), evidence(7, 8)] }
+  t.same(joinSteps(first, second, Infinity)?.evidence, [
+    evidence(1, 2),
+    evidence(3, 6, { check: 'unchecked' }),
+    evidence(7, 8),
+  ])
+  const other = { ...second, evidence: [evidence(5, 8, { check: 'unchecked', endpoint: 'b' })] }
+  t.equal(joinSteps(first, other, Infinity)?.evidence.length, 3)
+  t.end()
+})
