@@ -8,7 +8,7 @@ import { sql } from 'kysely'
 import { z } from 'zod'
 import { buildApp } from '../api/app.ts'
 import { openReadDatabase } from '../api/queries/read-database.ts'
-import { RECORD_FIELDS, recordsJson } from '../api/queries/record-json.ts'
+import { recordsJson, recordsOf } from '../api/queries/record-json.ts'
 import { connect } from '../shared/db/connect.ts'
 import { createLogger } from '../shared/log.ts'
 import { SEEDED_ID_STEP, seedLoan, seedRecords } from '../test/helpers/seed-projection.ts'
@@ -57,7 +57,7 @@ export async function benchReads({ records, seconds, runs }: ReadsOptions): Prom
       id: 1,
       part: { contractLoanId: '5000', state: '0' },
     })
-    await sql`vacuum analyze projection.fold_state, projection.activity, projection.activity_counts, projection.loans`.execute(
+    await sql`vacuum analyze projection.fold_state, projection.activity, projection.record_kinds, projection.activity_counts, projection.loans`.execute(
       db,
     )
     const started = await startServers(url)
@@ -203,9 +203,9 @@ export async function serveReads(databaseUrl: string): Promise<void> {
   limits.get('/constant', (_request, reply) => reply.type(json).send(page))
   const statement = {
     name: 'bench-page',
-    text: `select '{"status":"OK","payload":[' || (select ${recordsJson('desc')} from (
-      select ${RECORD_FIELDS} from projection.activity where id <= $1 order by id desc limit ${PAGE_SIZE}
-    ) as record) || ']}' as answer`,
+    text: `select '{"status":"OK","payload":[' || (select ${recordsJson('desc')} from (${recordsOf(
+      `select * from projection.activity where id <= $1 order by id desc limit ${PAGE_SIZE}`,
+    )}) as record) || ']}' as answer`,
   }
   limits.get<{ Params: { id: string } }>('/query/:id', async (request, reply) => {
     const values = [Number(request.params.id) * SEEDED_ID_STEP]

@@ -1,6 +1,6 @@
 import { VERSION_OF_ITS_ROW, type Found } from './answer-cache.ts'
 import type { ReadDatabase, Statement } from './read-database.ts'
-import { RECORD_FIELDS, recordsJson } from './record-json.ts'
+import { recordsJson, recordsOf } from './record-json.ts'
 
 const PAGE_SIZE = 25
 
@@ -16,10 +16,9 @@ export const HISTORY_PAGE: Statement = {
   name: 'history-page',
   text: `
     select '{"status":"OK","payload":[' || (
-        select ${recordsJson('desc')} from (
-          select ${RECORD_FIELDS} from projection.activity
-          where id <= newest.id order by id desc limit ${PAGE_SIZE}
-        ) as record
+        select ${recordsJson('desc')} from (${recordsOf(
+          `select * from projection.activity where id <= newest.id order by id desc limit ${PAGE_SIZE}`,
+        )}) as record
       ) || '],"pages":' || (history.records + ${PAGE_SIZE - 1}) / ${PAGE_SIZE} || '}' as answer, history.version
     from (
       select records, records - ${PAGE_SIZE} * ($1::bigint - 1) as nth, ${VERSION_OF_ITS_ROW} as version

@@ -1,7 +1,7 @@
 import type { LoanType } from '../../shared/events/chain-event.ts'
 import { READ_MODEL_VERSION, type Found } from './answer-cache.ts'
 import type { ReadDatabase, Statement } from './read-database.ts'
-import { isoTime, RECORD_FIELDS, recordsJson } from './record-json.ts'
+import { isoTime, recordsJson, recordsOf } from './record-json.ts'
 
 /** How a market's lookup names its parts: the contract's half, then the Filecoin halves. */
 const PARTS: Record<LoanType, { contract: string; filecoin: { name: string; role: string }[] }> = {
@@ -54,8 +54,8 @@ function lookup(loanType: LoanType): Statement {
       select '{"status":"OK","payload":{"${contract}":' || ${contractHalf} || ',' || ${filecoinHalves.join(' ')}
         '"loanEvents":[' || (
           select ${recordsJson('asc')} from (
-            select ${RECORD_FIELDS} from projection.activity
-            where loan_type = '${loanType}' and loan_id = $1::text
+            ${recordsOf('select * from projection.activity where loan_id = $1::text')}
+            where loan_type = '${loanType}'
           ) as record
         ) || ']}}' as answer, ${READ_MODEL_VERSION} as version
       from projection.loans as loan

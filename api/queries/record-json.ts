@@ -7,10 +7,14 @@ export function isoTime(column: string): string {
   return `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 }
 
-/** The ten fields of an activity record, in the order of the specification. */
-export const RECORD_FIELDS = `id, tx_hash as "txHash", event, loan_id as "loanId", blockchain,
-  network_id as "networkId", contract_address as "contractAddress", loan_type as "loanType",
-  ${isoTime('created_at')} as "createdAt", ${isoTime('updated_at')} as "updatedAt"`
+/** A select of the ten fields, in the order of the specification, of activity rows that another select finds. */
+export function recordsOf(found: string): string {
+  return `
+    select found.id, tx_hash as "txHash", event, loan_id as "loanId", blockchain, network_id as "networkId",
+      contract_address as "contractAddress", loan_type as "loanType",
+      ${isoTime('created_at')} as "createdAt", ${isoTime('updated_at')} as "updatedAt"
+    from (${found}) as found join projection.record_kinds as kind on kind.id = found.kind`
+}
 
 /** The JSON texts of the rows of `record`, one after the other, without brackets; '' when there are none. */
 export function recordsJson(order: 'asc' | 'desc'): string {

@@ -115,9 +115,9 @@ async function compareLog(db: Db, log: readonly ToldEntry[]): Promise<void> {
 async function compareHistory(db: Db, events: readonly ChainEvent[]): Promise<void> {
   const { rows } = await sql<{ position: number; said: string }>`
     select counted.before + slot as position, concat_ws(' ', tx_hash, event, loan_type, loan_id) as said
-    from projection.activity
+    from projection.activity record join projection.record_kinds kind on kind.id = record.kind
     join projection.activity_counts counted on counted.level = 0 and counted.number = stretch
-    order by id`.execute(db)
+    order by record.id`.execute(db)
   differ('records', rows.length, events.length)
   for (const [index, { position, said }] of rows.entries()) {
     const event = events[index]

@@ -23,9 +23,9 @@ export function digestReadModel(db: Db): Promise<Digest> {
     .setIsolationLevel('repeatable read')
     .execute(async (trx) => {
       const hash = createHash('sha256')
-      const records = await hashTable(trx, 'activity', hash)
-      const loans = await hashTable(trx, 'loans', hash)
-      const channels = await hashTable(trx, 'channels', hash)
+      const records = await hashRows(trx, RECORDS, hash)
+      const loans = await hashRows(trx, rowsOf('loans'), hash)
+      const channels = await hashRows(trx, rowsOf('channels'), hash)
       const { rows } = await sql<{ text: string; folded_position: number }>`
         select state::text as text, folded_position from ${sql.table(`${LIVE_SCHEMA}.fold_state`)} state`.execute(
         trx,
@@ -36,17 +36,26 @@ export function digestReadModel(db: Db): Promise<Digest> {
     })
 }
 
-async function hashTable(
-  trx: Trx,
-  table: 'activity' | 'loans' | 'channels',
-  hash: ReturnType<typeof createHash>,
-): Promise<number> {
+/** Rows as `id` and `text`: all that they say. */
+type Rows = ReturnType<typeof sql>
+
+const rowsOf = (table: 'loans' | 'channels'): Rows =>
+  sql`(select id, row::text as text from ${sql.table(`${LIVE_SCHEMA}.${table}`)} row)`
+
+/** With what their kinds say, and not the numbers that the kinds have. */
+const RECORDS: Rows = sql`(
+  select record.id, row(slot, event, loan_type, blockchain, network_id, contract_address, tx_hash, loan_id, network,
+    channel, natural_key, created_at, updated_at)::text as text
+  from ${sql.table(`${LIVE_SCHEMA}.activity`)} record
+  join ${sql.table(`${LIVE_SCHEMA}.record_kinds`)} kind on kind.id = record.kind
+)`
+
+async function hashRows(trx: Trx, table: Rows, hash: ReturnType<typeof createHash>): Promise<number> {
   let count = 0
   let lastId = 0
   for (;;) {
     const { rows } = await sql<{ id: number; text: string }>`
-      select id, row::text as text from ${sql.table(`${LIVE_SCHEMA}.${table}`)} row
-      where id > ${lastId} order by id limit ${CHUNK}`.execute(trx)
+      select id, text from ${table} as rows where id > ${lastId} order by id limit ${CHUNK}`.execute(trx)
     for (const { text } of rows) hash.update(text).update('\n')
     count += rows.length
     lastId = rows.at(-1)?.id ?? lastId

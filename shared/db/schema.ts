@@ -127,19 +127,24 @@ export interface FoldStateTable {
 export interface ActivityTable {
   id: number
   stretch: Generated<number>
+  created_at: Date
+  updated_at: Date
   slot: number
-  network: string
-  natural_key: string
+  kind: number
   tx_hash: string
-  event: string
   loan_id: string
+  network: string | null
+  channel: string | null
+  natural_key: string | null
+}
+
+interface RecordKindsTable {
+  id: number
+  event: string
+  loan_type: string
   blockchain: string
   network_id: string
   contract_address: string | null
-  loan_type: string
-  channel: string | null
-  created_at: Date
-  updated_at: Date
 }
 
 interface ActivityCountsTable {
@@ -209,6 +214,7 @@ export interface Tables {
   'ledger.operations': OperationsTable
   'projection.fold_state': FoldStateTable
   'projection.activity': ActivityTable
+  'projection.record_kinds': RecordKindsTable
   'projection.activity_counts': ActivityCountsTable
   'projection.loans': LoansTable
   'projection.channels': ChannelsTable

@@ -128,7 +128,7 @@ for (const kind of ['postgres', 'redis'] as const) {
     await player.playLoans(40)
     indexer.start()
     await check(t, 'after backfill')
-    const events = await db.selectFrom('projection.activity').select('event').distinct().execute()
+    const events = await db.selectFrom('projection.record_kinds').select('event').distinct().execute()
     t.equal(events.length, KINDS, 'all kinds of events were played')
 
     await reorgs(provider, random, () => player.playLoans(1))

@@ -18,6 +18,7 @@ import { madeLoans } from '../../devnet/loans/made-loans.ts'
 import { fundsOf, firstFunds } from '../../devnet/loans/funds.ts'
 import type { Db } from '../../shared/db/connect.ts'
 import { compareBags, decimal } from './compare-with-chain.ts'
+import { recordRows } from './log-views.ts'
 
 /**
  * A second opinion on the Filecoin halves: the records against the player's diary and the chain's own branch, every
@@ -72,7 +73,7 @@ async function compareRecords(db: Db, stories: ChannelStory[], comparison: Chann
   const wanted = stories
     .flatMap(recordsOf)
     .map(({ txHash, event, loanId, loanType }) => `${txHash} ${event} ${loanId} FIL testnet - ${loanType}`)
-  const rows = await db.selectFrom('projection.activity').selectAll().where('network', '=', NETWORK).execute()
+  const rows = (await recordRows(db)).filter(({ network }) => network === NETWORK)
   const found = rows.map((row) =>
     [row.tx_hash, row.event, row.loan_id, row.blockchain, row.network_id, row.contract_address ?? '-']
       .concat(row.loan_type)

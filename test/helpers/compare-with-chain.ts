@@ -2,6 +2,7 @@ import { Contract, Interface, JsonRpcProvider, getAddress, type LogDescription }
 import { readFileSync } from 'node:fs'
 import type { Db } from '../../shared/db/connect.ts'
 import { miscounts } from './counted-history.ts'
+import { recordRows } from './log-views.ts'
 
 /**
  * A second opinion, written against ethers and the compiled contracts' own ABI and sharing no code with the indexer:
@@ -76,8 +77,7 @@ async function compareRecords(
       )
     }
   }
-  const rows = await db.selectFrom('projection.activity').selectAll().orderBy('id').execute()
-  const ofContracts = rows.filter(({ network }) => network === 'evm:31337')
+  const ofContracts = (await recordRows(db)).filter(({ network }) => network === null)
   const found = ofContracts.map((row) =>
     [row.tx_hash, row.event, row.loan_id, row.network_id, row.contract_address ?? '', row.loan_type].join(
       ' ',

@@ -19,9 +19,39 @@ export interface KeyedRecord {
 /** The history, oldest first, each record with the natural key of what it is about. */
 export async function recordsWithKeys(db: Db): Promise<KeyedRecord[]> {
   const { rows } = await sql<KeyedRecord>`
-    select record.id, record.network, coalesce(record.natural_key, made.natural_key) as "naturalKey",
+    select record.id, coalesce(record.network, made.network) as network,
+      coalesce(record.natural_key, made.natural_key) as "naturalKey",
       record.loan_id as "loanId", record.created_at as "createdAt"
     from projection.activity record left join ledger.event_log made on made.position = record.id / 1000000
     order by record.id`.execute(db)
+  return rows
+}
+
+/** The history as a table: each record with what its kind says. */
+export const RECORDS = sql`(
+  select record.*, event, loan_type, blockchain, network_id, contract_address
+  from projection.activity record join projection.record_kinds kind on kind.id = record.kind
+)`
+
+export interface RecordRow {
+  id: number
+  created_at: Date
+  updated_at: Date
+  tx_hash: string
+  loan_id: string
+  /** Of a channel's record; null of the others. */
+  network: string | null
+  channel: string | null
+  natural_key: string | null
+  event: string
+  loan_type: string
+  blockchain: string
+  network_id: string
+  contract_address: string | null
+}
+
+/** The history, oldest first. */
+export async function recordRows(db: Db): Promise<RecordRow[]> {
+  const { rows } = await sql<RecordRow>`select * from ${RECORDS} records order by id`.execute(db)
   return rows
 }

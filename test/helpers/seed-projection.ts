@@ -12,12 +12,14 @@ export const SEEDED_ID_STEP = 3_000_000
  */
 export async function seedRecords(db: Db, count: number, schema = 'projection'): Promise<void> {
   await sql`
-    insert into ${sql.table(`${schema}.activity`)} (id, slot, network, tx_hash, event, loan_id, blockchain,
-      network_id, contract_address, loan_type, created_at, updated_at)
+    insert into ${sql.table(`${schema}.record_kinds`)} values
+      (1, 'CreateLoanOffer', 'ERC20FIL', 'DEVNET', '31337', '0x5FbDB2315678afecb367f032d93F642f64180aa3'),
+      (2, 'CreateBorrowRequest', 'FILERC20', 'DEVNET', '31337', '0x5FbDB2315678afecb367f032d93F642f64180aa3')
+    on conflict do nothing`.execute(db)
+  await sql`
+    insert into ${sql.table(`${schema}.activity`)} (id, slot, tx_hash, kind, loan_id, created_at, updated_at)
     select n * ${sql.lit(SEEDED_ID_STEP)}, row_number() over (partition by n * ${sql.lit(SEEDED_ID_STEP)} / 512000000 order by n),
-      'evm:31337', '0x' || lpad(to_hex(n), 64, '0'),
-      case n % 2 when 0 then 'CreateLoanOffer' else 'CreateBorrowRequest' end, (n % 1000)::text, 'DEVNET', '31337',
-      '0x5FbDB2315678afecb367f032d93F642f64180aa3', case n % 2 when 0 then 'ERC20FIL' else 'FILERC20' end,
+      '0x' || lpad(to_hex(n), 64, '0'), 1 + n % 2, (n % 1000)::text,
       to_timestamp(${FIRST_SECOND}::bigint + n) + interval '7 milliseconds', to_timestamp(${FIRST_SECOND}::bigint + n) + interval '120 milliseconds'
     from generate_series(1, ${count}::bigint) as n`.execute(db)
   await sql`

@@ -4,7 +4,7 @@ import { replay } from '../../indexer/ingest/replay.ts'
 import { digestReadModel } from '../../indexer/projections/digest.store.ts'
 import type { Db } from '../../shared/db/connect.ts'
 import { miscounts } from '../helpers/counted-history.ts'
-import { LIVE_ENTRIES } from '../helpers/log-views.ts'
+import { LIVE_ENTRIES, RECORDS } from '../helpers/log-views.ts'
 
 /** What is looked at once an index was disturbed. Complaints come as lines; none: nothing is wrong. */
 
@@ -28,7 +28,7 @@ export async function contentOf(db: Db): Promise<string[]> {
     union all
     select 'record ' || jsonb_build_array(network, natural_key, tx_hash, event, loan_id, blockchain, network_id,
                                           contract_address, loan_type, channel)::text
-    from projection.activity
+    from ${RECORDS} records
     union all
     select 'loan ' || jsonb_build_array(loan_type, loan_id, network, state, derived_state,
                                         evm_part::jsonb - ${OWN_FIELDS})::text
@@ -81,7 +81,7 @@ export async function brokenRules(db: Db): Promise<string[]> {
     select 'the origin of ' || natural_key || ' is ' || coalesce(origin::text, 'none') from history
     where origin is distinct from case when op <> 'append' then made end
     union all
-    select 'two records: ' || event || ' ' || tx_hash from projection.activity
+    select 'two records: ' || event || ' ' || tx_hash from ${RECORDS} records
     where natural_key is not null group by network, natural_key, event, tx_hash having count(*) > 1
     union all
     select 'a record without an entry that holds: ' || id from projection.activity record

@@ -17,7 +17,8 @@ export async function recordStates(db: Db): Promise<void> {
     begin
       insert into simulation.changes (tx, position, op, id, record)
       select txid_current(), last_position, tg_op, coalesce(new.id, old.id),
-             case when tg_op = 'DELETE' then null else to_jsonb(new) end
+             case when tg_op = 'DELETE' then null else to_jsonb(new) || (
+               select to_jsonb(kind) - 'id' from projection.record_kinds kind where kind.id = new.kind) end
       from ledger.log_head;
       return null;
     end $$`.execute(db)

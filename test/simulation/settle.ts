@@ -15,6 +15,7 @@ import { compareWithChain } from '../helpers/compare-with-chain.ts'
 import { withoutStranded } from '../helpers/stranded-channels.ts'
 import { explainChannels } from './explain-channels.ts'
 import { SETTLE_DELAY, type Stage } from './stage.ts'
+import { RECORDS } from '../helpers/log-views.ts'
 
 /** What is checked once the faults have stopped. Each returns what is wrong, in lines; none: nothing. */
 
@@ -119,8 +120,8 @@ function explained({ player }: Stage, line: string): string {
 /** No record twice, no step given up. */
 export async function lookForLeftovers({ db }: Stage): Promise<string[]> {
   const twice = await sql<{ tx_hash: string; event: string }>`
-    select tx_hash, event from projection.activity where network like 'filecoin:%'
-    group by tx_hash, event, loan_id having count(*) > 1`.execute(db)
+    select tx_hash, min(event) as event from ${RECORDS} records where network like 'filecoin:%'
+    group by tx_hash, kind, loan_id having count(*) > 1`.execute(db)
   const dead = await sql<{ queue: string; reason: string }>`
     select queue, reason from ledger.dead_letters where queue like ${DEAD_STEPS}`.execute(db)
   return [

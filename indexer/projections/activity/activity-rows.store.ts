@@ -2,32 +2,31 @@ import { sql } from 'kysely'
 import type { FoldContext } from '../projection.ts'
 import type { ActivityRecord } from './activity.evolve.ts'
 import { addToCounts, removeFromCounts, stretchOf } from './activity-counts.store.ts'
+import { withKinds } from './record-kinds.store.ts'
 
 /** A record that becomes visible at `at`. */
 export interface NewRecord extends ActivityRecord {
   id: number
-  network: string
-  /** Of a channel's record, which may come and go with the loan that it belongs to; others are known by their ids. */
-  naturalKey: string | null
-  /** Robust address of the payment channel that it is about. */
-  channel: string | null
+  /** Of a record that comes and goes as a payment channel is tied to loans; others are known by their ids. */
+  ofChannel: { network: string; robust: string; naturalKey: string } | null
   at: Date
 }
 
 /** Adds records to the history; all their ids come after those that are there. */
-export async function insertRecords(
-  { trx, schema, counters }: FoldContext,
-  records: NewRecord[],
-): Promise<void> {
+export async function insertRecords(context: FoldContext, records: NewRecord[]): Promise<void> {
   if (records.length === 0) return
+  const { trx, schema, counters } = context
+  const rows = (await withKinds(context, records)).map(({ id, kind, txHash, loanId, ofChannel, at }) => ({
+    ...{ id, kind, txHash, loanId, at },
+    ...ofChannel,
+  }))
   await sql`
-    insert into ${sql.table(`${schema}.activity`)} (id, slot, network, natural_key, tx_hash, event, loan_id, blockchain,
-      network_id, contract_address, loan_type, channel, created_at, updated_at)
+    insert into ${sql.table(`${schema}.activity`)} (id, slot, kind, tx_hash, loan_id, network, channel, natural_key,
+      created_at, updated_at)
     select id, coalesce(counted.records, 0) + row_number() over (partition by ${stretchOf('id')} order by id),
-      network, "naturalKey", "txHash", event, "loanId", blockchain, "networkId", "contractAddress", "loanType", channel, at, at
-    from jsonb_to_recordset(${JSON.stringify(records)}::jsonb) as said(
-      id bigint, network text, "naturalKey" text, "txHash" text, event text, "loanId" text, blockchain text,
-      "networkId" text, "contractAddress" text, "loanType" text, channel text, at timestamptz)
+      kind, "txHash", "loanId", network, robust, "naturalKey", at, at
+    from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as said(id bigint, kind integer, "txHash" text,
+      "loanId" text, network text, robust text, "naturalKey" text, at timestamptz)
     left join ${sql.table(`${schema}.activity_counts`)} counted
       on counted.level = 0 and counted.number = ${stretchOf('id')}`.execute(trx)
   await addToCounts(

@@ -4,6 +4,7 @@ import { IDS_PER_ENTRY, type FoldContext, type Projection } from '../projection.
 import { recordOf } from './activity.evolve.ts'
 import { isAboutChannel } from '../segments.evolve.ts'
 import { deleteRecords, insertRecords, type NewRecord } from './activity-rows.store.ts'
+import { withKinds } from './record-kinds.store.ts'
 
 /** The history: one record per event, ids in the order in which they became visible. */
 export const activityProjection: Projection = {
@@ -19,25 +20,30 @@ export const activityProjection: Projection = {
 }
 
 /** A record that moved to another branch keeps its id and createdAt; updatedAt tells when what it says changed. */
-async function correctRecords({ trx, schema }: FoldContext, entries: LogEntry[]): Promise<void> {
-  const said = entries.flatMap(toNewRecord)
-  if (said.length === 0) return
+async function correctRecords(context: FoldContext, entries: LogEntry[]): Promise<void> {
+  const { trx, schema } = context
+  const records = entries.flatMap(toNewRecord)
+  if (records.length === 0) return
+  const said = (await withKinds(context, records)).map(({ id, kind, loanId, at }) => ({
+    id,
+    kind,
+    loanId,
+    at,
+  }))
   await sql`
     update ${sql.table(`${schema}.activity`)} as record set
-      loan_id = said."loanId", blockchain = said.blockchain, contract_address = said."contractAddress", updated_at = said.at
+      loan_id = said."loanId", kind = said.kind, updated_at = said.at
     from jsonb_to_recordset(${JSON.stringify(said)}::jsonb) as said(
-      id bigint, "loanId" text, blockchain text, "contractAddress" text, at timestamptz)
-    where record.id = said.id
-      and (record.loan_id, record.blockchain, record.contract_address)
-        is distinct from (said."loanId", said.blockchain, said."contractAddress")`.execute(trx)
+      id bigint, kind integer, "loanId" text, at timestamptz)
+    where record.id = said.id and (record.loan_id, record.kind) <> (said."loanId", said.kind)`.execute(trx)
 }
 
 /** None of an entry that shows in no history. */
 function toNewRecord(entry: LogEntry): NewRecord[] {
   const record = recordOf(entry)
   if (record === undefined) return []
-  const { network, recordedAt: at } = entry
-  return [{ id: recordId(entry), network, naturalKey: null, ...record, channel: null, at }]
+  const { recordedAt: at } = entry
+  return [{ id: recordId(entry), ...record, ofChannel: null, at }]
 }
 
 /** From the entry that made the record visible, whatever was said of it since. */

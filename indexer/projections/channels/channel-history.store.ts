@@ -1,8 +1,9 @@
 import { sql } from 'kysely'
 import { groupBy } from '../../../shared/group-by.ts'
 import { FILECOIN_BLOCKCHAIN } from '../../../shared/config/networks.ts'
-import { networkIdOf } from '../activity/activity.evolve.ts'
+import { networkIdOf, type ActivityRecord } from '../activity/activity.evolve.ts'
 import { deleteRecords, insertRecords, type NewRecord } from '../activity/activity-rows.store.ts'
+import { withKinds } from '../activity/record-kinds.store.ts'
 import type { FoldContext } from '../projection.ts'
 import type { ChannelRecord } from './channel-records.evolve.ts'
 import type { ChannelKey } from './channel-rows.store.ts'
@@ -60,9 +61,8 @@ function withIds(fresh: PlacedRecord[], idFrom: (record: ChannelRecord) => numbe
   const ofSameStart = groupBy(fresh, ({ record }) => idFrom(record))
   return [...ofSameStart].flatMap(([start, records]) =>
     records.map(({ network, robust, record }, index) => ({
-      ...record,
-      ...{ id: start + index, network, networkId: networkIdOf(network), blockchain: FILECOIN_BLOCKCHAIN },
-      ...{ contractAddress: null, channel: robust, at },
+      ...said({ network, robust, record }),
+      ...{ id: start + index, ofChannel: { network, robust, naturalKey: record.naturalKey }, at },
     })),
   )
 }
@@ -71,6 +71,12 @@ interface PlacedRecord {
   network: string
   robust: string
   record: ChannelRecord
+}
+
+function said({ network, record }: PlacedRecord): ActivityRecord {
+  const { txHash, event, loanType, loanId } = record
+  const chain = { networkId: networkIdOf(network), blockchain: FILECOIN_BLOCKCHAIN, contractAddress: null }
+  return { txHash, event, loanType, loanId, ...chain }
 }
 
 function keyOf({ network, natural_key }: StoredRecord): string {
@@ -95,30 +101,31 @@ async function getRecords(
 ): Promise<StoredRecord[]> {
   const activity = sql.table(`${schema}.activity`)
   const fields = sql`record.id, record.network, natural_key, channel, tx_hash, event, loan_type, loan_id`
+  const kinds = sql`join ${sql.table(`${schema}.record_kinds`)} kind on kind.id = record.kind`
   const { rows } = await sql<StoredRecord>`
-    select ${fields} from ${activity} record
+    select ${fields} from ${activity} record ${kinds}
     join unnest(${channels.map(({ network }) => network)}::text[], ${channels.map(({ robust }) => robust)}::text[])
       wanted(network, channel) using (network, channel)
     union
-    select ${fields} from ${activity} record
+    select ${fields} from ${activity} record ${kinds}
     join unnest(${wanted.map(({ network }) => network)}::text[],
       ${wanted.map(({ record }) => record.naturalKey)}::text[]) wanted(network, natural_key)
       using (network, natural_key)`.execute(trx)
   return rows
 }
 
-async function correctRecords(
-  { trx, schema }: FoldContext,
-  changed: PlacedRecord[],
-  at: Date,
-): Promise<void> {
+async function correctRecords(context: FoldContext, changed: PlacedRecord[], at: Date): Promise<void> {
   if (changed.length === 0) return
-  const said = changed.map(({ network, robust, record }) => ({ ...record, network, channel: robust, at }))
+  const { trx, schema } = context
+  const placed = changed.map((one) => ({
+    ...said(one),
+    ...{ network: one.network, channel: one.robust, naturalKey: one.record.naturalKey, at },
+  }))
+  const rows = await withKinds(context, placed)
   await sql`
     update ${sql.table(`${schema}.activity`)} record set
-      channel = said.channel, tx_hash = said."txHash", event = said.event, loan_type = said."loanType",
-      loan_id = said."loanId", updated_at = said.at
-    from jsonb_to_recordset(${JSON.stringify(said)}::jsonb) as said(network text, channel text, "naturalKey" text,
-      "txHash" text, event text, "loanType" text, "loanId" text, at timestamptz)
+      channel = said.channel, tx_hash = said."txHash", kind = said.kind, loan_id = said."loanId", updated_at = said.at
+    from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as said(network text, channel text, "naturalKey" text,
+      "txHash" text, kind integer, "loanId" text, at timestamptz)
     where record.network = said.network and record.natural_key = said."naturalKey"`.execute(trx)
 }

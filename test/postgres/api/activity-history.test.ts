@@ -85,7 +85,9 @@ void t.test('text that is hostile to JSON arrives as it is', async (t) => {
   const api = await testApi(t)
   await seedRecords(api.db, 1)
   const hostile = 'a"b\\c\nd\u2028é\u0001</script>'
-  await sql`update projection.activity set blockchain = ${hostile}, contract_address = null`.execute(api.db)
+  await sql`update projection.record_kinds set blockchain = ${hostile}, contract_address = null`.execute(
+    api.db,
+  )
   const [record] = historyAnswer.parse((await api.app.inject('/api/activity/history/1')).json()).payload
   t.equal(record?.blockchain, hostile)
   t.equal(record?.contractAddress, null)

@@ -253,9 +253,7 @@ void t.test('a client that has the answer already is told so', async (t) => {
     t.match(known, { statusCode: 304, body: '', headers: { etag, 'content-length': String(body.length) } })
   }
   const before = await app.inject('/api/activity/history')
-  await sql`update projection.activity set event = 'Payback' where id = (select max(id) from projection.activity)`.execute(
-    db,
-  )
+  await sql`update projection.record_kinds set event = 'Payback'`.execute(db)
   await sql`update projection.fold_state set folded_position = folded_position + 1`.execute(db)
   const after = await app.inject({
     url: '/api/activity/history',

@@ -4,6 +4,12 @@ import { historyAnswer } from '../../../api/schemas/activity.ts'
 import { erc20LoanAnswer } from '../../../api/schemas/loan.ts'
 import type { Db } from '../../../shared/db/connect.ts'
 import { testApi, type TestApi } from '../../helpers/api.ts'
+import {
+  createNextSchema,
+  dropOldSchema,
+  switchSchemas,
+  unlessRead,
+} from '../../../indexer/projections/schemas.store.ts'
 import { SEEDED_ID_STEP, seedLoan, seedRecords } from '../../helpers/seed-projection.ts'
 
 const SWITCHES = 25
@@ -33,20 +39,11 @@ void t.test(
 
 /** What `replay` does: builds beside, renames in one transaction, drops. A round's history is longer by GROWTH. */
 async function switchTo(db: Db, records: number): Promise<void> {
-  await sql`create schema projection_next`.execute(db)
-  for (const table of ['fold_state', 'activity', 'activity_counts', 'loans', 'channels']) {
-    await sql`create table projection_next.${sql.id(table)} (like projection.${sql.id(table)} including all)`.execute(
-      db,
-    )
-  }
-  await sql`insert into projection_next.fold_state default values`.execute(db)
+  await createNextSchema(db)
   await sql`insert into projection_next.loans select * from projection.loans`.execute(db)
   await seedRecords(db, records, 'projection_next')
-  await db.transaction().execute(async (trx) => {
-    await sql`alter schema projection rename to projection_old`.execute(trx)
-    await sql`alter schema projection_next rename to projection`.execute(trx)
-  })
-  await sql`drop schema projection_old cascade`.execute(db)
+  while (!(await unlessRead(db, switchSchemas)));
+  await dropOldSchema(db)
 }
 
 async function readUntil({ app }: TestApi, done: () => boolean): Promise<string[]> {

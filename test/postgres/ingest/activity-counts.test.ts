@@ -15,14 +15,12 @@ import { z } from 'zod'
 import { miscounts } from '../../helpers/counted-history.ts'
 import { testDatabase } from '../../helpers/database.ts'
 
-const NETWORK = 'evm:31337'
-
 function recordAt(position: number, number: number): NewRecord {
   return {
     id: position * IDS_PER_ENTRY + number,
-    ...{ network: NETWORK, naturalKey: null, txHash: '0x01', event: 'CreateLoanOffer' },
+    ...{ txHash: '0x01', event: 'CreateLoanOffer', ofChannel: null },
     ...{ loanId: '1', blockchain: 'DEVNET', networkId: '31337', contractAddress: null, loanType: 'ERC20FIL' },
-    ...{ channel: null, at: new Date(0) },
+    at: new Date(0),
   }
 }
 

@@ -13,6 +13,7 @@ import { testDatabase } from '../../helpers/database.ts'
 import { EVM, FILECOIN, handIn } from '../../helpers/ingest-ledger.ts'
 import { seededRandom } from '../../helpers/random-chain.ts'
 import { channelAddress, person, tellStories, type TwoChains } from '../../helpers/two-chain-stories.ts'
+import { recordRows } from '../../helpers/log-views.ts'
 
 type Random = ReturnType<typeof seededRandom>
 
@@ -132,7 +133,7 @@ async function ingestInSomeOrder(
 
 /** What readers see, without what depends on when it was seen: ids and times. */
 async function seen(db: Db): Promise<{ records: string[]; loans: unknown[]; channels: unknown[] }> {
-  const records = await db.selectFrom('projection.activity').selectAll().orderBy('id').execute()
+  const records = await recordRows(db)
   const loans = await sql<{ row: object }>`
     select json_build_object('loan', loan_type || '/' || loan_id, 'part', evm_part, 'derived', derived_state) as row
     from projection.loans order by loan_type, loan_id`.execute(db)
