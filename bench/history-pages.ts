@@ -20,7 +20,9 @@ export async function benchHistory(records: number, requests: number): Promise<v
   try {
     console.log(machineFacts())
     await seedRecords(db, records)
-    await sql`vacuum analyze projection.activity, projection.record_kinds, projection.activity_counts`.execute(db)
+    await sql`vacuum analyze projection.activity, projection.record_kinds, projection.activity_counts`.execute(
+      db,
+    )
     const address = await app.listen({ host: '127.0.0.1', port: 0 })
     const last = Math.ceil(records / 25)
     const pages = { first: 1, middle: Math.ceil(last / 2), last }
