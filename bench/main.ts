@@ -11,6 +11,7 @@ import { benchRecovery, type RecoveryOptions } from './recovery.ts'
 import { benchReorg, type ReorgOptions } from './reorg.ts'
 import { benchReplay } from './replay.ts'
 import type { QueueKind } from './services.ts'
+import { benchSize, type SizeOptions } from './size.ts'
 import type { NodeSpec } from './synthetic-evm/serve-chain.ts'
 import type { ShapeName } from './synthetic-evm/synthetic-chain.ts'
 import { runSyntheticNode } from './synthetic-evm/synthetic-node.ts'
@@ -120,6 +121,13 @@ program
   .option('--endpoints <n>', 'names of the node, among which it spreads its requests', count, 1)
   .option('--json', 'the figures as JSON', false)
   .action((options: PonderOptions) => benchPonder(options))
+program
+  .command('size')
+  .description('what an index of many records takes, and what reading and writing cost on it')
+  .option('--records <n>', 'records that are there', count, 10_000_000)
+  .option('--no-log', 'the read model alone: the log of 100 million wants 150 GB')
+  .option('--runs <n>', 'runs on nothing, and on all that', count, 3)
+  .action((options: SizeOptions) => benchSize(options))
 program
   .command('live')
   .description('from a new block until its records are in an answer of the API (builds first)')

@@ -3,6 +3,7 @@ import type { Db } from '../../shared/db/connect.ts'
 import { isEvmLoanEvent, LOAN_TYPE_OF_ROLE, type ChainEvent } from '../../shared/events/chain-event.ts'
 import { naturalKey } from '../../shared/events/natural-key.ts'
 import { canonicalJson } from '../../indexer/event-log/plan-entries.evolve.ts'
+import { IDS_PER_ENTRY } from '../../indexer/projections/projection.ts'
 import { expectedPart } from './expected-loans.ts'
 import { SyntheticChain, type ChainShape } from './synthetic-chain.ts'
 
@@ -81,12 +82,26 @@ function loansOf(chain: SyntheticChain): Map<string, string> {
 }
 
 const CHUNK = 5_000
+const NOTHING: Held = { position: 0, records: 0 }
 
 /** Compares log, history and loans with the truth, entry by entry; throws at the first difference. */
 export async function compareWithTruth(db: Db, truth: Truth): Promise<void> {
   await compareLog(db, truth.log)
   await compareHistory(db, truth.history)
   await compareLoans(db, truth.loans)
+}
+
+/** What was there before. */
+export interface Held {
+  /** The log's last position. */
+  position: number
+  records: number
+}
+
+/** The same of what came after `held`; loans are left out. */
+export async function compareTailWithTruth(db: Db, truth: Truth, held: Held): Promise<void> {
+  await compareLog(db, truth.log, held)
+  await compareHistory(db, truth.history, held)
 }
 
 /** Of the blocks that were read, the share whose answers were checked; the rest was believed. */
@@ -97,11 +112,11 @@ export async function shareChecked(db: Db): Promise<number> {
   return rows[0]?.share ?? 0
 }
 
-async function compareLog(db: Db, log: readonly ToldEntry[]): Promise<void> {
+async function compareLog(db: Db, log: readonly ToldEntry[], held = NOTHING): Promise<void> {
   for (let from = 0; from <= log.length; from += CHUNK) {
     const { rows } = await sql<{ op: string; key: string; body: ChainEvent | null }>`
       select op, natural_key as key, body from ledger.event_log
-      where position > ${from} order by position limit ${CHUNK}`.execute(db)
+      where position > ${held.position + from}::bigint order by position limit ${CHUNK}`.execute(db)
     const expected = log.slice(from, from + CHUNK)
     differ('entries of the log', rows.length, expected.length)
     for (const [index, { op, key, body }] of rows.entries()) {
@@ -112,17 +127,20 @@ async function compareLog(db: Db, log: readonly ToldEntry[]): Promise<void> {
   }
 }
 
-async function compareHistory(db: Db, events: readonly ChainEvent[]): Promise<void> {
+async function compareHistory(db: Db, events: readonly ChainEvent[], held = NOTHING): Promise<void> {
   const { rows } = await sql<{ position: number; said: string }>`
-    select counted.before + slot as position, concat_ws(' ', tx_hash, event, loan_type, loan_id) as said
+    select top.before + middle.before + stretch.before + slot as position,
+      concat_ws(' ', tx_hash, event, loan_type, loan_id) as said
     from projection.activity record join projection.record_kinds kind on kind.id = record.kind
-    join projection.activity_counts counted on counted.level = 0 and counted.number = stretch
-    order by record.id`.execute(db)
+    join projection.activity_counts stretch on stretch.level = 0 and stretch.number = record.stretch
+    join projection.activity_counts middle on middle.level = 1 and middle.number = stretch.parent
+    join projection.activity_counts top on top.level = 2 and top.number = middle.parent
+    where record.id >= ${(held.position + 1) * IDS_PER_ENTRY}::bigint order by record.id`.execute(db)
   differ('records', rows.length, events.length)
   for (const [index, { position, said }] of rows.entries()) {
     const event = events[index]
     const expected = event === undefined ? 'nothing' : recordText(event)
-    differ(`record ${index + 1}`, `${position} ${said}`, `${index + 1} ${expected}`)
+    differ(`record ${index + 1}`, `${position} ${said}`, `${held.records + index + 1} ${expected}`)
   }
 }
 

@@ -1,0 +1,262 @@
+import { sql } from 'kysely'
+import { buildApp } from '../api/app.ts'
+import { openReadDatabase } from '../api/queries/read-database.ts'
+import { raiseWriterEpoch } from '../indexer/event-log/chain-position.ts'
+import { getLastPosition } from '../indexer/event-log/read-log.ts'
+import { ingestStep } from '../indexer/ingest/ingest-step.ts'
+import type { Db } from '../shared/db/connect.ts'
+import type { BlockHeader, ChainStep } from '../shared/events/chain-step.ts'
+import { createLogger } from '../shared/log.ts'
+import { hash, seededRandom } from '../test/helpers/random-chain.ts'
+import { startBenchPostgres, type BenchPostgres } from './bench-postgres.ts'
+import { machineFacts, mebibytes, percentile, spreadOf, spreadText } from './measure.ts'
+import { EVENTS_PER_LOAN, fillIndex, transactionOf } from './size-fill.ts'
+import { CHAIN_ID, SyntheticChain } from './synthetic-evm/synthetic-chain.ts'
+import { compareTailWithTruth, makeReorgTruth, type ReorgTruth } from './synthetic-evm/truth.ts'
+
+export interface SizeOptions {
+  records: number
+  /** False: the read model alone is filled. */
+  log: boolean
+  runs: number
+}
+
+/** 1,000 events in any 64 blocks. */
+const SHAPE = { events: 10_312, blocks: 660, strangerLogs: 0 }
+const HEAD = SHAPE.blocks - 1
+const FORK_AFTER = HEAD - 64
+const MAIN = new SyntheticChain(SHAPE)
+const BLOCKS_PER_STEP = 128
+const REQUESTS = 2_000
+const CLIENTS = 8
+
+interface Figures {
+  /** Records per second, written as steps of about 2,000 events. */
+  batches: number
+  reorgMs: number
+  /** p50 and p99 of pages and lookups, ms. */
+  reads: Record<string, { p50: number; p99: number }>
+}
+
+interface RunOf {
+  run: number
+  /** Records that were there before. */
+  filled: number
+}
+
+/** What an index of so many records takes, and what it costs to read and to write on, against one that is empty. */
+export async function benchSize(options: SizeOptions): Promise<void> {
+  const { records, log, runs } = options
+  console.log(`${machineFacts()}\n`)
+  const postgres = await startBenchPostgres()
+  try {
+    const truth = makeReorgTruth(SHAPE, { forkAfter: FORK_AFTER, head: HEAD })
+    const small: Figures[] = []
+    for (let run = 1; run <= runs; run += 1) {
+      small.push(await onNew(postgres, (at) => measure(at, truth, { run, filled: 0 })))
+    }
+    await onNew(postgres, async (at) => {
+      const startedMs = performance.now()
+      const seconds = (): string => ((performance.now() - startedMs) / 1000).toFixed(0)
+      await fillIndex(at.db, {
+        records,
+        withLog: log,
+        onProgress: (done) => console.error(`${done} of ${records} filled, ${seconds()} s`),
+      })
+      console.error(`filled, indexed and vacuumed: ${seconds()} s`)
+      await tellSizes(at.db, records)
+      const large: Figures[] = []
+      for (let run = 1; run <= runs; run += 1) {
+        large.push(await measure(at, truth, { run, filled: records }))
+      }
+      tellFigures(records, small, large)
+      await tellVacuum(at.db)
+    })
+  } finally {
+    await postgres.stop()
+  }
+}
+
+interface Place {
+  db: Db
+  url: string
+}
+
+async function onNew<T>(postgres: BenchPostgres, work: (at: Place) => Promise<T>): Promise<T> {
+  const { db, url, drop } = await postgres.newDatabase()
+  try {
+    return await work({ db, url })
+  } finally {
+    await drop()
+  }
+}
+
+/** Writes a chain and its reorganization on what is there, reads, and takes it all back, so that it can be done again. */
+async function measure({ db, url }: Place, truth: ReorgTruth, { run, filled }: RunOf): Promise<Figures> {
+  // A network of its own: it begins with its first block.
+  const identity = { network: `evm:${CHAIN_ID + run}`, blockchain: 'BENCH' }
+  const epoch = await raiseWriterEpoch(db, identity.network, { startNumber: 0, watched: {} })
+  const ingest = async (step: ChainStep): Promise<number> => {
+    const startedMs = performance.now()
+    const outcome = await ingestStep(db, identity, epoch, step)
+    if (outcome !== 'applied') throw new Error(`a step was ${outcome}`)
+    return performance.now() - startedMs
+  }
+  const position = await getLastPosition(db)
+  let writtenMs = 0
+  for (const step of stepsOf(truth)) writtenMs += await ingest(step)
+  const reads = filled === 0 ? {} : await measureReads(url, filled)
+  const reorgMs = await ingest(reorgOf(truth))
+  await compareTailWithTruth(db, truth, { position, records: filled })
+  await ingest(nothingOf(truth))
+  return { batches: (truth.before.length / writtenMs) * 1000, reorgMs, reads }
+}
+
+/** The main branch, up to `HEAD`. */
+function* stepsOf({ before }: ReorgTruth): Generator<ChainStep> {
+  for (let from = 0; from <= HEAD; from += BLOCKS_PER_STEP) {
+    const headers = headersOf(MAIN, from, Math.min(HEAD, from + BLOCKS_PER_STEP - 1))
+    const to = lastOf(headers)
+    const after = from === 0 ? null : { number: from - 1, hash: MAIN.hashOf(from - 1) }
+    const events = before.filter(({ blockNumber }) => blockNumber >= from && blockNumber <= to.number)
+    yield { type: 'blocks', from, after, to, headers, events, evidence: [] }
+  }
+}
+
+/** To the other branch, which is a block longer. */
+function reorgOf({ chain, events }: ReorgTruth): ChainStep {
+  const headers = headersOf(chain, FORK_AFTER + 1, SHAPE.blocks)
+  return {
+    type: 'reorg',
+    ancestor: { number: FORK_AFTER, hash: MAIN.hashOf(FORK_AFTER) },
+    replaces: { number: HEAD, hash: MAIN.hashOf(HEAD) },
+    to: lastOf(headers),
+    headers,
+    events: events.filter(({ blockNumber }) => blockNumber > FORK_AFTER),
+    evidence: [],
+  }
+}
+
+/** Back to the first block, and on to one in which nothing is. */
+function nothingOf({ chain }: ReorgTruth): ChainStep {
+  const [genesis, first] = headersOf(MAIN, 0, 1)
+  if (genesis === undefined || first === undefined) throw new Error('the chain has two blocks')
+  const to = { ...first, hash: hash('nothing') }
+  const replaces = { number: SHAPE.blocks, hash: chain.hashOf(SHAPE.blocks) }
+  return { type: 'reorg', ancestor: genesis, replaces, to, headers: [to], events: [], evidence: [] }
+}
+
+function headersOf(chain: SyntheticChain, from: number, to: number): BlockHeader[] {
+  return Array.from({ length: to - from + 1 }, (_, index) => {
+    const number = from + index
+    // The last block that both branches have is the other's first parent.
+    const parentHash = number === 0 ? hash('none') : chain.hashOf(number - 1)
+    return { number, hash: chain.hashOf(number), parentHash, timeS: number }
+  })
+}
+
+function lastOf(headers: readonly BlockHeader[]): BlockHeader {
+  const last = headers.at(-1)
+  if (last === undefined) throw new Error('a step has blocks')
+  return last
+}
+
+/** Over HTTP, nothing kept, each time another page or loan. */
+async function measureReads(url: string, filled: number): Promise<Figures['reads']> {
+  const database = openReadDatabase(url, { onError: () => undefined })
+  const app = await buildApp({
+    database,
+    log: createLogger('bench', 'silent'),
+    version: 'bench',
+    keptBytes: 0,
+  })
+  const random = seededRandom(1)
+  const pages = Math.floor(filled / 25)
+  const near = Math.min(1000, pages)
+  const paths = {
+    'first 1,000 pages': () => `/api/activity/history/${1 + random.below(near)}`,
+    'any page': () => `/api/activity/history/${1 + random.below(pages)}`,
+    'last 1,000 pages': () => `/api/activity/history/${pages - random.below(near)}`,
+    'any loan': () => `/api/loan/ERC20/f-${1 + random.below(Math.floor(filled / EVENTS_PER_LOAN) - 1)}`,
+    'any transaction': () => `/api/activity?txHash=${transactionOf(1 + random.below(filled))}`,
+  }
+  try {
+    const address = await app.listen({ host: '127.0.0.1', port: 0 })
+    const reads: Figures['reads'] = {}
+    for (const [name, path] of Object.entries(paths)) {
+      await load(() => `${address}${path()}`, REQUESTS / 10)
+      const samples = await load(() => `${address}${path()}`, REQUESTS)
+      reads[name] = { p50: percentile(samples, 50), p99: percentile(samples, 99) }
+    }
+    return reads
+  } finally {
+    await app.close()
+    await database.close()
+  }
+}
+
+/** Milliseconds of each request. */
+async function load(next: () => string, requests: number): Promise<number[]> {
+  const samples: number[] = []
+  let left = requests
+  const client = async (): Promise<void> => {
+    while (left > 0) {
+      left -= 1
+      const url = next()
+      const startedMs = performance.now()
+      const response = await fetch(url)
+      const body = await response.text()
+      samples.push(performance.now() - startedMs)
+      if (response.status !== 200 || !body.includes('"id":')) throw new Error(`${url}: ${response.status}`)
+    }
+  }
+  await Promise.all(Array.from({ length: CLIENTS }, client))
+  return samples
+}
+
+async function tellSizes(db: Db, records: number): Promise<void> {
+  const { rows } = await sql<{ name: string; table: number; indexes: number; each: string }>`
+    select relname as name, pg_table_size(c.oid) as table, pg_indexes_size(c.oid) as indexes,
+      (select string_agg(i.indexrelid::regclass || ' ' || round(pg_relation_size(i.indexrelid)::numeric / ${records}, 1),
+        ', ' order by pg_relation_size(i.indexrelid) desc) from pg_index i where i.indrelid = c.oid) as each
+    from pg_class c join pg_namespace n on n.oid = relnamespace
+    where relkind = 'r' and nspname in ('ledger', 'projection') and pg_table_size(c.oid) > 1000000
+    order by pg_total_relation_size(c.oid) desc`.execute(db)
+  console.log(
+    `| of ${records} records | table, MiB | indexes, MiB | bytes per record: table | indexes | each |`,
+  )
+  console.log('|---|---|---|---|---|---|')
+  for (const { name, table, indexes, each } of rows) {
+    const per = [table, indexes].map((bytes) => (bytes / records).toFixed(0))
+    console.log(`| ${name} | ${mebibytes(table)} | ${mebibytes(indexes)} | ${per.join(' | ')} | ${each} |`)
+  }
+}
+
+function tellFigures(records: number, small: readonly Figures[], large: readonly Figures[]): void {
+  const both = (what: (figures: Figures) => number, digits: number): string =>
+    [small, large].map((runs) => spreadText(spreadOf(runs.map(what)), digits)).join(' | ')
+  console.log(
+    `\n| median (least – most) of ${large.length} | on nothing | on ${records} records |\n|---|---|---|`,
+  )
+  console.log(`| written in steps of 2,000 events, records/s | ${both(({ batches }) => batches, 0)} |`)
+  console.log(`| reorg of 64 blocks with 1,000 records, ms | ${both(({ reorgMs }) => reorgMs, 0)} |`)
+  for (const name of Object.keys(large[0]?.reads ?? {})) {
+    const of = (what: 'p50' | 'p99'): string =>
+      spreadText(spreadOf(large.map(({ reads }) => reads[name]?.[what] ?? NaN)), 1)
+    console.log(`| ${name}, ${CLIENTS} clients, ms: p50, p99 | | ${of('p50')}, ${of('p99')} |`)
+  }
+}
+
+async function tellVacuum(db: Db): Promise<void> {
+  await sql`select pg_stat_force_next_flush()`.execute(db)
+  const { rows } = await sql<{ name: string; dead: number; live: number; vacuums: number; analyzes: number }>`
+    select schemaname || '.' || relname as name, n_dead_tup as dead, n_live_tup as live,
+      autovacuum_count as vacuums, autoanalyze_count as analyzes
+    from pg_stat_user_tables where n_dead_tup > 0 or autovacuum_count > 0 order by n_dead_tup desc`.execute(
+    db,
+  )
+  console.log('\n| afterwards | dead rows | live rows | autovacuums | autoanalyzes |\n|---|---|---|---|---|')
+  for (const { name, dead, live, vacuums, analyzes } of rows) {
+    console.log(`| ${name} | ${dead} | ${live} | ${vacuums} | ${analyzes} |`)
+  }
+}
