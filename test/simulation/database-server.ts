@@ -11,7 +11,7 @@ import { migrate } from '../../shared/db/migrate.ts'
 import { freePort } from '../helpers/start-services.ts'
 import type { Span } from './check-history.ts'
 import { shortened } from './place.ts'
-import { childrenOf, isAlive, signal } from './process-tree.ts'
+import { childrenOf, isAlive, killRunning, signal } from './process-tree.ts'
 import { mountSmallDisk } from './small-disk.ts'
 import { createWallClock, type WallClock } from './wall-clock.ts'
 
@@ -112,11 +112,11 @@ export async function startDatabase({ hasLargeDisk = false } = {}): Promise<Data
         const all = await backends(url)
         if (all.length === 0) return
         const victim = random.pick(all)
-        place = `${victim.name}: ${victim.isOpen ? shortened(victim.query) : 'no statement'}`
         const session = await connectSession(url, 'simulation witness')
         const noticed = new Promise((resolve) => session.once('end', resolve))
         session.on('error', () => undefined)
-        signal(victim.pid, 'SIGKILL')
+        if (!(await killRunning(victim.pid))) return session.end()
+        place = `${victim.name}: ${victim.isOpen ? shortened(victim.query) : 'no statement'}`
         // The server goes on answering until it has noticed; then it ends every session.
         await noticed
       })

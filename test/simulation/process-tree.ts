@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 /** Other processes, as Linux tells them. */
 
@@ -23,6 +24,22 @@ function statOf(pid: number): { state: string; parent: number } | undefined {
   } catch {
     return undefined
   }
+}
+
+/**
+ * Ends a process where it is. False where it had ended by itself, or was about to: then nobody dies of a signal, and
+ * whoever waits for that would wait for ever.
+ */
+export async function killRunning(pid: number): Promise<boolean> {
+  signal(pid, 'SIGSTOP')
+  for (;;) {
+    const state = statOf(pid)?.state
+    if (state === undefined || state === 'Z' || state === 'X') return false
+    if (state === 'T') break
+    await sleep(1)
+  }
+  signal(pid, 'SIGKILL')
+  return true
 }
 
 export function signal(pid: number, name: NodeJS.Signals): void {
