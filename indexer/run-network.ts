@@ -167,7 +167,10 @@ async function pipe(
       },
       onProblem: (message) => reportProblem(run, message),
     })
-    await publishSteps(steps, queue, writerEpoch, inFlight, stop)
+    await publishSteps(steps, queue, writerEpoch, inFlight, {
+      signal: stop,
+      abort: (reason) => end(String(reason)),
+    })
     return typeof stop.reason === 'string' ? stop.reason : 'the source ended'
   } finally {
     end('the source ended')

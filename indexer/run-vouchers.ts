@@ -4,7 +4,7 @@ import { isDatabaseRetryable } from '../shared/db/transaction.ts'
 import { messageOf } from '../shared/errors.ts'
 import type { HandedIn } from '../shared/events/handed-in.ts'
 import type { Logger } from '../shared/log.ts'
-import { untilAborted } from '../shared/until-aborted.ts'
+import { ABORTED, unlessAborted } from '../shared/until-aborted.ts'
 import { networkOf, whichNetwork } from './handed-in-network.ts'
 import { forgetDeadLetters, putDeadLetter } from './ingest/dead-letters.store.ts'
 import { getKnown, ingestAwaited, ingestHandedIn, type HandInOutcome } from './ingest/ingest-voucher.ts'
@@ -89,12 +89,11 @@ function isAborted(signal: AbortSignal): boolean {
 async function takeJobs(run: VoucherRun): Promise<void> {
   const queue = openVoucherQueue(run.backend)
   const progress = { atMs: performance.now() }
-  const aborted = untilAborted(run.signal)
   let worker = startWorker(run, progress)
   await every(run, WATCH_MS, 'the voucher queue', async () => {
     // A server that is frozen answers nothing, and nobody waits for it who is to stop.
-    const counts = await Promise.race([queue.getJobCounts('waiting'), aborted])
-    if (counts === undefined) return
+    const counts = await unlessAborted(queue.getJobCounts('waiting'), run.signal)
+    if (counts === ABORTED) return
     run.counts.queued = counts['waiting'] ?? 0
     if (run.counts.queued === 0) progress.atMs = performance.now()
     if (performance.now() - progress.atMs < STUCK_MS) return

@@ -75,4 +75,6 @@ const statements = [
   `create index activity_channel on projection.activity (channel, network) where channel is not null`,
   `create unique index activity_natural_key on projection.activity (natural_key, network)
      where natural_key is not null`,
+  // Statistics of what was there before are gone with it.
+  `analyze projection.activity, projection.record_kinds`,
 ]

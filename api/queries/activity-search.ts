@@ -23,6 +23,8 @@ export interface ActivitySearch {
   filters: Partial<Record<ActivityFilter, string>>
 }
 
+const MORE_THAN_ANY_ID = '9223372036854775807'
+
 /** The JSON answer: newest first; `next` is the `before` of the following page, null when this is the last. */
 export async function searchActivity(database: ReadDatabase, search: ActivitySearch): Promise<string> {
   const filters = ACTIVITY_FILTERS.filter((name) => search.filters[name] !== undefined)
@@ -35,19 +37,19 @@ export async function searchActivity(database: ReadDatabase, search: ActivitySea
 }
 
 /** One statement, and one prepared plan, for each set of filters: a plan for all of them would serve none well. */
-function statementFor(filters: ActivityFilter[], before: boolean): Statement {
+export function statementFor(filters: ActivityFilter[], before: boolean): Statement {
   const conditions: Conditions = Object.fromEntries(
     filters.map((name, index) => [name, `${COLUMNS[name]} = $${index + 2}::text`]),
   )
   const ofKind = FILTERS_OF_KIND.flatMap((name) => conditions[name] ?? [])
-  const earlier = before ? [`id < $${filters.length + 2}::bigint`] : []
+  const end = before ? `$${filters.length + 2}::bigint` : null
   return {
     name: `search-${filters.join('-')}${before ? '-before' : ''}`,
     // One record more than asked for tells whether another page follows.
     text: `
       with kinds as materialized (select id from projection.record_kinds ${where(ofKind)}),
       found as materialized (
-        select * from (${candidates(conditions, ofKind, earlier)}) as candidate order by id desc limit $1::bigint + 1
+        select * from (${candidates(conditions, ofKind, end)}) as candidate order by id desc limit $1::bigint + 1
       ), shown as (${recordsOf('select * from found order by id desc limit $1::bigint')})
       select '{"status":"OK","payload":[' || (select ${recordsJson('desc')} from shown as record) || '],"next":'
         || case when (select count(*) from found) > $1::bigint then (select min(id) from shown)::text else 'null' end
@@ -55,25 +57,33 @@ function statementFor(filters: ActivityFilter[], before: boolean): Statement {
   }
 }
 
-/** Rows of which the newest are the answer; by whichever index has the fewest to look at. */
-function candidates(own: Conditions, ofKind: string[], earlier: string[]): string {
-  const isOfKinds = ofKind.length === 0 ? [] : ['kind in (select id from kinds)']
-  // A transaction has few records: its index has no order, and all of them are read.
-  if (own.txHash !== undefined) {
-    const rest = [own.loanId ?? [], isOfKinds, earlier].flat()
+/**
+ * Rows of which the newest are the answer, by an index that the statement leaves no choice but to take: what the planner
+ * knows of how often a value occurs may be missing, or of another value. A loan and a transaction have few records, which
+ * are read whole.
+ */
+function candidates(conditions: Conditions, ofKind: string[], before: string | null): string {
+  const earlier = before === null ? [] : [`id < ${before}`]
+  const own = [conditions.txHash ?? conditions.loanId ?? []].flat()
+  if (own.length > 0) {
+    const isOfLoan = conditions.txHash === undefined ? [] : [conditions.loanId ?? []].flat()
+    const isOfKind = ofKind.length === 0 ? [] : ['kind in (select id from kinds)']
     return `
-      with few as materialized (select * from projection.activity ${where([own.txHash])})
-      select * from few ${where(rest)}`
+      with few as materialized (select * from projection.activity ${where(own)})
+      select * from few ${where([...isOfLoan, ...isOfKind, ...earlier])}`
   }
-  if (own.loanId !== undefined) return newest([own.loanId, ...isOfKinds, ...earlier])
-  if (ofKind.length === 0) return newest(earlier)
-  // Of each kind the newest, however rare it is.
+  if (ofKind.length === 0) {
+    return `select * from projection.activity ${where(earlier)} order by id desc limit $1::bigint + 1`
+  }
+  // The newest of each kind, however rare it is: in an order that no other index has, and the ids alone.
   return `
-    select record.* from kinds cross join lateral (${newest(['kind = kinds.id', ...earlier])}) as record`
-}
-
-function newest(conditions: string[]): string {
-  return `select * from projection.activity ${where(conditions)} order by id desc limit $1::bigint + 1`
+    select * from projection.activity where id = any(array(
+      select newest.id from kinds cross join lateral (
+        select id from projection.activity
+        where kind >= kinds.id and (kind, id) < (kinds.id, ${before ?? MORE_THAN_ANY_ID})
+        order by kind desc, id desc limit $1::bigint + 1
+      ) as newest order by newest.id desc limit $1::bigint + 1
+    ))`
 }
 
 function where(conditions: string[]): string {

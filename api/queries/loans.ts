@@ -15,6 +15,10 @@ const PARTS: Record<LoanType, { contract: string; filecoin: { name: string; role
   },
 }
 
+/** By the loan's own index, whatever the planner thinks of its market: statistics may be missing. */
+const RECORDS_OF_LOAN = `
+  with of_loan as materialized (select * from projection.activity where loan_id = $1::text) select * from of_loan`
+
 export const LOOKUPS: Record<LoanType, Statement> = {
   ERC20FIL: lookup('ERC20FIL'),
   FILERC20: lookup('FILERC20'),
@@ -54,7 +58,7 @@ function lookup(loanType: LoanType): Statement {
       select '{"status":"OK","payload":{"${contract}":' || ${contractHalf} || ',' || ${filecoinHalves.join(' ')}
         '"loanEvents":[' || (
           select ${recordsJson('asc')} from (
-            ${recordsOf('select * from projection.activity where loan_id = $1::text')}
+            ${recordsOf(RECORDS_OF_LOAN)}
             where loan_type = '${loanType}'
           ) as record
         ) || ']}}' as answer, ${READ_MODEL_VERSION} as version

@@ -44,7 +44,7 @@ const rowsOf = (table: 'loans' | 'channels'): Rows =>
 
 /** With what their kinds say, and not the numbers that the kinds have. */
 const RECORDS: Rows = sql`(
-  select record.id, row(slot, event, loan_type, blockchain, network_id, contract_address, tx_hash, loan_id, network,
+  select record.id, row(record.id, slot, event, loan_type, blockchain, network_id, contract_address, tx_hash, loan_id, network,
     channel, natural_key, created_at, updated_at)::text as text
   from ${sql.table(`${LIVE_SCHEMA}.activity`)} record
   join ${sql.table(`${LIVE_SCHEMA}.record_kinds`)} kind on kind.id = record.kind

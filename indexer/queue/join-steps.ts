@@ -1,13 +1,24 @@
 import type { BlocksStep, ChainStep, RangeEvidence } from '../../shared/events/chain-step.ts'
 
+/** What one transaction writes, and one job carries, at most. */
+export interface StepBounds {
+  events: number
+  blocks: number
+  /** Ranges that were read, each of which is told by itself: by another endpoint, or checked otherwise. */
+  ranges: number
+}
+
 /**
- * (pure) Two steps as one, where blocks follow blocks and both have no more than `maxEvents` events; undefined where they
- * stay two. A joined step is written as any other: from the position before the first to the end of the second.
+ * (pure) Two steps as one, where blocks follow blocks and both together are within the bounds; undefined where they stay
+ * two. A joined step is written as any other: from the position before the first to the end of the second.
  */
-export function joinSteps(first: ChainStep, second: ChainStep, maxEvents: number): BlocksStep | undefined {
+export function joinSteps(first: ChainStep, second: ChainStep, most: StepBounds): BlocksStep | undefined {
   if (first.type !== 'blocks' || second.type !== 'blocks') return undefined
   if (second.after?.number !== first.to.number || second.after.hash !== first.to.hash) return undefined
-  if (first.events.length + second.events.length > maxEvents) return undefined
+  if (first.events.length + second.events.length > most.events) return undefined
+  if (second.to.number - first.from >= most.blocks) return undefined
+  const evidence = joinEvidence(first.evidence, second.evidence)
+  if (evidence.length > most.ranges) return undefined
   return {
     type: 'blocks',
     from: first.from,
@@ -15,7 +26,7 @@ export function joinSteps(first: ChainStep, second: ChainStep, maxEvents: number
     to: second.to,
     headers: [...first.headers, ...second.headers],
     events: [...first.events, ...second.events],
-    evidence: joinEvidence(first.evidence, second.evidence),
+    evidence,
   }
 }
 

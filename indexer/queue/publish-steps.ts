@@ -1,14 +1,15 @@
+import { messageOf } from '../../shared/errors.ts'
 import type { ChainStep } from '../../shared/events/chain-step.ts'
-import { untilAborted } from '../../shared/until-aborted.ts'
+import { unlessAborted } from '../../shared/until-aborted.ts'
 import type { JobQueue } from './backend.ts'
 import { addBatch } from './batch-queue.ts'
 import { Changes } from './changes.ts'
-import { joinSteps } from './join-steps.ts'
+import { joinSteps, type StepBounds } from './join-steps.ts'
 
 /** Steps in the queue at once: one that is written, one that is next, one that is on its way. */
 const STEPS_IN_FLIGHT = 3
-/** What waits for the queue is joined up to so many events: what one transaction writes, and one job carries. */
-const MAX_JOINED_EVENTS = 2_000
+/** What waits for the queue is joined up to these. */
+const MOST_JOINED: StepBounds = { events: 2_000, blocks: 65_536, ranges: 64 }
 
 /** Counts the steps that were published and are not written yet. */
 export class InFlight {
@@ -53,9 +54,7 @@ class Backlog {
 
   /** Resolves once the step has a place here: memory does not grow while the queue is full. */
   async put(step: ChainStep, signal: AbortSignal): Promise<void> {
-    let joined: ChainStep | undefined
-    await this.#changes.until(() => (joined = this.#joined(step)) !== undefined, signal)
-    this.#step = joined
+    await this.#changes.until(() => this.#tryPut(step), signal)
     this.#changes.notify()
   }
 
@@ -67,26 +66,40 @@ class Backlog {
 
   /** The next step; undefined once nothing is left, or `signal` is aborted. */
   async take(signal: AbortSignal): Promise<ChainStep | undefined> {
-    await this.#changes.until(() => this.#step !== undefined || this.#ended, signal)
-    const step = this.#step
-    this.#step = undefined
+    let taken: ChainStep | undefined
+    await this.#changes.until(() => {
+      taken = this.#step
+      this.#step = undefined
+      return taken !== undefined || this.#ended
+    }, signal)
     this.#changes.notify()
-    return step
+    return taken
   }
 
-  #joined(step: ChainStep): ChainStep | undefined {
-    return this.#step === undefined ? step : joinSteps(this.#step, step, MAX_JOINED_EVENTS)
+  /** Whether it has a place now; where it has, it is there. */
+  #tryPut(step: ChainStep): boolean {
+    const joined = this.#step === undefined ? step : joinSteps(this.#step, step, MOST_JOINED)
+    if (joined === undefined) return false
+    this.#step = joined
+    return true
   }
 }
 
-/** A source's steps become jobs, in their order. Returns when the source ends or `signal` aborts. */
+/** What ends the source and everything beside it. */
+export type Ending = Pick<AbortController, 'signal' | 'abort'>
+
+/**
+ * A source's steps become jobs, in their order. Returns when the source ends or `ending` is aborted; where one of source
+ * and queue fails, it aborts `ending`, waits until nothing is under way any more, and throws.
+ */
 export async function publishSteps(
   steps: AsyncIterable<ChainStep>,
   queue: JobQueue,
   writerEpoch: number,
   inFlight: InFlight,
-  signal: AbortSignal,
+  ending: Ending,
 ): Promise<void> {
+  const { signal } = ending
   const backlog = new Backlog()
   const collect = async (): Promise<void> => {
     for await (const step of steps) {
@@ -95,7 +108,6 @@ export async function publishSteps(
     }
     backlog.end()
   }
-  const aborted = untilAborted(signal)
   const publish = async (): Promise<void> => {
     for (let sequence = 1; ; sequence += 1) {
       await inFlight.untilBelow(STEPS_IN_FLIGHT, signal)
@@ -103,9 +115,17 @@ export async function publishSteps(
       if (step === undefined || signal.aborted) return
       inFlight.add(sequence)
       // A queue that is away keeps the step until it is back; whoever stops does not wait for that.
-      await Promise.race([addBatch(queue, { writerEpoch, sequence, step }), aborted])
+      await unlessAborted(addBatch(queue, { writerEpoch, sequence, step }), signal)
     }
   }
-  // Where one of them fails, the caller aborts `signal`, which ends the other.
-  await Promise.all([collect(), publish()])
+  const endingAll = async (work: () => Promise<void>): Promise<void> => {
+    try {
+      await work()
+    } catch (error) {
+      ending.abort(messageOf(error))
+      throw error
+    }
+  }
+  const ended = await Promise.allSettled([endingAll(collect), endingAll(publish)])
+  for (const one of ended) if (one.status === 'rejected') throw one.reason
 }

@@ -19,27 +19,6 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
   })
 }
 
-export const ABORTED = Symbol('aborted')
-
-/** What the promise gives, or {@link ABORTED} as soon as the signal is; a later rejection is nobody's. */
-export async function unlessAborted<T>(
-  promise: Promise<T>,
-  signal: AbortSignal,
-): Promise<T | typeof ABORTED> {
-  promise.catch(() => undefined)
-  if (signal.aborted) return ABORTED
-  let stop: () => void = () => undefined
-  const aborted = new Promise<typeof ABORTED>((resolve) => {
-    stop = () => resolve(ABORTED)
-    signal.addEventListener('abort', stop, { once: true })
-  })
-  try {
-    return await Promise.race([promise, aborted])
-  } finally {
-    signal.removeEventListener('abort', stop)
-  }
-}
-
 /** Growing, jittered delays: so that many clients of one node do not come back together. */
 export class Backoff {
   readonly #firstMs: number

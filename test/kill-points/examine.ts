@@ -86,11 +86,13 @@ export async function brokenRules(db: Db): Promise<string[]> {
     union all
     select 'a record without an entry that holds: ' || id from projection.activity record
     where natural_key is null and not exists (
-      select from ${LIVE_ENTRIES} live where coalesce(live.origin, live.position) = record.id / 1000000)
+      select from ${LIVE_ENTRIES} live where subject not like 'channel/%'
+        and coalesce(live.origin, live.position) * 1000000 = record.id)
     union all
     select 'no record of ' || natural_key from ${LIVE_ENTRIES} live
     where subject not like 'channel/%' and not exists (
-      select from projection.activity record where record.id / 1000000 = coalesce(live.origin, live.position))
+      select from projection.activity record
+      where natural_key is null and record.id = coalesce(live.origin, live.position) * 1000000)
     union all
     select 'the read model stands at ' || folded_position from projection.fold_state, ledger.log_head
     where folded_position <> last_position`.execute(db)

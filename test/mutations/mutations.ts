@@ -36,8 +36,8 @@ export const MUTATIONS: readonly Mutation[] = [
     promise: 1,
     what: 'the read model takes the time of its own folding',
     file: 'indexer/projections/activity/activity.store.ts',
-    from: 'const { network, recordedAt: at } = entry',
-    to: 'const { network } = entry; const at = new Date()',
+    from: 'const { recordedAt: at } = entry',
+    to: 'const at = new Date()',
     noticedBy: [{ test: 'test/postgres/ingest/two-chains.test.ts' }, SIMULATION],
   },
   {

@@ -12,6 +12,7 @@ import { connect } from '../../shared/db/connect.ts'
 import { SteadyClient } from '../../shared/db/steady-client.ts'
 import type { ChainEvent } from '../../shared/events/chain-event.ts'
 import type { BlocksStep, ChainStep } from '../../shared/events/chain-step.ts'
+import { untilAborted } from '../../shared/until-aborted.ts'
 import { testDatabase } from '../helpers/database.ts'
 import { RandomChain } from '../helpers/random-chain.ts'
 import { testRedis } from '../helpers/redis.ts'
@@ -55,7 +56,7 @@ for (const kind of ['postgres', 'redis'] as const) {
       const steps = async function* (): AsyncGenerator<ChainStep> {
         for (let number = 1; number <= 40; number += 1) yield await Promise.resolve(finalized(number))
       }
-      await publishSteps(steps(), queue, 1, inFlight, stop.signal)
+      await publishSteps(steps(), queue, 1, inFlight, stop)
       await inFlight.untilBelow(1, AbortSignal.timeout(20_000))
       t.same(
         seen,
@@ -89,7 +90,7 @@ for (const kind of ['postgres', 'redis'] as const) {
             yield step
           }
         }
-        const published = publishSteps(steps(), queue, 1, inFlight, stop.signal)
+        const published = publishSteps(steps(), queue, 1, inFlight, stop)
         let before = -1
         while (before < read.length) {
           before = read.length
@@ -116,6 +117,41 @@ for (const kind of ['postgres', 'redis'] as const) {
         await queue.close()
       },
     )
+
+    await t.test('where queue or source fails, the source has ended before that is told', async (t) => {
+      const backend = open(t)
+      const follow = (
+        ending: AbortController,
+        fails: boolean,
+      ): [AsyncGenerator<ChainStep>, () => boolean] => {
+        let ended = false
+        const steps = async function* (): AsyncGenerator<ChainStep> {
+          try {
+            yield finalized(1)
+            if (fails) throw new Error('no such chain')
+            // As a source that looks at its node when it is told to stop.
+            await untilAborted(ending.signal)
+            await sleep(200)
+          } finally {
+            ended = true
+          }
+        }
+        return [steps(), () => ended]
+      }
+      const queue = openBatchQueue(backend, 'evm:8')
+      const source = new AbortController()
+      const [failing, hasFailed] = follow(source, true)
+      await t.rejects(publishSteps(failing, queue, 1, new InFlight(), source), /no such chain/)
+      t.ok(hasFailed())
+      t.equal(source.signal.reason, 'no such chain')
+
+      const refusing = { ...queue, add: () => Promise.reject(new Error('no room')) }
+      const ending = new AbortController()
+      const [steps, hasEnded] = follow(ending, false)
+      await t.rejects(publishSteps(steps, refusing, 1, new InFlight(), ending), /no room/)
+      t.ok(hasEnded(), 'nothing is under way any more')
+      await queue.close()
+    })
 
     await t.test(
       'what cannot be written now is tried again in place; what never can is a dead letter',

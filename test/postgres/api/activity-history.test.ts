@@ -7,6 +7,7 @@ import type { Db } from '../../../shared/db/connect.ts'
 import { testApi, type TestApi } from '../../helpers/api.ts'
 import { testDatabase } from '../../helpers/database.ts'
 import { SEEDED_ID_STEP, seedRecords } from '../../helpers/seed-projection.ts'
+import { scansOf } from '../../helpers/query-plan.ts'
 
 async function page({ app }: TestApi, path = ''): Promise<{ payload: { id: number }[]; pages: number }> {
   const response = await app.inject(`/api/activity/history${path}`)
@@ -117,7 +118,7 @@ void t.test('any page of a long history is the same few index look-ups', async (
     for (const mode of ['force_custom_plan', 'force_generic_plan']) {
       await sql.raw(`set plan_cache_mode = ${mode}`).execute(session)
       for (const number of [1, count / 50, count / 25, 10 ** 15]) {
-        const scans = await scansOf(session, number)
+        const scans = await scansOf(session, `page(${number})`, (table) => table.startsWith('activity'))
         const types = [...new Set(scans.map((scan) => scan['Node Type']))].sort()
         t.ok(types.length > 0 && types.every((type) => type.startsWith('Index')), `${mode} ${types.join()}`)
         const readOf = (table: string): number =>
@@ -136,22 +137,3 @@ void t.test('any page of a long history is the same few index look-ups', async (
     }
   })
 })
-
-interface PlanNode {
-  'Node Type': string
-  'Relation Name'?: string
-  'Actual Rows': number
-  Plans?: PlanNode[]
-}
-
-/** Every node that reads records or their counts, as it ran. */
-async function scansOf(session: Db, number: number): Promise<PlanNode[]> {
-  const { rows } = await sql
-    .raw<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(`explain (analyze, format json) execute page(${number})`)
-    .execute(session)
-  const walk = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(walk)]
-  const [plan] = rows[0]?.['QUERY PLAN'] ?? []
-  return plan === undefined
-    ? []
-    : walk(plan.Plan).filter((node) => node['Relation Name']?.startsWith('activity'))
-}

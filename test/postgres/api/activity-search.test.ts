@@ -1,9 +1,13 @@
 import fc from 'fast-check'
+import { sql } from 'kysely'
 import t from 'tap'
 import type { z } from 'zod'
 import { historyAnswer, searchAnswer } from '../../../api/schemas/activity.ts'
+import { statementFor } from '../../../api/queries/activity-search.ts'
 import { testApi, type TestApi } from '../../helpers/api.ts'
-import { seedRecords } from '../../helpers/seed-projection.ts'
+import { testDatabase } from '../../helpers/database.ts'
+import { rowsRead, scansOf } from '../../helpers/query-plan.ts'
+import { SEEDED_ID_STEP, seedRecords } from '../../helpers/seed-projection.ts'
 
 type Answer = z.infer<typeof searchAnswer>
 
@@ -89,5 +93,55 @@ void t.test('what is no search is 400', async (t) => {
     const response = await app.inject(`/api/activity?${query}`)
     t.equal(response.statusCode, 400, query)
     t.match(response.json(), { status: 'ERROR', message: /^.{1,200}$/ })
+  }
+})
+
+void t.test('however rare a value is, the search for it reads no more than it answers', async (t) => {
+  const { db } = await testDatabase(t)
+  await seedRecords(db, 50_000)
+  await sql`insert into projection.record_kinds
+    select n, case n when 20 then 'Rare' else 'Kind ' || n end, 'ERC20FIL', 'OTHER', '1', null from generate_series(3, 20) n`.execute(
+    db,
+  )
+  await sql`update projection.activity set kind = 3 + id % 7 where id % 5 = 0`.execute(db)
+  await sql`update projection.activity set kind = 20
+    where id in (select id from projection.activity order by id limit 3)`.execute(db)
+  const filters = [
+    ['event'],
+    ['blockchain'],
+    ['loanType'],
+    ['event', 'networkId'],
+    ['loanId'],
+    ['txHash'],
+  ] as const
+  const values = { event: 'Rare', blockchain: 'OTHER', loanType: 'ERC20FIL', networkId: '1' }
+  const ofRecord = { loanId: '7', txHash: `0x${'7'.padStart(64, '0')}` }
+  const of: Record<string, string> = { ...values, ...ofRecord }
+  // Without statistics, and with those of values that are frequent.
+  for (const analyzed of [false, true]) {
+    if (analyzed) await sql`vacuum analyze projection.activity, projection.record_kinds`.execute(db)
+    await db.connection().execute(async (session) => {
+      for (const [index, names] of filters.entries()) {
+        for (const before of [false, true]) {
+          const name = `search_${index}_${before}`
+          const types = ['bigint', ...names.map(() => 'text'), ...(before ? ['bigint'] : [])]
+          await sql
+            .raw(`prepare ${name} (${types.join()}) as ${statementFor([...names], before).text}`)
+            .execute(session)
+          const given = [
+            '25',
+            ...names.map((one) => `'${of[one] ?? ''}'`),
+            ...(before ? [`${40_000 * SEEDED_ID_STEP}`] : []),
+          ]
+          for (const mode of ['force_custom_plan', 'force_generic_plan']) {
+            await sql.raw(`set plan_cache_mode = ${mode}`).execute(session)
+            const scans = await scansOf(session, `${name}(${given.join()})`, (table) => table === 'activity')
+            const read = rowsRead(scans)
+            t.ok(read <= 1_000, `${names.join()} ${mode} ${analyzed ? 'analyzed ' : ''}reads ${read} rows`)
+          }
+          await sql.raw(`deallocate ${name}`).execute(session)
+        }
+      }
+    })
   }
 })

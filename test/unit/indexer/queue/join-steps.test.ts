@@ -4,6 +4,8 @@ import { joinSteps } from '../../../../indexer/queue/join-steps.ts'
 import type { BlocksStep, ChainStep, RangeEvidence } from '../../../../shared/events/chain-step.ts'
 import { RandomChain } from '../../../helpers/random-chain.ts'
 
+const ANY = { events: Infinity, blocks: Infinity, ranges: Infinity }
+
 void t.test('blocks that follow blocks are one step, of the same blocks, events and headers', (t) => {
   fc.assert(
     fc.property(
@@ -13,7 +15,7 @@ void t.test('blocks that follow blocks are one step, of the same blocks, events 
         const chain = new RandomChain(seed)
         const steps = lengths.map((length) => chain.grow(length))
         const joined = steps.reduce<ChainStep | undefined>(
-          (all, step) => (all === undefined ? step : joinSteps(all, step, Infinity)),
+          (all, step) => (all === undefined ? step : joinSteps(all, step, ANY)),
           undefined,
         ) as BlocksStep
         t.same(joined.after, steps[0]?.after)
@@ -39,14 +41,16 @@ void t.test('what does not follow, is no blocks or is too much stays by itself',
   const second = chain.grow(5)
   const events = first.events.length + second.events.length
   t.ok(first.events.length > 0 && second.events.length > 0)
-  t.equal(joinSteps(first, second, events)?.events.length, events)
-  t.equal(joinSteps(first, second, events - 1), undefined)
-  t.equal(joinSteps(second, first, Infinity), undefined)
-  t.equal(joinSteps(first, { ...second, after: { ...first.to, hash: '0xother' } }, Infinity), undefined)
-  t.equal(joinSteps(first, { ...second, after: null }, Infinity), undefined)
-  t.equal(joinSteps(first, chain.reorg(2, 3), Infinity), undefined)
-  t.equal(joinSteps(first, { type: 'finalized', block: first.to }, Infinity), undefined)
-  t.equal(joinSteps({ type: 'finalized', block: first.to }, second, Infinity), undefined)
+  t.equal(joinSteps(first, second, { ...ANY, events })?.events.length, events)
+  t.equal(joinSteps(first, second, { ...ANY, events: events - 1 }), undefined)
+  t.equal(joinSteps(first, second, { ...ANY, blocks: 10 })?.to.number, 10)
+  t.equal(joinSteps(first, second, { ...ANY, blocks: 9 }), undefined)
+  t.equal(joinSteps(second, first, ANY), undefined)
+  t.equal(joinSteps(first, { ...second, after: { ...first.to, hash: '0xother' } }, ANY), undefined)
+  t.equal(joinSteps(first, { ...second, after: null }, ANY), undefined)
+  t.equal(joinSteps(first, chain.reorg(2, 3), ANY), undefined)
+  t.equal(joinSteps(first, { type: 'finalized', block: first.to }, ANY), undefined)
+  t.equal(joinSteps({ type: 'finalized', block: first.to }, second, ANY), undefined)
   t.end()
 })
 
@@ -58,12 +62,13 @@ void t.test('ranges that touch and were checked alike are one', (t) => {
   })
   const first = { ...chain.grow(4), evidence: [evidence(1, 2), evidence(3, 4, { check: 'unchecked' })] }
   const second = { ...chain.grow(4), evidence: [evidence(5, 6, { check: 'unchecked' }), evidence(7, 8)] }
-  t.same(joinSteps(first, second, Infinity)?.evidence, [
+  t.same(joinSteps(first, second, ANY)?.evidence, [
     evidence(1, 2),
     evidence(3, 6, { check: 'unchecked' }),
     evidence(7, 8),
   ])
   const other = { ...second, evidence: [evidence(5, 8, { check: 'unchecked', endpoint: 'b' })] }
-  t.equal(joinSteps(first, other, Infinity)?.evidence.length, 3)
+  t.equal(joinSteps(first, other, { ...ANY, ranges: 3 })?.evidence.length, 3)
+  t.equal(joinSteps(first, other, { ...ANY, ranges: 2 }), undefined, 'each is some statements')
   t.end()
 })
