@@ -135,13 +135,25 @@ function listens(port: number): Promise<boolean> {
   })
 }
 
-export function freePort(): Promise<number> {
+/** Below those that systems give to outgoing connections: who listens here again after a restart finds it free. */
+const PORTS = { from: 20_000, to: 32_000 }
+
+/** A port on which nobody listens, chosen at random: several processes look for one at the same time. */
+export async function freePort(): Promise<number> {
+  for (let tries = 0; ; tries += 1) {
+    const port = PORTS.from + Math.floor(Math.random() * (PORTS.to - PORTS.from))
+    try {
+      return await claim(port)
+    } catch (error) {
+      if (tries === 100) throw error
+    }
+  }
+}
+
+function claim(port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer()
     server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo
-      server.close(() => resolve(port))
-    })
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(port)))
   })
 }

@@ -1,5 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { scriptFlags } from '../helpers/script-flags.ts'
 import type { Span } from './check-history.ts'
@@ -8,6 +9,7 @@ import type { WallClock } from './wall-clock.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const RESTART_MS = 300
+const UP_WITHIN_MS = 30_000
 const CONFIGURATION = 2
 
 export interface ServiceProgram {
@@ -88,8 +90,10 @@ export class ServiceProcess {
     void this.#comesBack()
   }
 
-  /** Asks it to leave; answers how it did. Killed after 20 s. */
+  /** Asks it to leave, once it listens; answers how it did. Killed after 20 s. */
   async stop(): Promise<number | NodeJS.Signals | null> {
+    // Who is asked while its modules are being read dies of the signal, having begun nothing.
+    await Promise.race([this.untilUp(), sleep(UP_WITHIN_MS, undefined, { ref: false })])
     this.#wanted = false
     process.off('exit', this.#killAtExit)
     clearTimeout(this.#timer)
