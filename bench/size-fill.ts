@@ -22,7 +22,7 @@ export async function fillIndex(db: Db, { records, withLog, onProgress }: Fill):
   const tables = ['ledger.event_log', 'projection.activity', 'projection.loans']
   const restores = await Promise.all(tables.map((table) => dropIndexes(db, table)))
   await sql`insert into projection.record_kinds
-    select n, 'Payback', case n % 2 when 0 then 'ERC20FIL' else 'FILERC20' end, 'BENCH', '1', '0x' || repeat('c1', 20)
+    select n, 'Event ' || n, case n % 2 when 0 then 'ERC20FIL' else 'FILERC20' end, 'BENCH', '1', '0x' || repeat('c1', 20)
     from generate_series(1, 26) n`.execute(db)
   for (let from = 1; from <= records; from += CHUNK) {
     const to = Math.min(records, from + CHUNK - 1)
