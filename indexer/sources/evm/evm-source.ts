@@ -29,6 +29,8 @@ export interface EvmSourceOptions {
   maxConcurrent?: number
   /** Calls in one batch. */
   maxBatch?: number
+  /** How long final blocks wait for a second endpoint that is away; see `Witness`. */
+  witnessPatienceMs?: number
 }
 
 export interface LoanQuery {
@@ -64,7 +66,7 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
   const contracts = watchedContracts(network)
   const reader: EventReader = { client, contracts, decimals: new TokenDecimals(client) }
   const heads = new ChainHead(client, network.confirmations, report)
-  const evidence = new RangeEvidence(client, contracts)
+  const evidence = new RangeEvidence(client, contracts, options.witnessPatienceMs)
   const remembered = new HeaderMemory()
   const closing = new AbortController()
 

@@ -11,7 +11,7 @@ import {
 } from './range-reader.ts'
 import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { BadAnswer, CallFailed } from '../rpc/rpc-error.ts'
-import { secondAnswer } from '../rpc/second-answer.ts'
+import { Witness } from '../rpc/witness.ts'
 import type { WatchedContracts } from './watched-contracts.ts'
 
 /** Headers are cheap where they come in batches of at least this many … */
@@ -27,24 +27,26 @@ export interface CheckedRange {
   check: RangeCheck
 }
 
-/** Checks answers for final blocks: against a second endpoint if there is one, else against blooms where cheap. */
+/** Checks answers for final blocks: against a second endpoint where one is configured, else against blooms where cheap. */
 export class RangeEvidence {
   readonly #client: RpcClient
   readonly #contracts: WatchedContracts
+  readonly #witness: Witness
   /** By endpoint: ms per header, a moving average. */
   readonly #headerMs = new Map<RpcEndpoint, number>()
   #unchecked = 0
   /** Ranges whose headers are being read: they share what the endpoint and we can do. */
   #reading = 0
 
-  constructor(client: RpcClient, contracts: WatchedContracts) {
+  constructor(client: RpcClient, contracts: WatchedContracts, witnessPatienceMs?: number) {
     this.#client = client
     this.#contracts = contracts
+    this.#witness = new Witness(client, witnessPatienceMs)
   }
 
   /** Reads `from` … `to` from `endpoint` and checks it. Throws a BadAnswer when something was left out. */
   async read(endpoint: RpcEndpoint, from: number, to: number): Promise<CheckedRange> {
-    const isAlone = this.#isAlone(endpoint)
+    const isAlone = this.#client.others(endpoint).length === 0
     if (isAlone && this.#isCheap(endpoint)) return this.#readWithBlooms(endpoint, from, to)
     const range = await readRangeLogs(endpoint, this.#contracts, from, to)
     if (isAlone) return { range, check: 'unchecked' }
@@ -52,10 +54,6 @@ export class RangeEvidence {
     if (other !== null) return this.#compare(endpoint, range, other)
     if (!this.#isCheap(endpoint)) return { range, check: 'unchecked' }
     return { range, check: (await this.#blooms(endpoint, range)) ? 'bloom' : 'unchecked' }
-  }
-
-  #isAlone(endpoint: RpcEndpoint): boolean {
-    return this.#client.available().every((candidate) => candidate === endpoint)
   }
 
   /** All headers at once with the logs: those of blocks with logs are needed anyway. */
@@ -91,10 +89,11 @@ export class RangeEvidence {
   }
 
   #readElsewhere(endpoint: RpcEndpoint, { from, to }: RangeLogs): Promise<Answer | null> {
-    return secondAnswer(this.#client, endpoint, async (second) => ({
+    const readOn = async (second: RpcEndpoint): Promise<Answer> => ({
       endpoint: second,
       range: await readRangeLogs(second, this.#contracts, from, to),
-    }))
+    })
+    return this.#witness.ask(endpoint, readOn, { isWide: from < to })
   }
 
   #isCheap(endpoint: RpcEndpoint): boolean {

@@ -2,7 +2,7 @@ import { isPaymentChannelCode } from '../../../shared/filecoin/actor-codes.ts'
 import type { RpcClient } from '../rpc/rpc-client.ts'
 import { cidOf, record, wholeNumber } from './decode-json.ts'
 import { askState } from './state-calls.ts'
-import { askEveryone } from '../rpc/ask-everyone.ts'
+import { askEveryone, settle } from '../rpc/ask-everyone.ts'
 import { lotusCall } from './lotus-call.ts'
 
 const MOST_REMEMBERED = 10_000
@@ -24,11 +24,15 @@ export class ChannelCodes {
     return isPaymentChannelCode(codeCid) || this.#learnt.get(codeCid) === true
   }
 
-  /** Finds out about these codes, as of the tipset `at`. What no node can tell counts as no channel. */
+  /**
+   * Finds out about these codes, as of the tipset `at`. What no node can tell counts as no channel for now; throws a
+   * RetryableError while one may still tell.
+   */
   async learn(codes: readonly string[], at: string): Promise<void> {
     const unknown = codes.filter((code) => !isPaymentChannelCode(code) && !this.#learnt.has(code))
     if (unknown.length === 0) return
     const channelCode = await this.#codeAt(at)
+    if (channelCode === null) return
     for (const code of unknown) this.#remember(code, code === channelCode)
   }
 
@@ -38,12 +42,16 @@ export class ChannelCodes {
     ])
     if (version?.ok !== true) return null
     const call = lotusCall('StateActorCodeCIDs', wholeNumber(version.result, 'network version'))
+    const unanswerable = ['pruned', 'unsupported'] as const
     const [codes] = await askEveryone(
       this.#client,
       'actor codes',
       [call],
-      (endpoint, calls) => endpoint.send([...calls]),
-      ['pruned', 'unsupported', 'other'],
+      async (endpoint, calls) => {
+        const names = calls.map(({ method, params }) => `${method}/${JSON.stringify(params)}`)
+        return settle(this.#client, endpoint, names, await endpoint.send([...calls]), unanswerable)
+      },
+      unanswerable,
     )
     if (codes?.ok !== true) return null
     const code = record(codes.result, 'actor codes')['paymentchannel']

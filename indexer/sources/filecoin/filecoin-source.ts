@@ -6,6 +6,7 @@ import type { BlocksRead, ChainSource, RangeRead } from '../chain-source.ts'
 import { headTicks, type HeadSubscription } from '../rpc/head-ticks.ts'
 import type { Report } from '../rpc/rpc-client.ts'
 import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
+import { Witness } from '../rpc/witness.ts'
 import { within } from '../waiting.ts'
 import { branchAcross, childOf, forgettingChildren, walkDown, type BranchReader } from './branch-reader.ts'
 import { ChannelCodes } from './channel-codes.ts'
@@ -30,6 +31,8 @@ export interface FilecoinSourceOptions {
   maxConcurrent?: number
   /** Calls in one batch. */
   maxBatch?: number
+  /** How long final blocks wait for a second endpoint that is away; see `Witness`. */
+  witnessPatienceMs?: number
 }
 
 export interface FilecoinSource extends ChainSource {
@@ -72,6 +75,7 @@ export function createFilecoinSource(
   const memory = new TipsetMemory(MOST_REMEMBERED)
   const heads = new LotusHead(client, memory, network.confidence, report)
   const vouchers = new NodeVouchers(client, report)
+  const witness = new Witness(client.rpc, options.witnessPatienceMs)
   const size = new RequestSize()
   const closing = new AbortController()
   const events: EventReader = {
@@ -107,7 +111,7 @@ export function createFilecoinSource(
     const readOn = (endpoint: RpcEndpoint): Promise<RangeAnswer> => rangeOn(endpoint, from, to)
     const { answer, check } = await client.rpc.read(
       `blocks ${from} to ${to}`,
-      async (endpoint) => checkRange(client.rpc, await readOn(endpoint), readOn),
+      async (endpoint) => checkRange(witness, await readOn(endpoint), readOn),
       // A wide range that fails is read again in narrower ones; only a single block is worth asking elsewhere.
       from < to ? { attempts: 1 } : {},
     )

@@ -1,9 +1,8 @@
 import type { BlockHeader, RangeCheck } from '../../../shared/events/chain-step.ts'
 import { bytesToHex } from '../../../shared/filecoin/bytes.ts'
-import type { RpcClient } from '../rpc/rpc-client.ts'
 import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { CallFailed } from '../rpc/rpc-error.ts'
-import { secondAnswer } from '../rpc/second-answer.ts'
+import type { Witness } from '../rpc/witness.ts'
 import type { TipsetMessages } from './tipset-messages.ts'
 
 /** What one endpoint says of consecutive final heights. */
@@ -21,11 +20,11 @@ export interface RangeAnswer {
  * is taken from either of them. That is a CallFailed, which puts nobody aside: left alone, one of them would be believed.
  */
 export async function checkRange(
-  client: RpcClient,
+  witness: Witness,
   answer: RangeAnswer,
   readOn: (endpoint: RpcEndpoint) => Promise<RangeAnswer>,
 ): Promise<{ answer: RangeAnswer; check: RangeCheck }> {
-  const other = await secondAnswer(client, answer.endpoint, readOn)
+  const other = await witness.ask(answer.endpoint, readOn, { isWide: answer.headers.length > 1 })
   if (other === null) return { answer, check: 'unchecked' }
   if (sameRange(answer, other)) return { answer, check: 'second-endpoint' }
   const again = await readOn(answer.endpoint)

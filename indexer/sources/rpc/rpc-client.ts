@@ -67,6 +67,19 @@ export class RpcClient {
     return this.#members.filter((member) => readyAt(member) <= now).map((member) => member.endpoint)
   }
 
+  /** The others of the right chain, also those that are put aside now. */
+  others(endpoint: RpcEndpoint): RpcEndpoint[] {
+    const others = this.#members.filter(
+      (member) => member.endpoint !== endpoint && member.wrongChain === null,
+    )
+    return others.map((member) => member.endpoint)
+  }
+
+  /** Aborted by `close`. */
+  get closed(): AbortSignal {
+    return this.#closing.signal
+  }
+
   /**
    * Runs `task` on an endpoint, and on another one when that fails. Throws a RetryableError that says what every
    * endpoint said, and a PermanentError when all endpoints are of another chain.
@@ -142,7 +155,7 @@ export class RpcClient {
     if (error instanceof WrongChain) {
       if (member.wrongChain !== null) return
       member.wrongChain = error.found
-      this.#say(`${member.endpoint.label} is never asked again: ${messageOf(error)}`)
+      this.say(`${member.endpoint.label} is never asked again: ${messageOf(error)}`)
       return
     }
     if (error instanceof RateLimited || error instanceof CallFailed || this.#closing.signal.aborted) return
@@ -153,16 +166,17 @@ export class RpcClient {
     member.strikes += 1
     member.asideUntil = now + asideMs
     member.verified = null
-    this.#say(`${member.endpoint.label} is put aside for ${asideMs} ms: ${messageOf(error)}`)
+    this.say(`${member.endpoint.label} is put aside for ${asideMs} ms: ${messageOf(error)}`)
   }
 
-  /** With nobody else to ask, an endpoint is not left alone for long. */
+  /** With nobody else to ask an endpoint is not left alone for long; and final blocks wait for a second one. */
   #longestAsideMs(): number {
     const usable = this.#members.filter((member) => member.wrongChain === null).length
-    return usable > 1 ? 60_000 : 5_000
+    return usable > 1 ? 30_000 : 5_000
   }
 
-  #say(message: string): void {
+  /** Tells an operator; never with a URL. */
+  say(message: string): void {
     this.#options.report('warn', `${this.#options.network}: ${message}`)
   }
 

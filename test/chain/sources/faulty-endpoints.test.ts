@@ -61,6 +61,16 @@ void t.test('whatever one endpoint does, the index is the chain', { timeout: 390
   while (faults.length > 0) await Promise.all(faults.splice(0, 9).map(([name, make]) => suffer(name, make)))
 })
 
+/** Every final range, with what a second endpoint says. */
+function wasCompared(t: Test, { evidence, finalized }: StepIndex): void {
+  const backfill = evidence.filter(({ to }) => to <= (finalized?.number ?? 0))
+  t.ok(backfill.length > 0)
+  t.ok(
+    backfill.every(({ check }) => check === 'second-endpoint'),
+    'every final range was compared',
+  )
+}
+
 void t.test('an endpoint that leaves any log out is found out by the other', async (t) => {
   const chain = await startLivelyChain(t)
   const leaky = await startProxy(t, chain.url)
@@ -91,12 +101,7 @@ void t.test('an endpoint that leaves any log out is found out by the other', asy
     network: chain.network({ rpcUrls: [honest.url, chain.url], maxBlockRange: 50 }),
   })
   await sameAsNode(t, agreed, chain, 'two honest endpoints')
-  const backfill = agreed.evidence.filter(({ to }) => to <= (agreed.finalized?.number ?? 0))
-  t.ok(backfill.length > 0)
-  t.ok(
-    backfill.every(({ check }) => check === 'second-endpoint'),
-    'every final range was compared',
-  )
+  wasCompared(t, agreed)
 })
 
 void t.test('what two endpoints contradict each other about is never taken unchecked', async (t) => {
@@ -122,6 +127,70 @@ void t.test('what two endpoints contradict each other about is never taken unche
       /the blooms do not tell which/,
     )
   }
+})
+
+void t.test('a second endpoint that is away for a moment is waited for', async (t) => {
+  const chain = await startLittleChain(t, { slotsInAnEpoch: 4 })
+  const player = new Player(chain, seed)
+  for (let block = 0; block < 16; block += 1) {
+    await player.play(8)
+    await chain.mine()
+  }
+  let away = 5
+  const shaky = await startProxy(t, chain.url, () => (away-- > 0 ? { status: 502, body: '' } : null))
+  // As long as nobody is there to contradict it, it leaves out what no bloom tells.
+  const withoutTwins = await startProxy(t, chain.url, async (requests, truth) => {
+    if (requests[0]?.method !== 'eth_getLogs' || away <= 0) return null
+    return (await truth()).map((answer) => ({ ...answer, result: onePerBlockAndKind(answer.result) }))
+  })
+  const index = new StepIndex()
+  const network = chain.network({ rpcUrls: [withoutTwins.url, shaky.url], maxBlockRange: 50 })
+  await catchUp(chain, index, { network })
+  await sameAsNode(t, index, chain, 'the one that was there leaves twins out')
+  wasCompared(t, index)
+})
+
+void t.test('of three endpoints one may be dead, and every final range is compared', async (t) => {
+  const chain = await startLivelyChain(t)
+  const dead = await startProxy(t, chain.url, () => ({ status: 502, body: '' }))
+  const honest = await startProxy(t, chain.url)
+  const index = new StepIndex()
+  const problems: string[] = []
+  const network = chain.network({ rpcUrls: [dead.url, honest.url, chain.url], maxBlockRange: 4 })
+  await catchUp(chain, index, { network, problems })
+  await sameAsNode(t, index, chain, 'one of three endpoints is dead')
+  wasCompared(t, index)
+  t.same(problems, [], 'and no range fails')
+})
+
+void t.test('a second endpoint that is away for good is done without', async (t) => {
+  const chain = await startLivelyChain(t)
+  const dead = await startProxy(t, chain.url, () => ({ status: 502, body: '' }))
+  const index = new StepIndex()
+  const network = chain.network({ rpcUrls: [dead.url, chain.url], maxBlockRange: 50 })
+  await catchUp(chain, index, { network, witnessPatienceMs: 2_000 })
+  await sameAsNode(t, index, chain, 'one of two endpoints is dead')
+  t.ok(
+    index.evidence.every(({ check }) => check === 'bloom'),
+    'checked against blooms',
+  )
+})
+
+void t.test('a second endpoint that was done without is asked again once it is back', async (t) => {
+  const chain = await startLivelyChain(t)
+  const index = new StepIndex()
+  const back = await startProxy(t, chain.url, () =>
+    index.evidence.length < 3 ? { status: 502, body: '' } : null,
+  )
+  const slow = await startProxy(t, chain.url, () => ({ afterMs: 200 }))
+  const network = chain.network({ rpcUrls: [back.url, slow.url], maxBlockRange: 1 })
+  await catchUp(chain, index, { network, witnessPatienceMs: 100 })
+  await sameAsNode(t, index, chain, 'the other endpoint came back')
+  t.match(index.evidence[0], { check: 'bloom' }, 'done without')
+  t.ok(
+    index.evidence.some(({ check }) => check === 'second-endpoint'),
+    'and then not',
+  )
 })
 
 function onePerBlockAndKind(logs: unknown): unknown {
