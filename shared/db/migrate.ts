@@ -1,16 +1,25 @@
-import { promises as fs } from 'node:fs'
+import { existsSync, promises as fs } from 'node:fs'
 import * as path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { FileMigrationProvider, Migrator, sql } from 'kysely'
 import { ConfigError } from '../errors.ts'
 import type { Db } from './connect.ts'
 
-const FOLDER = fileURLToPath(new URL('../../migrations', import.meta.url))
+/** The nearest above this file: bundled, this is somewhere in dist/, which has the migrations as well. */
+const FOLDER = ['../migrations', '../../migrations']
+  .map((path) => fileURLToPath(new URL(path, import.meta.url)))
+  .find((folder) => existsSync(folder))
+
+function migrationFolder(): string {
+  if (FOLDER === undefined)
+    throw new ConfigError('the folder of the migrations is missing: run `npm run build` again')
+  return FOLDER
+}
 
 function migrator(db: Db): Migrator {
   return new Migrator({
     db,
-    provider: new FileMigrationProvider({ fs, path, migrationFolder: FOLDER }),
+    provider: new FileMigrationProvider({ fs, path, migrationFolder: migrationFolder() }),
     migrationTableSchema: 'migration',
   })
 }

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -20,17 +20,11 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const historySchema = z.object({ payload: z.array(z.object({ event: z.string() })), pages: z.int() })
 const statusSchema = z.object({ payload: z.object({ records: z.int() }) })
 
-/** The files of an image: package.json, launcher, packages, dist/; no source. */
+/** The files of an image: package.json, launcher, dist/; no source and no packages. */
 async function buildInto(folder: string): Promise<void> {
   mkdirSync(join(folder, '.config'))
   for (const file of ['package.json', '.config/run.mjs']) copyFileSync(join(ROOT, file), join(folder, file))
-  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
-  const compiler = join(ROOT, 'node_modules/typescript/bin/tsc')
-  await promisify(execFile)(
-    process.execPath,
-    [compiler, '-p', '.config/tsconfig.build.json', '--outDir', join(folder, 'dist')],
-    { cwd: ROOT },
-  )
+  await promisify(execFile)(process.execPath, [join(ROOT, '.config/build.mjs'), join(folder, 'dist')])
 }
 
 async function playedChain(t: Test, folder: string): Promise<{ networksFile: string; events: number }> {

@@ -1,0 +1,50 @@
+/**
+ * Bundles the programs for production, each with the packages that it needs: `node .config/build.mjs [<folder>]`, dist/
+ * where none is named. To find, read and link a thousand modules is most of what a start costs, and a start is most of
+ * what a kill costs. Migrations stay files of their own, which are found by their names.
+ */
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const outdir = process.argv[2] ?? `${root}dist`
+const programs = ['indexer/main.ts', 'api/main.ts', 'indexer/cli/main.ts']
+const migrations = readdirSync(`${root}migrations`).map((name) => `migrations/${name}`)
+
+const { outputFiles } = await build({
+  absWorkingDir: root,
+  entryPoints: [...programs, ...migrations],
+  outdir,
+  outbase: root,
+  bundle: true,
+  // What several of them need is there once: a migration is made of the same Kysely that runs it.
+  splitting: true,
+  chunkNames: 'chunks/[hash]',
+  platform: 'node',
+  format: 'esm',
+  target: 'node20.19',
+  // An addition of pg's that nobody has to have.
+  external: ['pg-native'],
+  sourcemap: true,
+  sourcesContent: false,
+  // Packages of the older kind of modules ask for Node's own by `require`, and for their place by `__dirname`.
+  banner: {
+    js: [
+      "import { createRequire as requireFrom } from 'node:module'",
+      'const require = requireFrom(import.meta.url)',
+      'const __filename = import.meta.filename',
+      'const __dirname = import.meta.dirname',
+    ].join('\n'),
+  },
+  logLevel: 'warning',
+  write: false,
+})
+
+// What was there before goes once there is something in its place.
+rmSync(outdir, { recursive: true, force: true })
+for (const { path, contents } of outputFiles) {
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, contents)
+}
