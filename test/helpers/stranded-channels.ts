@@ -17,6 +17,7 @@ const PARTS = { collateral: 'filCollateral', principal: 'filLoan', payback: 'fil
  * - It can take a loan away whose channel stays. By its parties alone such a channel may fit another loan, and is then
  *   shown there, as it should be.
  * - It can bring a loan's agreement to a later time than its channel's, which then is too old to fit it by its parties.
+ * - It can bring a channel to a later time than the end of its loan, which then did not wait for it any more.
  */
 export async function withoutStranded(
   stage: Pick<Stage, 'db' | 'lotus' | 'player' | 'rpcUrl' | 'deployment'>,
@@ -27,7 +28,7 @@ export async function withoutStranded(
   await view.refresh()
   const loans = await madeLoans(createRpc(stage.rpcUrl), stage.deployment)
   const stories = channelStories(stage.player.lives, loans, view)
-  const excused = [...(await fittingAnother(stage.db, stories)), ...(await tooOld(stage.db, stories))]
+  const excused = [...(await fittingAnother(stage.db, stories)), ...(await outOfTime(stage.db, stories))]
   return differences.filter((line) => !excused.some((start) => line.startsWith(start)))
 }
 
@@ -59,8 +60,8 @@ async function fittingAnother(db: Db, stories: readonly ChannelStory[]): Promise
   ]
 }
 
-/** How the differences of channels begin that are nobody's, for they were made too long before their loan was there. */
-async function tooOld(db: Db, stories: readonly ChannelStory[]): Promise<string[]> {
+/** How the differences of channels begin that are nobody's: made too long before their loan was there, or after its end. */
+async function outOfTime(db: Db, stories: readonly ChannelStory[]): Promise<string[]> {
   const unclaimed = await db
     .selectFrom('projection.channels')
     .select(['robust', 'created_s'])
@@ -73,12 +74,16 @@ async function tooOld(db: Db, stories: readonly ChannelStory[]): Promise<string[
     const channel = unclaimed.find((one) => one.robust === robust)
     const times = await db
       .selectFrom('projection.loans')
-      .select(['opened_s', 'agreed_s'])
+      .select(['opened_s', 'agreed_s', 'ended_s'])
       .where('loan_type', '=', loan.market === 'erc20Loans' ? 'ERC20FIL' : 'FILERC20')
       .where('loan_id', '=', loan.loanId.toString())
       .executeTakeFirst()
-    const firstS = role === 'payback' ? times?.agreed_s : times?.opened_s
-    if (channel === undefined || firstS == null || channel.created_s >= firstS - CLOCK_TOLERANCE_S) continue
+    if (channel === undefined || times === undefined) continue
+    const firstS = role === 'payback' ? times.agreed_s : times.opened_s
+    const lastS = role === 'payback' ? times.ended_s : (times.agreed_s ?? times.ended_s)
+    const isTooOld = firstS !== null && channel.created_s < firstS - CLOCK_TOLERANCE_S
+    const isTooNew = lastS !== null && channel.created_s >= lastS + CLOCK_TOLERANCE_S
+    if (!isTooOld && !isTooNew) continue
     const route = loan.market === 'erc20Loans' ? 'ERC20' : 'FIL'
     excused.push(
       ...recordsOf(story).map(({ txHash }) => `missing 1 x ${txHash} `),

@@ -84,7 +84,7 @@ async function soakAndTell(options: SoakOptions & { out?: string | undefined }):
   say(`happened: ${describeTally(report.happened)}`)
   say(`node faults: ${describeTally(report.faults)}`)
   say(`${report.records} records, ${report.loans} loans are the chains'`)
-  for (const complaint of report.complaints.slice(0, 20)) say(`WRONG: ${complaint}`)
+  for (const complaint of report.complaints.slice(0, 50)) say(`WRONG: ${complaint}`)
   console.log(soakAccount(report.samples))
   return report.complaints.length > 0 ? [seed] : []
 }
@@ -113,7 +113,7 @@ function tell(report: Report): void {
   }
   const file = join(tmpdir(), `loan-activity-simulation-${report.seed.replaceAll(/\W/g, '_')}.log`)
   writeFileSync(file, report.output)
-  for (const complaint of report.complaints.slice(0, 20)) say(`WRONG: ${complaint}`)
+  for (const complaint of report.complaints.slice(0, 50)) say(`WRONG: ${complaint}`)
   say(`seed ${report.seed}: ${report.complaints.length} complaints; the programs' output is in ${file}`)
 }
 

@@ -4,6 +4,7 @@ import { anything, createRpc } from '../../devnet/evm/rpc.ts'
 import { messageOf } from '../../shared/errors.ts'
 import { checkHistory } from './check-history.ts'
 import { committedStates, recordStates } from './committed-states.ts'
+import { heldEvidence } from './held-evidence.ts'
 import { read, type Diary } from './readers.ts'
 import { compareWithTruth, lookForLeaks, lookForLeftovers, replayDiffers, untilSynced } from './settle.ts'
 import type { ServiceProcess } from './service-process.ts'
@@ -34,7 +35,7 @@ export interface Report {
   programs: string[]
   /** What is wrong. None: the promises held. */
   complaints: string[]
-  /** What the programs said, where something is wrong. */
+  /** What the programs said and what the index holds, where something is wrong. */
   output: string
 }
 
@@ -142,9 +143,14 @@ async function run(stage: Stage, seconds: number, onLine: (line: string) => void
     ...{ states: history.states, answers: history.checked, excused: history.excused },
     slowestAnswerMs: Math.max(0, ...diary.milliseconds),
     programs: programs.map(({ name, starts, ownExits }) => `${name}: ${starts} starts, ${ownExits} exits`),
-    output:
-      complaints.length === 0 ? '' : programs.map(({ name, output }) => `--- ${name}\n${output}`).join('\n'),
+    output: complaints.length === 0 ? '' : await evidence(stage, programs),
   }
+}
+
+async function evidence({ db }: Stage, programs: readonly ServiceProcess[]): Promise<string> {
+  const said = programs.map(({ name, output }) => `--- ${name}\n${output}`)
+  const held = await heldEvidence(db).catch((error: unknown) => `--- no log: ${messageOf(error)}`)
+  return [...said, held].join('\n')
 }
 
 /** As an operator does it for a new version: one leaves while the other leads. Whoever leads reads the node's vouchers. */
