@@ -43,6 +43,7 @@ const recordSchema = z.object({
 })
 type ActivityRecord = z.infer<typeof recordSchema>
 const historySchema = z.object({ payload: z.array(recordSchema), pages: z.int() })
+const searchSchema = z.object({ payload: z.array(recordSchema), next: z.int().nullable() })
 const statusSchema = z.object({
   payload: z.object({ records: z.int(), networks: z.array(z.object({ indexed: z.int().nullable() })) }),
 })
@@ -70,11 +71,13 @@ async function goesOn(api: string): Promise<void> {
   await eventually(`blocks after ${from} are indexed`, async () => (await indexedBlock(api)) > from + 1)
 }
 
+/** By id and not by page: while records come, those that were seen move on to other pages. */
 async function allRecords(api: string): Promise<ActivityRecord[]> {
-  const { pages } = await get(`${api}/api/activity/history/1`, historySchema)
   const all: ActivityRecord[] = []
-  for (let page = pages; page >= 1; page -= 1) {
-    all.push(...(await get(`${api}/api/activity/history/${page}`, historySchema)).payload)
+  for (let path: string | null = '/api/activity?limit=200'; path !== null;) {
+    const { payload, next }: z.infer<typeof searchSchema> = await get(`${api}${path}`, searchSchema)
+    all.push(...payload)
+    path = next === null ? null : `/api/activity?limit=200&before=${next}`
   }
   return all.sort((a, b) => a.id - b.id)
 }
