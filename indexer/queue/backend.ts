@@ -62,6 +62,8 @@ const PREFIX = 'loan-activity'
 /** Between two attempts to open a worker. */
 const OPENED_AGAIN_MS = 500
 const ASKED_AGAIN_MS = 250
+/** What a worker waits after a refused connection (ECONNREFUSED). BullMQ's own 15 s would outlast the outage. */
+const RETRY = { runRetryDelay: 500 }
 /** A queue's pool; each worker holds one LISTEN connection more. A pool of one hangs. */
 const CONNECTIONS = 3
 
@@ -97,7 +99,7 @@ export function queueOnPostgres(
     openQueue: (name) =>
       queueOnceReady(new MadeReady(() => new bull.Queue(name, { connection }).on('error', onError))),
     openWorker: (name, handler, settings) => {
-      const options = { connection, ...settings, autorun: false }
+      const options = { connection, ...RETRY, ...settings, autorun: false }
       return workerOnceReady(
         new MadeReady(() => new PatientWorker(name, received(handler), options).on('error', onError)),
         onError,
@@ -165,7 +167,10 @@ export function queueOnRedis(url: string, onError: (error: Error) => void): Queu
     kind: 'redis',
     openQueue: (name) => new Queue(name, { connection, prefix: PREFIX }).on('error', onError),
     openWorker: (name, handler, settings) =>
-      new Worker(name, received(handler), { connection, prefix: PREFIX, ...settings }).on('error', onError),
+      new Worker(name, received(handler), { connection, prefix: PREFIX, ...RETRY, ...settings }).on(
+        'error',
+        onError,
+      ),
     check: () => evictionWarnings(url),
     close: () => connection.disconnect(),
   }

@@ -197,10 +197,10 @@ void t.test(`${LOANS} whole loans, seed ${SEED}`, { timeout: 1_490_000 }, async 
     [lotusLink, 'Filecoin'],
     [evmLink, 'the EVM chain'],
   ] as const) {
-    link.cut()
+    await link.cut()
     await player.playLoans(10)
     await delay(1000)
-    link.mend()
+    await link.mend()
     await check(t, `after ${what} was out of reach for ten loans`)
     tell(`${what} delayed`)
   }

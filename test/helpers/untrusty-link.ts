@@ -1,20 +1,20 @@
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import type { Test } from 'tap'
+import { freePort } from './start-services.ts'
 
-/** A way to a server that can be cut: connections are closed, new ones refused, until it is mended. */
+/** A way to a server that can be cut: connections are closed, new ones refused (ECONNREFUSED), until it is mended. */
 export interface UntrustyLink {
-  /** `http://127.0.0.1:<port>` and the path of the server's URL. */
+  /** The server's URL, by way of this link. */
   url: string
-  cut(): void
-  mend(): void
+  cut(): Promise<void>
+  mend(): Promise<void>
 }
 
 export async function untrustyLink(t: Test, serverUrl: string): Promise<UntrustyLink> {
-  const { hostname, port, pathname } = new URL(serverUrl)
+  const { hostname, port } = new URL(serverUrl)
+  const own = await freePort()
   const open = new Set<Socket>()
-  let isCut = false
   const server = createServer((socket) => {
-    if (isCut) return void socket.destroy()
     const upstream = connect(Number(port), hostname)
     for (const [one, other] of [
       [socket, upstream],
@@ -29,16 +29,20 @@ export async function untrustyLink(t: Test, serverUrl: string): Promise<Untrusty
       one.pipe(other)
     }
   })
-  const cut = (): void => {
-    isCut = true
-    for (const socket of open) socket.destroy()
-  }
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
-  t.teardown(() => {
-    cut()
-    server.close()
-  })
-  const { port: own } = server.address() as AddressInfo
-  const path = pathname === '/' ? '' : pathname
-  return { url: `http://127.0.0.1:${own}${path}`, cut, mend: () => void (isCut = false) }
+  const mend = (): Promise<void> =>
+    new Promise((listening, failed) => {
+      server.once('error', failed)
+      server.listen(own, '127.0.0.1', listening)
+    })
+  const cut = (): Promise<void> =>
+    new Promise((closed) => {
+      server.close(() => closed())
+      for (const socket of open) socket.destroy()
+    })
+  await mend()
+  t.teardown(cut)
+  const url = new URL(serverUrl)
+  url.hostname = '127.0.0.1'
+  url.port = String(own)
+  return { url: url.href.replace(/\/$/, ''), cut, mend }
 }

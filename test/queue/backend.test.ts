@@ -16,6 +16,7 @@ import { untilAborted } from '../../shared/until-aborted.ts'
 import { testDatabase } from '../helpers/database.ts'
 import { RandomChain } from '../helpers/random-chain.ts'
 import { testRedis } from '../helpers/redis.ts'
+import { untrustyLink } from '../helpers/untrusty-link.ts'
 
 const finalized = (number: number): ChainStep => ({
   type: 'finalized',
@@ -348,6 +349,50 @@ void t.test('a server that refuses is not asked again at once', async (t) => {
   await queue.close()
   await server.destroy()
 })
+
+for (const kind of ['postgres', 'redis'] as const) {
+  void t.test(`a ${kind} that refused connections for a while is asked again soon after`, async (t) => {
+    const { url: databaseUrl } = await testDatabase(t)
+    const serverUrl = kind === 'redis' ? await testRedis(t) : databaseUrl
+    if (serverUrl === null) return
+    const link = await untrustyLink(t, serverUrl)
+    const urls =
+      kind === 'redis' ? { redisUrl: link.url, databaseUrl } : { redisUrl: undefined, databaseUrl: link.url }
+    const backend = openQueueBackend(urls, () => undefined)
+    const took: unknown[] = []
+    let finish = (): void => undefined
+    const finished = new Promise<void>((resolve) => (finish = resolve))
+    const worker = backend.openWorker('away', ({ data }) => (took.push(data), finished), {})
+    const direct = openQueueBackend(
+      { ...urls, ...(kind === 'redis' ? { redisUrl: serverUrl } : { databaseUrl }) },
+      () => undefined,
+    )
+    const queue = direct.openQueue('away')
+    await queue.add('job', 'before', {})
+    await waitFor(
+      () => Promise.resolve(took.length),
+      (count) => count === 1,
+    )
+    await link.cut()
+    // A worker that has just worked says so, and asks for more, without waiting to be told of any.
+    finish()
+    await sleep(2_000)
+    await queue.add('job', 'meanwhile', {})
+    await link.mend()
+    const back = Date.now()
+    await waitFor(
+      () => Promise.resolve(took.length),
+      (count) => count === 2,
+    )
+    t.same(took, ['before', 'meanwhile'])
+    // BullMQ's own pause after a refusal is 15 s; a server that is back is noticed by its connections in one or two.
+    t.ok(Date.now() - back < 8_000, `taken after ${Date.now() - back} ms`)
+    await worker.close()
+    await queue.close()
+    backend.close()
+    direct.close()
+  })
+}
 
 void t.test('a Redis that is not there ends in one clear line', async (t) => {
   const backend = openQueueBackend(
