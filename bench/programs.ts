@@ -25,10 +25,9 @@ export interface Program {
   kill: () => Promise<void>
 }
 
-/** JavaScript of what is in this folder now. */
+/** Bundles what is in this folder now, as `npm run build` does once its types were checked. */
 export function buildPrograms(): void {
-  const tsc = join(ROOT, 'node_modules/typescript/bin/tsc')
-  execFileSync(process.execPath, [tsc, '-p', '.config/tsconfig.build.json'], { cwd: ROOT, stdio: 'inherit' })
+  execFileSync(process.execPath, ['.config/build.mjs'], { cwd: ROOT, stdio: 'inherit' })
 }
 
 /** Starts indexers of one EVM network, one after the other, with the same settings; `remove` when it is over. */
