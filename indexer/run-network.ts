@@ -132,7 +132,10 @@ async function pipe(
   const inFlight = new InFlight()
   const queue = openBatchQueue(backend, health.network)
   const worker = startBatchWorker<Outcome>(backend, health.network, {
-    ingest: (job) => ingestStep(db, health, job.writerEpoch, job.step),
+    ingest: (job) => {
+      if (job.writerEpoch === writerEpoch) inFlight.begun(job.sequence)
+      return ingestStep(db, health, job.writerEpoch, job.step)
+    },
     isRetryable: isDatabaseRetryable,
     onDone: (job, outcome) => onDone(run, writerEpoch, inFlight, job, outcome, end),
     onRetry: (job, error) => {

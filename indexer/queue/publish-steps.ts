@@ -6,14 +6,20 @@ import { addBatch } from './batch-queue.ts'
 import { Changes } from './changes.ts'
 import { joinSteps, type StepBounds } from './join-steps.ts'
 
-/** Steps in the queue at once: one that is written, one that is next, one that is on its way. */
-const STEPS_IN_FLIGHT = 3
+/**
+ * Steps in the queue that nobody writes yet: one that is next, one that is on its way. A place is free as soon as the
+ * writer begins a step, not when it is done: what the source reads then, it reads while the database works.
+ */
+const STEPS_WAITING = 2
 /** What waits for the queue is joined up to these. */
 const MOST_JOINED: StepBounds = { events: 2_000, blocks: 65_536, ranges: 64 }
 
 /** Counts the steps that were published and are not written yet. */
 export class InFlight {
   readonly #sequences = new Set<number>()
+  /** Of those, the ones that the writer has not begun. */
+  readonly #waiting = new Set<number>()
+  #anyBegun = false
   readonly #changes = new Changes()
   /** When the count last went down, or up from nothing; milliseconds of the monotonic clock. */
   #movedAtMs = performance.now()
@@ -30,16 +36,35 @@ export class InFlight {
   add(sequence: number): void {
     if (this.size === 0) this.#movedAtMs = performance.now()
     this.#sequences.add(sequence)
+    this.#waiting.add(sequence)
+  }
+
+  begun(sequence: number): void {
+    if (!this.#waiting.delete(sequence)) return
+    this.#anyBegun = true
+    this.#changes.notify()
   }
 
   done(sequence: number): void {
     if (!this.#sequences.delete(sequence)) return
+    this.begun(sequence)
     this.#movedAtMs = performance.now()
     this.#changes.notify()
   }
 
-  untilBelow(limit: number, signal: AbortSignal): Promise<void> {
-    return this.#changes.until(() => this.size < limit, signal)
+  /** Resolves once all that was published is written, or `signal` is aborted. */
+  untilNone(signal: AbortSignal): Promise<void> {
+    return this.#changes.until(() => this.size === 0, signal)
+  }
+
+  /** Resolves once the writer has begun the first step, or `signal` is aborted. */
+  untilAnyBegun(signal: AbortSignal): Promise<void> {
+    return this.#changes.until(() => this.#anyBegun, signal)
+  }
+
+  /** Resolves once fewer than so many wait for the writer, or `signal` is aborted. */
+  untilFewerWait(limit: number, signal: AbortSignal): Promise<void> {
+    return this.#changes.until(() => this.#waiting.size < limit, signal)
   }
 }
 
@@ -104,13 +129,15 @@ export async function publishSteps(
   const collect = async (): Promise<void> => {
     for await (const step of steps) {
       await backlog.put(step, signal)
+      // After a start the writer comes first: what is read ahead meanwhile would only keep it from the processor.
+      await inFlight.untilAnyBegun(signal)
       if (signal.aborted) return
     }
     backlog.end()
   }
   const publish = async (): Promise<void> => {
     for (let sequence = 1; ; sequence += 1) {
-      await inFlight.untilBelow(STEPS_IN_FLIGHT, signal)
+      await inFlight.untilFewerWait(STEPS_WAITING, signal)
       const step = await backlog.take(signal)
       if (step === undefined || signal.aborted) return
       inFlight.add(sequence)
