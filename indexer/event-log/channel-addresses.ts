@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { LogEntry } from '../../shared/events/log-entry.ts'
 import type { Db } from '../../shared/db/connect.ts'
 import type { Trx } from '../../shared/db/transaction.ts'
+import { ofNetwork } from './of-network.ts'
 
 /** A channel whose creation the log holds now: robust address and the ID address it has in this branch. */
 export interface ChannelAddress {
@@ -19,7 +20,7 @@ export async function getChannelsAt(
   if (addresses.length === 0) return []
   const { rows } = await sql<ChannelAddress>`
     select robust, channel_id as "channelId" from ledger.channel_addresses
-    where network = ${network} and block_number < ${beforeBlock}::bigint
+    where ${ofNetwork('network')} = ${network} and block_number < ${beforeBlock}::bigint
       and (robust = any(${addresses}) or channel_id = any(${addresses}))
     order by block_number`.execute(db)
   return rows

@@ -5,6 +5,7 @@ import { naturalKey } from '../../shared/events/natural-key.ts'
 import type { Db } from '../../shared/db/connect.ts'
 import type { EventLogTable } from '../../shared/db/schema.ts'
 import type { Trx } from '../../shared/db/transaction.ts'
+import { ofNetwork } from './of-network.ts'
 import type { LastEntry } from './plan-entries.evolve.ts'
 
 /** Whole steps of the log after `position`, in order: about `limit` entries, or one step if that is longer. */
@@ -51,7 +52,7 @@ export async function getHeldEntriesOf(trx: Trx, subjects: string[], position: n
     )
     select last.* from keys cross join lateral (
       select * from ledger.event_log e
-      where e.network = keys.network and e.natural_key = keys.natural_key and e.position <= ${position}
+      where e.natural_key = keys.natural_key and ${ofNetwork('e.network')} = keys.network and e.position <= ${position}
       order by revision desc limit 1
     ) last
     where last.op <> 'retract' and last.subject = any(${subjects})
@@ -71,6 +72,7 @@ export async function getLastEntries(
   const keys = scope.events.map(naturalKey)
   const hashes = [...new Set(scope.events.map(({ blockHash }) => blockHash))]
   // Each key is looked up by itself: of a list of them, on a table without statistics, the planner makes a scan of it all.
+  // By the key, and nothing but that: of a network that the statistics do not know it would scan all by their blocks.
   const { rows } = await sql<LastEntry>`
     select last.op, last.natural_key as "naturalKey", last.revision, coalesce(last.origin, last.position) as origin,
       last.subject, last.kind, last.block_number as "blockNumber", last.block_hash as "blockHash",
@@ -84,7 +86,7 @@ export async function getLastEntries(
       ) each_key group by natural_key
     ) wanted cross join lateral (
       select * from ledger.event_log
-      where network = ${network} and natural_key = wanted.natural_key order by revision desc limit 1
+      where natural_key = wanted.natural_key and ${ofNetwork('network')} = ${network} order by revision desc limit 1
     ) last
     where asked or (last.op <> 'retract' and last.block_number between ${scope.from} and ${scope.to})`.execute(
     db,
