@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { LogEntry } from '../../shared/events/log-entry.ts'
 import type { Db } from '../../shared/db/connect.ts'
 import { inTransaction, type Trx } from '../../shared/db/transaction.ts'
 import { getEntriesAfter, getLastPosition, lockLog } from '../event-log/read-log.ts'
@@ -29,8 +30,8 @@ export interface ReplayOptions {
   onProgress: (progress: ReplayProgress) => void
 }
 
-/** Entries folded in one transaction: what an interruption can cost. */
-const CHUNK = 2000
+/** Entries folded in one transaction: what an interruption can cost. The more, the fewer loans are written twice. */
+const CHUNK = 8000
 /** Between attempts to take the old tables from their readers. */
 const FIRST_PAUSE_MS = 50
 const LAST_PAUSE_MS = 5_000
@@ -46,14 +47,7 @@ export async function replay(db: Db, { restart, signal, onProgress }: ReplayOpti
   if (restart) await dropNextSchema(db)
   if (!(await hasNextSchema(db))) await createNextSchema(db)
   for (let attempt = 1; ; attempt += 1) {
-    for (;;) {
-      if (signal.aborted) return false
-      const folded = await inTransaction(db, foldChunk)
-      const lastPosition = await getLastPosition(db)
-      onProgress({ foldedPosition: folded, lastPosition })
-      // What is left is folded while nobody can append.
-      if (lastPosition - folded < CHUNK) break
-    }
+    if (!(await foldAlmostAll(db, { signal, onProgress }))) return false
     if (await trySwitch(db, attempt)) break
     await sleep(Math.min(FIRST_PAUSE_MS * 2 ** attempt, LAST_PAUSE_MS), undefined, { signal }).catch(
       () => undefined,
@@ -61,6 +55,40 @@ export async function replay(db: Db, { restart, signal, onProgress }: ReplayOpti
   }
   await dropOldSchema(db)
   return true
+}
+
+/**
+ * Folds until little is left, which is folded while nobody can append. The entries that come next are read while the database
+ * writes those before. Returns false when it was interrupted.
+ */
+async function foldAlmostAll(
+  db: Db,
+  { signal, onProgress }: Pick<ReplayOptions, 'signal' | 'onProgress'>,
+): Promise<boolean> {
+  const { foldedPosition } = await getFoldState(db, NEXT_SCHEMA)
+  const read = (after: number): Promise<LogEntry[]> => {
+    const reading = getEntriesAfter(db, after, CHUNK)
+    // Looked at when its turn comes, if it does.
+    reading.catch(() => undefined)
+    return reading
+  }
+  let folded = foldedPosition
+  let next = read(folded)
+  while (!signal.aborted) {
+    const entries = await next
+    const last = entries.at(-1)?.position ?? folded
+    next = read(last)
+    await inTransaction(db, (trx) => project(trx, NEXT_SCHEMA, folded, entries))
+    folded = last
+    const lastPosition = await getLastPosition(db)
+    onProgress({ foldedPosition: folded, lastPosition })
+    if (lastPosition - folded < CHUNK) {
+      await next
+      return true
+    }
+  }
+  await next.catch(() => undefined)
+  return false
 }
 
 /**
