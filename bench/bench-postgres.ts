@@ -97,6 +97,17 @@ export async function startBenchPostgres(countsStatements = false): Promise<Benc
   }
 }
 
+const STATEMENTS_TOLD = 20
+
+/** What share of the database’s time which statement took, on standard error; nothing where there are none. */
+export function tellStatements(statements: StatementTime[]): void {
+  const all = statements.reduce((sum, { ms }) => sum + ms, 0)
+  for (const { text, calls, rows, ms } of statements.slice(0, STATEMENTS_TOLD)) {
+    const share = `${((100 * ms) / all).toFixed(1)} %`.padStart(7)
+    console.error(`${share} ${ms.toFixed(0)} ms, ${calls} calls, ${rows} rows: ${text.slice(0, 120)}`)
+  }
+}
+
 /** Of one process, from the operating system; NaN where it does not tell. */
 export async function cpuSeconds(pid: number): Promise<number> {
   const stat = await statOf(pid)

@@ -1,6 +1,6 @@
 import type { Db } from '../shared/db/connect.ts'
 import { memoryOf } from '../test/helpers/process-memory.ts'
-import { cpuSeconds, type StatementTime } from './bench-postgres.ts'
+import { cpuSeconds, tellStatements } from './bench-postgres.ts'
 import { LIMITS, measureLimit, type Limit } from './evm-limits.ts'
 import { machineFacts, spreadOf, type Spread } from './measure.ts'
 import { buildPrograms, untilWritten, withIndexer, type Program } from './programs.ts'
@@ -22,8 +22,6 @@ export interface BackfillOptions {
   /** Where the indexer leaves a profile of its processor time. */
   profile: string | undefined
 }
-
-const STATEMENTS_TOLD = 20
 
 interface Run {
   /** From the first look at the chain until all of it is written. */
@@ -103,14 +101,6 @@ function measureRun({ options, shape, truth, services, node }: Setup): Promise<R
     }
     return withIndexer(databases, network, measure, profiling)
   })
-}
-
-function tellStatements(statements: StatementTime[]): void {
-  const all = statements.reduce((sum, { ms }) => sum + ms, 0)
-  for (const { text, calls, rows, ms } of statements.slice(0, STATEMENTS_TOLD)) {
-    const share = `${((100 * ms) / all).toFixed(1)} %`.padStart(7)
-    console.error(`${share} ${ms.toFixed(0)} ms, ${calls} calls, ${rows} rows: ${text.slice(0, 120)}`)
-  }
 }
 
 async function timesOf(

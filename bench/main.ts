@@ -127,6 +127,11 @@ program
   .option('--records <n>', 'records that are there', count, 10_000_000)
   .option('--no-log', 'the read model alone: the log of 100 million wants 150 GB')
   .option('--runs <n>', 'runs on nothing, and on all that', count, 3)
+  .option(
+    '--statements',
+    'of each run, what share of the database’s time which statement of the writer took',
+    false,
+  )
   .action((options: SizeOptions) => benchSize(options))
 program
   .command('live')

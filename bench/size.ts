@@ -8,7 +8,7 @@ import type { Db } from '../shared/db/connect.ts'
 import type { BlockHeader, ChainStep } from '../shared/events/chain-step.ts'
 import { createLogger } from '../shared/log.ts'
 import { hash, seededRandom } from '../test/helpers/random-chain.ts'
-import { startBenchPostgres, type BenchPostgres } from './bench-postgres.ts'
+import { startBenchPostgres, tellStatements, type BenchPostgres } from './bench-postgres.ts'
 import { machineFacts, mebibytes, percentile, spreadOf, spreadText } from './measure.ts'
 import { EVENTS_PER_LOAN, fillIndex, transactionOf } from './size-fill.ts'
 import { CHAIN_ID, SyntheticChain } from './synthetic-evm/synthetic-chain.ts'
@@ -19,6 +19,8 @@ export interface SizeOptions {
   /** False: the read model alone is filled. */
   log: boolean
   runs: number
+  /** Tell how much of the database’s time each statement of the writer takes. */
+  statements: boolean
 }
 
 /** 1,000 events in any 64 blocks. */
@@ -42,18 +44,19 @@ interface RunOf {
   run: number
   /** Records that were there before. */
   filled: number
+  postgres: BenchPostgres
 }
 
 /** What an index of so many records takes, and what it costs to read and to write on, against one that is empty. */
 export async function benchSize(options: SizeOptions): Promise<void> {
   const { records, log, runs } = options
   console.log(`${machineFacts()}\n`)
-  const postgres = await startBenchPostgres()
+  const postgres = await startBenchPostgres(options.statements)
   try {
     const truth = makeReorgTruth(SHAPE, { forkAfter: FORK_AFTER, head: HEAD })
     const small: Figures[] = []
     for (let run = 1; run <= runs; run += 1) {
-      small.push(await onNew(postgres, (at) => measure(at, truth, { run, filled: 0 })))
+      small.push(await onNew(postgres, (at) => measure(at, truth, { run, filled: 0, postgres })))
     }
     await onNew(postgres, async (at) => {
       const startedMs = performance.now()
@@ -67,7 +70,7 @@ export async function benchSize(options: SizeOptions): Promise<void> {
       await tellSizes(at.db, records)
       const large: Figures[] = []
       for (let run = 1; run <= runs; run += 1) {
-        large.push(await measure(at, truth, { run, filled: records }))
+        large.push(await measure(at, truth, { run, filled: records, postgres }))
       }
       tellFigures(records, small, large)
       await tellVacuum(at.db)
@@ -92,7 +95,11 @@ async function onNew<T>(postgres: BenchPostgres, work: (at: Place) => Promise<T>
 }
 
 /** Writes a chain and its reorganization on what is there, reads, and takes it all back, so that it can be done again. */
-async function measure({ db, url }: Place, truth: ReorgTruth, { run, filled }: RunOf): Promise<Figures> {
+async function measure(
+  { db, url }: Place,
+  truth: ReorgTruth,
+  { run, filled, postgres }: RunOf,
+): Promise<Figures> {
   // A network of its own: it begins with its first block.
   const identity = { network: `evm:${CHAIN_ID + run}`, blockchain: 'BENCH' }
   const epoch = await raiseWriterEpoch(db, identity.network, { startNumber: 0, watched: {} })
@@ -104,9 +111,13 @@ async function measure({ db, url }: Place, truth: ReorgTruth, { run, filled }: R
   }
   const position = await getLastPosition(db)
   let writtenMs = 0
+  await postgres.takeStatements()
   for (const step of stepsOf(truth)) writtenMs += await ingest(step)
+  tellStatements(await postgres.takeStatements())
   const reads = filled === 0 ? {} : await measureReads(url, filled)
+  await postgres.takeStatements()
   const reorgMs = await ingest(reorgOf(truth))
+  tellStatements(await postgres.takeStatements())
   await compareTailWithTruth(db, truth, { position, records: filled })
   await ingest(nothingOf(truth))
   return { batches: (truth.before.length / writtenMs) * 1000, reorgMs, reads }
