@@ -45,14 +45,15 @@ async function endOfSteps(db: Db | Trx, position: number, limit: number): Promis
 
 /** What the log says of these subjects up to and including `position`: the entries that hold then. */
 export async function getHeldEntriesOf(trx: Trx, subjects: string[], position: number): Promise<LogEntry[]> {
+  // `+ 0`: nearly all entries are up to that position, and nothing is found by it.
   const { rows } = await sql<Selectable<EventLogTable>>`
     with keys as (
       select distinct network, natural_key from ledger.event_log
-      where subject = any(${subjects}) and position <= ${position}
+      where subject = any(${subjects}) and position + 0 <= ${position}
     )
     select last.* from keys cross join lateral (
       select * from ledger.event_log e
-      where e.natural_key = keys.natural_key and ${ofNetwork('e.network')} = keys.network and e.position <= ${position}
+      where e.natural_key = keys.natural_key and ${ofNetwork('e.network')} = keys.network and e.position + 0 <= ${position}
       order by revision desc limit 1
     ) last
     where last.op <> 'retract' and last.subject = any(${subjects})
