@@ -28,7 +28,8 @@ export interface FollowOptions {
 
 /** A reorg reaches the new head in one step, unless that is further beyond the replaced blocks than this. */
 const MAX_REORG_REACH = 1024
-const FIRST_BACKFILL_WIDTH = 16
+/** Blocks of the first range, until it is known how many events they have. */
+const FIRST_WIDTH = 16
 /** Ranges get narrower above this many events, for several are held in memory. */
 const TARGET_EVENTS_PER_RANGE = 500
 const LOOK_AT_HEAD_EVERY_MS = 10_000
@@ -109,9 +110,12 @@ class Follower {
     this.#options = options
     this.#branch = new KnownBranch(resume)
     this.#maxEvents = options.maxEventsPerStep ?? 500
-    this.#tipWidth = new RangeWidth(options.maxTipBlocks ?? 64, { targetEvents: TARGET_EVENTS_PER_RANGE })
+    this.#tipWidth = new RangeWidth(options.maxTipBlocks ?? 64, {
+      first: FIRST_WIDTH,
+      targetEvents: TARGET_EVENTS_PER_RANGE,
+    })
     this.#width = new RangeWidth(source.maxBlockRange, {
-      first: FIRST_BACKFILL_WIDTH,
+      first: FIRST_WIDTH,
       targetEvents: TARGET_EVENTS_PER_RANGE,
     })
     if (this.#branch.final !== null) source.believeFinal(this.#branch.final)

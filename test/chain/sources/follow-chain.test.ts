@@ -101,6 +101,21 @@ void t.test('a node that rolled back is a replica that is behind, until it diffe
   await sameAsNode(t, index, chain, 'the shorter branch')
 })
 
+void t.test(
+  'blocks that nothing is known of yet are read a few at a time, not all up to the head',
+  async (t) => {
+    const chain = await startLittleChain(t)
+    await chain.mine(60)
+    const index = new StepIndex()
+    const steps = await stepsDuring(chain, index, 500)
+    const widths = steps.flatMap((step) => (step.type === 'blocks' ? [step.to.number - step.from + 1] : []))
+    const tip = widths.findIndex((width) => width >= 16)
+    t.equal(widths[tip], 16, 'their events are held in memory, however many those are')
+    t.equal(widths[tip + 1], 32, 'and more at a time of those that have few')
+    await sameAsNode(t, index, chain, 'the head')
+  },
+)
+
 void t.test('a head below what is final rolls nothing back', async (t) => {
   const chain = await startLittleChain(t)
   await chain.mine(200)
