@@ -16,7 +16,7 @@ import type { WatchedContracts } from './watched-contracts.ts'
 
 /** Headers are cheap where they come in batches of at least this many … */
 const CHEAP_BATCH = 20
-/** … and in no more time than this each, as measured on the ranges before, several of them at once. */
+/** … and are waited for no longer than this each, as measured on the ranges before, several of them at once. */
 const CHEAP_HEADER_MS = 2
 /** A dear endpoint is measured again every so many ranges. */
 const MEASURE_EVERY = 25
@@ -109,9 +109,12 @@ export class RangeEvidence {
     return checkBlooms(endpoint, this.#contracts, range, headers)
   }
 
-  /** As {@link readHeaders}; measures what a header costs while as much is asked for beside it as now. */
+  /**
+   * As {@link readHeaders}; measures what a header costs while as much is asked for beside it as now: the time in which this
+   * process had nothing else to do. While it has, headers cost nothing.
+   */
   readonly #headers: typeof readHeaders = async (endpoint, from, to) => {
-    const start = performance.now()
+    const start = performance.eventLoopUtilization()
     this.#reading += 1
     let beside = this.#reading
     try {
@@ -120,7 +123,8 @@ export class RangeEvidence {
       return headers
     } finally {
       this.#reading -= 1
-      const each = (performance.now() - start) / (to - from + 1) / beside
+      const { idle } = performance.eventLoopUtilization(start)
+      const each = idle / (to - from + 1) / beside
       if (to - from >= CHEAP_BATCH) {
         this.#headerMs.set(endpoint, (this.#headerMs.get(endpoint) ?? each) * 0.7 + each * 0.3)
       }

@@ -1,0 +1,45 @@
+import t from 'tap'
+import type { RangeCheck } from '../../../shared/events/chain-step.ts'
+import type { Fault } from '../../../devnet/faults/fault.ts'
+import { startFaultProxy } from '../../../devnet/faults/fault-proxy.ts'
+import { catchUp } from './catch-up.ts'
+import { startLittleChain, type LittleChain } from './little-chain.ts'
+import { StepIndex } from './step-index.ts'
+
+/** With one endpoint final blocks are checked against their blooms wherever headers cost little. */
+
+const BLOCKS = 400
+
+async function checksOf(chain: LittleChain, fault: Fault = () => null): Promise<Map<RangeCheck, number>> {
+  const proxy = await startFaultProxy(chain.url, { fault })
+  t.teardown(() => proxy.stop())
+  const index = new StepIndex()
+  await catchUp(chain, index, { network: chain.network({ rpcUrls: [proxy.url] }) })
+  const blocks = new Map<RangeCheck, number>()
+  for (const { check, from, to } of index.evidence)
+    blocks.set(check, (blocks.get(check) ?? 0) + to - from + 1)
+  return blocks
+}
+
+void t.test('a process that has much else to do does not take headers for dear', async (t) => {
+  const chain = await startLittleChain(t)
+  await chain.mine(BLOCKS)
+  const busy = setInterval(() => {
+    const until = performance.now() + 200
+    while (performance.now() < until);
+  }, 1)
+  t.teardown(() => clearInterval(busy))
+  const checks = await checksOf(chain)
+  t.same([...checks.keys()], ['bloom'], 'every block is checked')
+})
+
+void t.test('where headers are dear, most blocks go unchecked, and say so', async (t) => {
+  const chain = await startLittleChain(t)
+  await chain.mine(BLOCKS)
+  const slow: Fault = (requests) => {
+    const headers = requests.filter(({ method }) => method === 'eth_getBlockByNumber').length
+    return headers > 2 ? { afterMs: 20 * headers } : null
+  }
+  const checks = await checksOf(chain, slow)
+  t.ok((checks.get('unchecked') ?? 0) > BLOCKS / 4, `${checks.get('unchecked') ?? 0} blocks`)
+})
