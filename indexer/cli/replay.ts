@@ -11,8 +11,10 @@ export async function runReplay(options: OutputOptions & { restart?: boolean }):
       const finished = await replay(db, {
         restart: options.restart ?? false,
         signal,
-        onProgress: ({ foldedPosition, lastPosition }) =>
-          progress.show(`folded ${foldedPosition} of ${lastPosition} log entries`),
+        onProgress: ({ foldedPosition, lastPosition, index }) =>
+          progress.show(
+            `folded ${foldedPosition} of ${lastPosition} log entries${index === undefined ? '' : `, making index ${index}`}`,
+          ),
       })
       progress.end()
       if (!finished) {

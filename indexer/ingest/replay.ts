@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LogEntry } from '../../shared/events/log-entry.ts'
 import type { Db } from '../../shared/db/connect.ts'
@@ -5,12 +6,14 @@ import { inTransaction, type Trx } from '../../shared/db/transaction.ts'
 import { getEntriesAfter, getLastPosition, lockLog } from '../event-log/read-log.ts'
 import { getFoldState } from '../projections/fold-state.store.ts'
 import { NEXT_SCHEMA } from '../projections/projection.ts'
+import { isAboutChannel } from '../projections/segments.evolve.ts'
 import {
   createNextSchema,
   dropOldSchema,
   dropNextSchema,
   hasNextSchema,
   lockReadModel,
+  missingIndexes,
   LONG_WAIT_MS,
   SHORT_WAIT_MS,
   switchSchemas,
@@ -21,6 +24,8 @@ import { project } from './project.ts'
 export interface ReplayProgress {
   foldedPosition: number
   lastPosition: number
+  /** The index that is being made, when all but a little is folded or the first payment channel comes. */
+  index?: string
 }
 
 export interface ReplayOptions {
@@ -73,22 +78,41 @@ async function foldAlmostAll(
     return reading
   }
   let folded = foldedPosition
+  let indexed = false
   let next = read(folded)
   while (!signal.aborted) {
     const entries = await next
     const last = entries.at(-1)?.position ?? folded
     next = read(last)
+    // A channel looks for its loans by what it says of them; all else is found by keys that are there.
+    if (!indexed && entries.some(isAboutChannel)) {
+      indexed = await makeIndexes(db, { folded, signal, onProgress })
+      if (!indexed) break
+    }
     await inTransaction(db, (trx) => project(trx, NEXT_SCHEMA, folded, entries))
     folded = last
     const lastPosition = await getLastPosition(db)
     onProgress({ foldedPosition: folded, lastPosition })
     if (lastPosition - folded < CHUNK) {
       await next
-      return true
+      return makeIndexes(db, { folded, signal, onProgress })
     }
   }
   await next.catch(() => undefined)
   return false
+}
+
+/** Returns false when it was interrupted: those that are there stay. */
+async function makeIndexes(
+  db: Db,
+  { folded, signal, onProgress }: Pick<ReplayOptions, 'signal' | 'onProgress'> & { folded: number },
+): Promise<boolean> {
+  for (const { name, statement } of await missingIndexes(db)) {
+    if (signal.aborted) return false
+    onProgress({ foldedPosition: folded, lastPosition: await getLastPosition(db), index: name })
+    await sql.raw(statement).execute(db)
+  }
+  return true
 }
 
 /**

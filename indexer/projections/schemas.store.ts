@@ -17,7 +17,10 @@ export async function hasNextSchema(db: Db): Promise<boolean> {
   return rows.length > 0
 }
 
-/** Empty tables of the same shape and settings, with indexes and constraints of the same names and the same privileges. */
+/**
+ * Empty tables of the same shape and settings, with constraints of the same names and the same privileges. Their other
+ * indexes are cheaper to make when the rows are there: see `missingIndexes`.
+ */
 export async function createNextSchema(db: Db): Promise<void> {
   await inTransaction(db, async (trx) => {
     await sql`create schema ${sql.id(NEXT_SCHEMA)}`.execute(trx)
@@ -32,18 +35,14 @@ export async function createNextSchema(db: Db): Promise<void> {
         select 2, format('alter table %I.%I add constraint %I %s', ${NEXT_SCHEMA}::text, relname, conname, pg_get_constraintdef(k.oid))
         from live join pg_constraint k on k.conrelid = live.oid and k.contype in ('p', 'u', 'c')
         union all
-        select 3, replace(pg_get_indexdef(i.indexrelid), format(' ON %I.', ${LIVE_SCHEMA}::text), format(' ON %I.', ${NEXT_SCHEMA}::text))
-        from live join pg_index i on i.indrelid = live.oid
-        where not exists (select from pg_constraint k where k.conindid = i.indexrelid)
-        union all
-        select 4, format('alter table %I.%I set (%s)', ${NEXT_SCHEMA}::text, live.relname, array_to_string(c.reloptions, ', '))
+        select 3, format('alter table %I.%I set (%s)', ${NEXT_SCHEMA}::text, live.relname, array_to_string(c.reloptions, ', '))
         from live join pg_class c on c.oid = live.oid where c.reloptions is not null
         union all
-        select 4, format('grant %s on %I.%I to %s', a.privilege_type, ${NEXT_SCHEMA}::text, live.relname,
+        select 3, format('grant %s on %I.%I to %s', a.privilege_type, ${NEXT_SCHEMA}::text, live.relname,
           case a.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end)
         from live join pg_class c on c.oid = live.oid, aclexplode(c.relacl) a where a.grantee <> c.relowner
         union all
-        select 4, format('grant %s on schema %I to %s', a.privilege_type, ${NEXT_SCHEMA}::text,
+        select 3, format('grant %s on schema %I to %s', a.privilege_type, ${NEXT_SCHEMA}::text,
           case a.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end)
         from pg_namespace n, aclexplode(n.nspacl) a where n.nspname = ${LIVE_SCHEMA} and a.grantee <> n.nspowner
       )
@@ -51,6 +50,18 @@ export async function createNextSchema(db: Db): Promise<void> {
     for (const { statement } of rows) await sql.raw(statement).execute(trx)
     await sql`insert into ${sql.table(`${NEXT_SCHEMA}.fold_state`)} default values`.execute(trx)
   })
+}
+
+/** Indexes of the live read model that the next one has not: names, and statements that make them there. */
+export async function missingIndexes(db: Db): Promise<{ name: string; statement: string }[]> {
+  const { rows } = await sql<{ name: string; statement: string }>`
+    select index.relname as name, replace(pg_get_indexdef(i.indexrelid),
+      format(' ON %I.', ${LIVE_SCHEMA}::text), format(' ON %I.', ${NEXT_SCHEMA}::text)) as statement
+    from pg_index i join pg_class index on index.oid = i.indexrelid
+    where index.relnamespace = ${LIVE_SCHEMA}::regnamespace and not exists (
+      select from pg_class next where next.relnamespace = ${NEXT_SCHEMA}::regnamespace and next.relname = index.relname)
+    order by 1`.execute(db)
+  return rows
 }
 
 export async function dropNextSchema(db: Db): Promise<void> {

@@ -37,3 +37,39 @@ void t.test(
     t.same(await digestReadModel(db), digest)
   },
 )
+
+void t.test(
+  'the new read model has the indexes of the old one, also when it was interrupted among them',
+  async (t) => {
+    const { db } = await testDatabase(t)
+    await ingestStories(db, tellStories(5, 4))
+    const indexes = async (): Promise<unknown[]> => {
+      const { rows } = await sql`
+      select tablename, indexname, indexdef from pg_indexes where schemaname = 'projection' order by 1, 2`.execute(
+        db,
+      )
+      return rows
+    }
+    const [digest, before] = [await digestReadModel(db), await indexes()]
+    t.ok(before.length > 10)
+    const made: string[] = []
+    for (let run = 1; ; run += 1) {
+      const stop = new AbortController()
+      const seen = made.length
+      const finished = await replay(db, {
+        restart: run === 1,
+        signal: stop.signal,
+        onProgress: ({ index }) => {
+          if (index === undefined) return
+          if (made.length > seen) stop.abort()
+          made.push(index)
+        },
+      })
+      t.same(await digestReadModel(db), digest)
+      if (finished) break
+    }
+    t.same(await indexes(), before)
+    t.ok(made.length > 4, `${made.length} indexes were made after the rows`)
+    t.equal(new Set(made).size, made.length, 'each of them once')
+  },
+)
