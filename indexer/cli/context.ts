@@ -66,13 +66,14 @@ export async function withNetworks<T>(
 }
 
 /** Progress of long work, on standard error so that the answer can be piped: a line that is rewritten on a terminal. */
-export function createProgress(): { show: (text: string) => void; end: () => void } {
+export function createProgress(): { show: (text: string, isNew?: boolean) => void; end: () => void } {
   const isTerminal = process.stderr.isTTY
   let shownAtMs = -Infinity
   return {
-    show: (text) => {
+    // Something new is shown at once, what only goes on now and then.
+    show: (text, isNew = false) => {
       const intervalMs = isTerminal ? 200 : 5000
-      if (performance.now() - shownAtMs < intervalMs) return
+      if (!isNew && performance.now() - shownAtMs < intervalMs) return
       shownAtMs = performance.now()
       process.stderr.write(isTerminal ? `\r\u001b[2K${text}` : `${text}\n`)
     },

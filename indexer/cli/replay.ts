@@ -14,6 +14,7 @@ export async function runReplay(options: OutputOptions & { restart?: boolean }):
         onProgress: ({ foldedPosition, lastPosition, index }) =>
           progress.show(
             `folded ${foldedPosition} of ${lastPosition} log entries${index === undefined ? '' : `, making index ${index}`}`,
+            index !== undefined,
           ),
       })
       progress.end()

@@ -35,8 +35,16 @@ export interface ReplayOptions {
   onProgress: (progress: ReplayProgress) => void
 }
 
-/** Entries folded in one transaction: what an interruption can cost. The more, the fewer loans are written twice. */
-const CHUNK = 8000
+/** Entries folded in one transaction: the more, the fewer loans are written twice. */
+const MOST_ENTRIES = 8000
+/** The same once there are payment channels: then each step is folded by itself, and an interruption waits for a chunk. */
+const MOST_WITH_CHANNELS = 500
+/** Characters of their texts: two chunks are held at once, and a log may be all junk of 128 KiB an entry. */
+const MOST_TEXT = 32 * 1024 * 1024
+/** Entries read at once: beyond the above by no more than what they have. */
+const READ_AT_ONCE = 500
+/** What is left may be folded while nobody can append. */
+const LITTLE = 500
 /** Between attempts to take the old tables from their readers. */
 const FIRST_PAUSE_MS = 50
 const LAST_PAUSE_MS = 5_000
@@ -70,36 +78,64 @@ async function foldAlmostAll(
   db: Db,
   { signal, onProgress }: Pick<ReplayOptions, 'signal' | 'onProgress'>,
 ): Promise<boolean> {
-  const { foldedPosition } = await getFoldState(db, NEXT_SCHEMA)
+  const { foldedPosition, channels } = await getFoldState(db, NEXT_SCHEMA)
+  let folded = foldedPosition
+  let withChannels = channels > 0
   const read = (after: number): Promise<LogEntry[]> => {
-    const reading = getEntriesAfter(db, after, CHUNK)
+    const reading = readChunk(db, after, withChannels ? MOST_WITH_CHANNELS : MOST_ENTRIES)
     // Looked at when its turn comes, if it does.
     reading.catch(() => undefined)
     return reading
   }
-  let folded = foldedPosition
   let indexed = false
   let next = read(folded)
   while (!signal.aborted) {
     const entries = await next
+    if (!withChannels && entries.some(isAboutChannel)) {
+      withChannels = true
+      next = read(folded)
+      continue
+    }
     const last = entries.at(-1)?.position ?? folded
     next = read(last)
     // A channel looks for its loans by what it says of them; all else is found by keys that are there.
-    if (!indexed && entries.some(isAboutChannel)) {
-      indexed = await makeIndexes(db, { folded, signal, onProgress })
-      if (!indexed) break
-    }
+    if (withChannels) indexed ||= await makeIndexes(db, { folded, signal, onProgress })
+    if (withChannels && !indexed) break
     await inTransaction(db, (trx) => project(trx, NEXT_SCHEMA, folded, entries))
     folded = last
     const lastPosition = await getLastPosition(db)
     onProgress({ foldedPosition: folded, lastPosition })
-    if (lastPosition - folded < CHUNK) {
+    if (lastPosition - folded >= LITTLE) continue
+    if (indexed) {
       await next
-      return makeIndexes(db, { folded, signal, onProgress })
+      return true
     }
+    // That takes a while, in which more is appended: it is folded before the end.
+    indexed = await makeIndexes(db, { folded, signal, onProgress })
+    if (!indexed) break
+    next = read(folded)
   }
   await next.catch(() => undefined)
   return false
+}
+
+/** Whole steps, about as many entries or as much text as is allowed. */
+async function readChunk(db: Db, after: number, most: number): Promise<LogEntry[]> {
+  const chunk: LogEntry[] = []
+  let text = 0
+  for (;;) {
+    const part = await getEntriesAfter(db, chunk.at(-1)?.position ?? after, READ_AT_ONCE)
+    chunk.push(...part)
+    for (const { event } of part) text += textLength(event)
+    if (part.length < READ_AT_ONCE / 2 || chunk.length >= most || text >= MOST_TEXT) return chunk
+  }
+}
+
+/** Characters of all texts in a value. */
+function textLength(value: unknown): number {
+  if (typeof value === 'string') return value.length
+  if (typeof value !== 'object' || value === null) return 0
+  return Object.values(value).reduce((sum: number, part) => sum + textLength(part), 0)
 }
 
 /** Returns false when it was interrupted: those that are there stay. */
@@ -131,7 +167,7 @@ async function trySwitch(db: Db, attempt: number): Promise<boolean> {
 
 async function foldChunk(trx: Trx): Promise<number> {
   const { foldedPosition } = await getFoldState(trx, NEXT_SCHEMA)
-  const entries = await getEntriesAfter(trx, foldedPosition, CHUNK)
+  const entries = await getEntriesAfter(trx, foldedPosition, READ_AT_ONCE)
   await project(trx, NEXT_SCHEMA, foldedPosition, entries)
   return entries.at(-1)?.position ?? foldedPosition
 }

@@ -3,6 +3,7 @@ import type { Db } from '../../shared/db/connect.ts'
 import type { HandedIn } from '../../shared/events/handed-in.ts'
 import type { HandInWay } from '../../shared/events/filecoin-event.ts'
 import type { Trx } from '../../shared/db/transaction.ts'
+import { ofNetwork } from '../event-log/of-network.ts'
 
 /** Something that cannot be judged yet: its channel is not known, or not yet as it must be for this. */
 export interface Waiting {
@@ -114,7 +115,7 @@ function awaitedOfAll(network: string, { from, to, afterId, limit }: Look): RawB
     from ledger.waiting_vouchers w
     where w.network = ${network} and w.id > ${afterId}::bigint and exists (
       select 1 from ledger.channel_addresses c join ledger.event_log l on l.subject = ${subjectsOf(network)} || c.robust
-      where c.network = w.network and (c.robust = w.channel_addr or c.channel_id = w.channel_addr)
+      where ${ofNetwork('c.network')} = w.network and (c.robust = w.channel_addr or c.channel_id = w.channel_addr)
         and (l.position > w.looked_position
           or (l.block_number > ${from.finalizedEpoch}::bigint and l.block_number <= ${to.finalizedEpoch}::bigint)))
     order by w.id limit ${limit}`
@@ -122,17 +123,18 @@ function awaitedOfAll(network: string, { from, to, afterId, limit }: Look): RawB
 
 function awaitedOfChanged(network: string, { from, to, afterId, limit }: Look): RawBuilder<WaitingRow> {
   const prefix = subjectsOf(network)
+  // By position and by block, which are few; not by how subjects begin, which is half the log.
   return sql<WaitingRow>`
     with learned as materialized (
       select subject, max(position) as position from ledger.event_log
-      where position > ${from.position}::bigint and starts_with(subject, ${prefix}) group by subject
+      where position > ${from.position}::bigint and starts_with(subject || '', ${prefix}) group by subject
       union all
       select distinct subject, ${Number.MAX_SAFE_INTEGER}::bigint from ledger.event_log
-      where network = ${network} and starts_with(subject, ${prefix})
+      where network = ${network} and starts_with(subject || '', ${prefix})
         and block_number > ${from.finalizedEpoch}::bigint and block_number <= ${to.finalizedEpoch}::bigint
     ), changed as materialized (
       select robust, channel_id, max(l.position) as position from learned l join ledger.channel_addresses
-        on network = ${network} and robust = substr(l.subject, ${prefix.length + 1}::integer)
+        on ${ofNetwork('network')} = ${network} and robust = substr(l.subject, ${prefix.length + 1}::integer)
       group by robust, channel_id
     )
     select w.id, w.network, w.channel_addr, w.payload, w.way, w.reason

@@ -219,11 +219,11 @@ void t.test(`${LOANS} whole loans, seed ${SEED}`, { timeout: 1_490_000 }, async 
     [lotusLink, 'the EVM chain'],
   ] as const) {
     // One chain is read from its beginning to its end before the other is known at all.
-    first.cut()
+    await first.cut()
     const late = await index(t, ground)
     late.indexer.start()
     await delay(4000)
-    first.mend()
+    await first.mend()
     tell(`${what} first`)
     await late.check(t, `${what} first`)
     t.equal(await late.indexer.stop(), 0)

@@ -18,6 +18,8 @@ import type { WatchedContracts } from './watched-contracts.ts'
 const CHEAP_BATCH = 20
 /** … and are waited for no longer than this each, as measured on the ranges before, several of them at once. */
 const CHEAP_HEADER_MS = 2
+/** However busy this process is, a header that takes so much longer is dear: others must not wait for it. */
+const LONGEST_PER_WAIT = 10
 /** A dear endpoint is measured again every so many ranges. */
 const MEASURE_EVERY = 25
 
@@ -114,6 +116,7 @@ export class RangeEvidence {
    * process had nothing else to do. While it has, headers cost nothing.
    */
   readonly #headers: typeof readHeaders = async (endpoint, from, to) => {
+    const startMs = performance.now()
     const start = performance.eventLoopUtilization()
     this.#reading += 1
     let beside = this.#reading
@@ -124,7 +127,8 @@ export class RangeEvidence {
     } finally {
       this.#reading -= 1
       const { idle } = performance.eventLoopUtilization(start)
-      const each = idle / (to - from + 1) / beside
+      const waitedMs = Math.max(idle, (performance.now() - startMs) / LONGEST_PER_WAIT)
+      const each = waitedMs / (to - from + 1) / beside
       if (to - from >= CHEAP_BATCH) {
         this.#headerMs.set(endpoint, (this.#headerMs.get(endpoint) ?? each) * 0.7 + each * 0.3)
       }
