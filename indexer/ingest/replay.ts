@@ -1,4 +1,3 @@
-import { sql } from 'kysely'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LogEntry } from '../../shared/events/log-entry.ts'
 import type { Db } from '../../shared/db/connect.ts'
@@ -13,6 +12,7 @@ import {
   dropNextSchema,
   hasNextSchema,
   lockReadModel,
+  makeIndex,
   missingIndexes,
   LONG_WAIT_MS,
   SHORT_WAIT_MS,
@@ -143,10 +143,10 @@ async function makeIndexes(
   db: Db,
   { folded, signal, onProgress }: Pick<ReplayOptions, 'signal' | 'onProgress'> & { folded: number },
 ): Promise<boolean> {
-  for (const { name, statement } of await missingIndexes(db)) {
+  for (const name of await missingIndexes(db)) {
     if (signal.aborted) return false
     onProgress({ foldedPosition: folded, lastPosition: await getLastPosition(db), index: name })
-    await sql.raw(statement).execute(db)
+    await makeIndex(db, name)
   }
   return true
 }

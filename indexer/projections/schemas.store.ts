@@ -52,16 +52,23 @@ export async function createNextSchema(db: Db): Promise<void> {
   })
 }
 
-/** Indexes of the live read model that the next one has not: names, and statements that make them there. */
-export async function missingIndexes(db: Db): Promise<{ name: string; statement: string }[]> {
-  const { rows } = await sql<{ name: string; statement: string }>`
-    select index.relname as name, replace(pg_get_indexdef(i.indexrelid),
-      format(' ON %I.', ${LIVE_SCHEMA}::text), format(' ON %I.', ${NEXT_SCHEMA}::text)) as statement
-    from pg_index i join pg_class index on index.oid = i.indexrelid
-    where index.relnamespace = ${LIVE_SCHEMA}::regnamespace and not exists (
-      select from pg_class next where next.relnamespace = ${NEXT_SCHEMA}::regnamespace and next.relname = index.relname)
+/** The names of the live read model's indexes that the next one has not. */
+export async function missingIndexes(db: Db): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`
+    select relname as name from pg_class live
+    where relnamespace = ${LIVE_SCHEMA}::regnamespace and relkind = 'i' and not exists (
+      select from pg_class next where next.relnamespace = ${NEXT_SCHEMA}::regnamespace and next.relname = live.relname)
     order by 1`.execute(db)
-  return rows
+  return rows.map(({ name }) => name)
+}
+
+/** Makes an index as the live read model has it, of the rows that are there. */
+export async function makeIndex(db: Db, name: string): Promise<void> {
+  const { rows } = await sql<{ statement: string }>`
+    select replace(pg_get_indexdef(oid), format(' ON %I.', ${LIVE_SCHEMA}::text), format(' ON %I.', ${NEXT_SCHEMA}::text))
+      as statement
+    from pg_class where relnamespace = ${LIVE_SCHEMA}::regnamespace and relname = ${name}`.execute(db)
+  for (const { statement } of rows) await sql.raw(statement).execute(db)
 }
 
 export async function dropNextSchema(db: Db): Promise<void> {
