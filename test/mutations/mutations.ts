@@ -100,8 +100,8 @@ export const MUTATIONS: readonly Mutation[] = [
     promise: 6,
     what: 'the source does not wait for the writer',
     file: 'indexer/queue/publish-steps.ts',
-    from: 'this.#changes.until(() => this.size < limit, signal)',
-    to: 'this.#changes.until(() => this.size < limit * 1_000_000, signal)',
+    from: 'this.#changes.until(() => this.#waiting.size < limit, signal)',
+    to: 'this.#changes.until(() => this.#waiting.size < limit * 1_000_000, signal)',
     noticedBy: [{ test: QUEUE }],
   },
   {
