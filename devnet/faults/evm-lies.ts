@@ -77,6 +77,14 @@ function changedLogs(change: ChangeLogs): Fault {
   })
 }
 
+/** Whether these logs set all the bits of a bloom that one more sets. */
+function isCovered(log: Log | undefined, others: readonly Log[]): boolean {
+  const itemsOf = ({ address, topics }: Log): unknown[] =>
+    Array.isArray(topics) ? [address, ...(topics as unknown[])] : [address]
+  const items = new Set(others.flatMap(itemsOf))
+  return log !== undefined && itemsOf(log).every((item) => items.has(item))
+}
+
 const logLies: FaultKinds = {
   'the logs of one block missing': {
     seenBy: 'visible',
@@ -97,9 +105,21 @@ const logLies: FaultKinds = {
         changedLogs((logs, filter) => {
           if (filter['blockHash'] === undefined || logs.length < 2) return logs
           const gone = below(logs.length)
-          return logs.filter((_, at) => at !== gone)
+          const rest = logs.filter((_, at) => at !== gone)
+          return gone === rest.length && isCovered(logs[gone], rest) ? logs : rest
         }),
       )({ now, below }),
+  },
+  'the last log of a block missing, whose bits others set': {
+    // Neither the bloom nor the numbers of the logs tell, and the receipts' root is not computed.
+    seenBy: 'hidden',
+    make: sometimes(
+      0.3,
+      changedLogs((logs, filter) => {
+        const rest = logs.slice(0, -1)
+        return filter['blockHash'] !== undefined && isCovered(logs.at(-1), rest) ? rest : logs
+      }),
+    ),
   },
   'one log of a range missing': {
     seenBy: 'witness',
