@@ -1,4 +1,4 @@
-import { appendFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -8,6 +8,7 @@ import { hasRedisServer } from '../helpers/start-services.ts'
 import { measureRecovery } from './measure-recovery.ts'
 import { appendRun, readRuns, recordOf, unexaminedRun } from './run-record.ts'
 import { EXAMINED, runSeeds } from './run-seeds.ts'
+import { builtProgram, PROGRAMS } from './service-process.ts'
 import { simulate, type Report } from './simulation.ts'
 import { soak, type SoakOptions } from './soak.ts'
 import { soakAccount } from './soak-account.ts'
@@ -128,6 +129,10 @@ function flags() {
   const pollIntervalMs = values['poll-ms'] === undefined ? undefined : Number(values['poll-ms'])
   if (pollIntervalMs !== undefined && !(Number.isInteger(pollIntervalMs) && pollIntervalMs > 0))
     throw new ConfigError('--poll-ms must be a whole number from 1 on')
+  // Programs that are not there are started again for ever, as those that are killed are.
+  const missing = PROGRAMS.map(builtProgram).find((file) => !existsSync(file))
+  if (values.built && missing !== undefined)
+    throw new ConfigError(`--built runs ${missing}, which is not there: \`npm run build\` first`)
   return {
     ...values,
     pollIntervalMs,

@@ -8,6 +8,9 @@ import { untilListens } from './until-listens.ts'
 import type { WallClock } from './wall-clock.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+/** The TypeScript files of the service's programs, without their ending. */
+export const PROGRAMS = ['indexer/main', 'api/main'] as const
+type Program = (typeof PROGRAMS)[number]
 const RESTART_MS = 300
 const UP_WITHIN_MS = 30_000
 const CONFIGURATION = 2
@@ -15,8 +18,7 @@ const CONFIGURATION = 2
 export interface ServiceProgram {
   name: string
   kind: 'indexer' | 'API'
-  /** The TypeScript file, without its ending. */
-  program: string
+  program: Program
   /** Whether it runs as `npm run build` has compiled it, which starts in half the time. */
   isBuilt: boolean
   environment: NodeJS.ProcessEnv
@@ -111,7 +113,7 @@ export class ServiceProcess {
   #launch(): void {
     this.starts += 1
     const { kind, program, isBuilt, environment, clock } = this.#program
-    const child = fork(`${ROOT}/${isBuilt ? `dist/${program}.js` : `${program}.ts`}`, {
+    const child = fork(isBuilt ? builtProgram(program) : `${ROOT}${program}.ts`, {
       cwd: ROOT,
       env: { ...environment, ...clock?.environment },
       execArgv: [...(isBuilt ? [] : ['--import=tsx']), '--no-warnings', ...scriptFlags(kind.toLowerCase())],
@@ -152,4 +154,9 @@ export class ServiceProcess {
 
 function lastLine(text: string): string {
   return text.trimEnd().split('\n').at(-1) ?? ''
+}
+
+/** Where `npm run build` puts it. */
+export function builtProgram(program: Program): string {
+  return `${ROOT}dist/${program}.js`
 }
