@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { LogEntry, NewEntry } from '../../shared/events/log-entry.ts'
+import { copyRows } from '../../shared/db/copy-rows.ts'
 import type { Trx } from '../../shared/db/transaction.ts'
 import { updateChannelAddresses } from './channel-addresses.ts'
 
@@ -31,31 +32,28 @@ export async function appendEntries(trx: Trx, entries: NewEntry[]): Promise<LogE
   return appended
 }
 
-async function insertLog(trx: Trx, entries: LogEntry[]): Promise<void> {
-  const rows = entries.map((entry) => ({
-    position: entry.position,
-    step: entry.step,
-    network: entry.network,
-    blockchain: entry.blockchain,
-    op: entry.op,
-    natural_key: entry.naturalKey,
-    revision: entry.revision,
-    subject: entry.subject,
-    previous_subject: entry.previousSubject,
-    kind: entry.kind,
-    block_number: entry.blockNumber,
-    block_hash: entry.blockHash,
-    log_index: entry.logIndex,
-    body: entry.event,
-    cause: entry.cause,
-    recorded_at: entry.recordedAt,
-    origin: entry.origin,
-  }))
-  // One parameter and one statement, whatever the number of entries. A JSON null is no body at all.
-  await sql`
-    insert into ledger.event_log
-    select position, step, network, blockchain, op, natural_key, revision, subject, previous_subject, kind,
-           block_number, block_hash, log_index, nullif(body, 'null'::jsonb), cause, recorded_at, origin
-    from jsonb_populate_recordset(null::ledger.event_log, ${JSON.stringify(rows)}::jsonb)
-    order by position`.execute(trx)
+function insertLog(trx: Trx, entries: LogEntry[]): Promise<void> {
+  return copyRows(
+    trx,
+    'ledger.event_log',
+    entries.map((entry) => ({
+      position: entry.position,
+      step: entry.step,
+      network: entry.network,
+      blockchain: entry.blockchain,
+      op: entry.op,
+      natural_key: entry.naturalKey,
+      revision: entry.revision,
+      subject: entry.subject,
+      previous_subject: entry.previousSubject,
+      kind: entry.kind,
+      block_number: entry.blockNumber,
+      block_hash: entry.blockHash,
+      log_index: entry.logIndex,
+      body: entry.event === null ? null : JSON.stringify(entry.event),
+      cause: entry.cause,
+      recorded_at: entry.recordedAt,
+      origin: entry.origin,
+    })),
+  )
 }

@@ -1,6 +1,7 @@
 import { sql, type Selectable } from 'kysely'
 import type { BlockHeader, BlockRef, RangeEvidence } from '../../shared/events/chain-step.ts'
 import type { Db } from '../../shared/db/connect.ts'
+import { copyRows } from '../../shared/db/copy-rows.ts'
 import type { ChainPositionTable } from '../../shared/db/schema.ts'
 import { inTransaction, type Trx } from '../../shared/db/transaction.ts'
 
@@ -173,10 +174,7 @@ export async function putHeaders(
     parent_hash: parentHash,
     time_s: timeS,
   }))
-  await sql`insert into ledger.block_headers
-    select * from jsonb_populate_recordset(null::ledger.block_headers, ${JSON.stringify(rows)}::jsonb)`.execute(
-    trx,
-  )
+  await copyRows(trx, 'ledger.block_headers', rows)
 }
 
 /** Forgets the headers below `number`: those blocks are final. */

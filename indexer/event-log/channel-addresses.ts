@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { LogEntry } from '../../shared/events/log-entry.ts'
 import type { Db } from '../../shared/db/connect.ts'
+import { copyRows } from '../../shared/db/copy-rows.ts'
 import type { Trx } from '../../shared/db/transaction.ts'
 import { ofNetwork } from './of-network.ts'
 
@@ -48,10 +49,5 @@ export async function updateChannelAddresses(trx: Trx, entries: LogEntry[]): Pro
         ]
       : [],
   )
-  if (rows.length === 0) return
-  // One parameter, whatever the number of channels.
-  await sql`insert into ledger.channel_addresses
-    select * from jsonb_populate_recordset(null::ledger.channel_addresses, ${JSON.stringify(rows)}::jsonb)`.execute(
-    trx,
-  )
+  await copyRows(trx, 'ledger.channel_addresses', rows)
 }

@@ -1,5 +1,6 @@
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
+import { CopyingClient } from './copy-rows.ts'
 import type { Tables } from './schema.ts'
 import { SteadyClient } from './steady-client.ts'
 
@@ -30,7 +31,8 @@ export function connect(
   })
   // Without a listener an idle connection that the server closes would end the process.
   pool.on('error', (error) => options.onError?.(error))
-  return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
+  const copying = { connect: async () => new CopyingClient(await pool.connect()), end: () => pool.end() }
+  return new Kysely<Tables>({ dialect: new PostgresDialect({ pool: copying }) })
 }
 
 function parseSafeInteger(text: string): number {

@@ -33,7 +33,7 @@ interface Session {
 
 const LOCK = 'loan-activity lock writer of '
 
-/** `the leader of evm:31337: insert ledger.event_log`. */
+/** `the leader of evm:31337: copy ledger.event_log`. */
 function describe(sessions: readonly Session[]): string {
   const leads = sessions
     .filter(({ name, hasLock }) => name.startsWith(LOCK) && hasLock)
@@ -49,7 +49,7 @@ function describe(sessions: readonly Session[]): string {
 
 /** A statement by its verb and the first table (or function) of ours that it names. */
 export function shortened(query: string): string {
-  const verb = /\b(begin|commit|rollback|insert|update|delete|select)\b/i.exec(query)?.[1] ?? 'statement'
+  const verb = /\b(begin|commit|rollback|copy|insert|update|delete|select)\b/i.exec(query)?.[1] ?? 'statement'
   const place = /"?\b(ledger|projection|replay|queue|migration)"?\."?(\w+)/.exec(query)
   return `${verb.toLowerCase()} ${place === null ? '' : `${place[1] ?? ''}.${place[2] ?? ''}`}`.trimEnd()
 }

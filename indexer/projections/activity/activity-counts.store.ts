@@ -13,9 +13,9 @@ import { IDS_PER_ENTRY, type ProjectionSchema } from '../projection.ts'
 const FAN_OUT = 512
 const LEVELS = [0, 1, 2]
 
-/** The stretch that a record's id lies in. */
-export function stretchOf(id: string): RawBuilder<number> {
-  return sql`${sql.ref(id)} / ${sql.lit(widthOf(0))}`
+/** The number of the stretch that a record's id lies in. */
+export function stretchOf(id: number): number {
+  return Math.floor(id / widthOf(0))
 }
 
 /** Counts records that were added after all others. */

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { copyRows } from '../../../shared/db/copy-rows.ts'
 import type { FoldContext } from '../projection.ts'
 import type { ActivityRecord } from './activity.evolve.ts'
 import { addToCounts, removeFromCounts, stretchOf } from './activity-counts.store.ts'
@@ -16,25 +17,48 @@ export interface NewRecord extends ActivityRecord {
 export async function insertRecords(context: FoldContext, records: NewRecord[]): Promise<void> {
   if (records.length === 0) return
   const { trx, schema, counters } = context
-  const rows = (await withKinds(context, records)).map(({ id, kind, txHash, loanId, ofChannel, at }) => ({
-    ...{ id, kind, txHash, loanId, at },
-    ...ofChannel,
-  }))
-  await sql`
-    insert into ${sql.table(`${schema}.activity`)} (id, slot, kind, tx_hash, loan_id, network, channel, natural_key,
-      created_at, updated_at)
-    select id, coalesce(counted.records, 0) + row_number() over (partition by ${stretchOf('id')} order by id),
-      kind, "txHash", "loanId", network, robust, "naturalKey", at, at
-    from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as said(id bigint, kind integer, "txHash" text,
-      "loanId" text, network text, robust text, "naturalKey" text, at timestamptz)
-    left join ${sql.table(`${schema}.activity_counts`)} counted
-      on counted.level = 0 and counted.number = ${stretchOf('id')}`.execute(trx)
+  const rows = await withSlots(context, await withKinds(context, records))
+  await copyRows(
+    trx,
+    `${schema}.activity`,
+    rows.map(({ id, slot, kind, txHash, loanId, ofChannel, at }) => ({
+      id,
+      slot,
+      kind,
+      tx_hash: txHash,
+      loan_id: loanId,
+      network: ofChannel?.network ?? null,
+      channel: ofChannel?.robust ?? null,
+      natural_key: ofChannel?.naturalKey ?? null,
+      created_at: at,
+      updated_at: at,
+    })),
+  )
   await addToCounts(
     trx,
     schema,
     records.map(({ id }) => id),
   )
   counters.records += records.length
+}
+
+/** With their places in their stretches of the log: only the first stretch may have records already. */
+async function withSlots<R extends { id: number }>(
+  { trx, schema }: FoldContext,
+  records: readonly R[],
+): Promise<(R & { slot: number })[]> {
+  const sorted = records.toSorted((a, b) => a.id - b.id)
+  let stretch = stretchOf(sorted[0]?.id ?? 0)
+  const { rows } = await sql<{ records: number }>`
+    select records from ${sql.table(`${schema}.activity_counts`)}
+    where level = 0 and number = ${stretch}`.execute(trx)
+  let slot = rows[0]?.records ?? 0
+  return sorted.map((record) => {
+    const own = stretchOf(record.id)
+    slot = own === stretch ? slot + 1 : 1
+    stretch = own
+    return { ...record, slot }
+  })
 }
 
 /**

@@ -1,0 +1,96 @@
+import {
+  CompiledQuery,
+  sql,
+  type PostgresCursor,
+  type PostgresPoolClient,
+  type PostgresQueryResult,
+} from 'kysely'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type pg from 'pg'
+import { from as copyFrom } from 'pg-copy-streams'
+import type { Trx } from './transaction.ts'
+
+/** What a column is given: what is JSON, as its text. */
+export type CopyValue = string | number | Date | null
+
+/** The only parameter of a `copy … from stdin`: rows in Postgres's text format (its manual, COPY, "Text Format"). */
+class CopyText {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+/**
+ * Adds rows to a table. All have the columns of the first, by their names. Takes Postgres half of what the same rows cost
+ * as JSON: no document is taken apart.
+ */
+export async function copyRows(
+  trx: Trx,
+  table: string,
+  rows: readonly Readonly<Record<string, CopyValue>>[],
+): Promise<void> {
+  const [first] = rows
+  if (first === undefined) return
+  const columns = Object.keys(first)
+  const names = sql.join(columns.map((column) => sql.ref(column)))
+  const { sql: text } = sql`copy ${sql.table(table)} (${names}) from stdin`.compile(trx)
+  await trx.executeQuery(CompiledQuery.raw(text, [new CopyText(toText(columns, rows))]))
+}
+
+/** A connection that Kysely knows one way to ask of; what is sent by another one, a parameter of {@link CopyText} tells. */
+export class CopyingClient implements PostgresPoolClient {
+  readonly #client: pg.PoolClient
+  readonly #asked: PostgresPoolClient
+
+  constructor(client: pg.PoolClient) {
+    this.#client = client
+    this.#asked = client
+  }
+
+  query<R>(statement: string, parameters: readonly unknown[]): Promise<PostgresQueryResult<R>>
+  query<R>(cursor: PostgresCursor<R>): PostgresCursor<R>
+  query<R>(
+    asked: string | PostgresCursor<R>,
+    parameters: readonly unknown[] = [],
+  ): Promise<PostgresQueryResult<R>> | PostgresCursor<R> {
+    if (typeof asked !== 'string') return this.#asked.query(asked)
+    const [only] = parameters
+    return only instanceof CopyText ? this.#copy(asked, only) : this.#asked.query(asked, parameters)
+  }
+
+  release(): void {
+    this.#client.release()
+  }
+
+  async #copy(statement: string, { text }: CopyText): Promise<PostgresQueryResult<never>> {
+    const copying = this.#client.query(copyFrom(statement))
+    await pipeline(Readable.from([Buffer.from(text)]), copying)
+    return { command: 'INSERT', rowCount: copying.rowCount, rows: [] }
+  }
+}
+
+function toText(columns: readonly string[], rows: readonly Readonly<Record<string, CopyValue>>[]): string {
+  let text = ''
+  for (const row of rows) {
+    let separator = ''
+    for (const column of columns) {
+      text += separator + fieldText(row[column])
+      separator = '\t'
+    }
+    text += '\n'
+  }
+  return text
+}
+
+const SPECIAL = /[\\\t\n\r]/
+const ESCAPED: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' }
+
+function fieldText(value: CopyValue | undefined): string {
+  if (value === undefined || value === null) return '\\N'
+  if (typeof value === 'number') return `${value}`
+  if (typeof value !== 'string') return value.toISOString()
+  return SPECIAL.test(value) ? value.replaceAll(/[\\\t\n\r]/g, (found) => ESCAPED[found] ?? found) : value
+}

@@ -1,0 +1,83 @@
+import fc from 'fast-check'
+import { sql } from 'kysely'
+import t from 'tap'
+import { copyRows, type CopyValue } from '../../../../shared/db/copy-rows.ts'
+import { inTransaction, isDatabaseRetryable } from '../../../../shared/db/transaction.ts'
+import { testDatabase } from '../../../helpers/database.ts'
+
+/** What a text column of Postgres can hold: anything but the character 0. */
+const text = fc.string({ unit: 'binary' }).map((value) => value.replaceAll('\0', ''))
+
+void t.test('what is copied is what is there, whatever it holds', async (t) => {
+  const { db } = await testDatabase(t)
+  await sql`create table copied (id integer, said text, body jsonb, at timestamptz(3), amount bigint)`.execute(
+    db,
+  )
+  const row = fc.record({
+    said: fc.option(fc.oneof(text, fc.constantFrom('\\N', '\\.', '\t', '\r\n', '\\', ''))),
+    body: fc.option(fc.dictionary(text, fc.oneof(text, fc.integer()))),
+    at: fc.option(fc.date({ min: new Date(0), max: new Date('2100-01-01'), noInvalidDate: true })),
+    amount: fc.option(fc.maxSafeInteger()),
+  })
+  await fc.assert(
+    fc.asyncProperty(fc.array(row, { maxLength: 20 }), async (rows) => {
+      const given = rows.map((one, id): Record<string, CopyValue> => {
+        return { id, ...one, body: one.body === null ? null : JSON.stringify(one.body) }
+      })
+      const found = await inTransaction(db, async (trx) => {
+        await sql`delete from copied`.execute(trx)
+        await copyRows(trx, 'public.copied', given)
+        return sql`select said, body, at, amount from copied order by id`.execute(trx)
+      })
+      t.same(found.rows, JSON.parse(JSON.stringify(rows), revive))
+    }),
+  )
+})
+
+/** Dates come back as dates. */
+function revive(name: string, value: unknown): unknown {
+  return name === 'at' && typeof value === 'string' ? new Date(value) : value
+}
+
+void t.test(
+  'what the database refuses is an error, nothing of it stays, and the connection is good',
+  async (t) => {
+    const { db } = await testDatabase(t)
+    await sql`create table copied (id integer primary key)`.execute(db)
+    const ids = (trx: Parameters<typeof copyRows>[0], ...given: number[]): Promise<void> =>
+      copyRows(
+        trx,
+        'copied',
+        given.map((id) => ({ id })),
+      )
+    await t.rejects(
+      inTransaction(db, (trx) => ids(trx, 1, 2, 1)),
+      { code: '23505' },
+    )
+    await inTransaction(db, (trx) => ids(trx, 3))
+    await inTransaction(db, (trx) => copyRows(trx, 'copied', []))
+    t.same((await sql`select id from copied`.execute(db)).rows, [{ id: 3 }])
+  },
+)
+
+void t.test('a session that ends while rows are copied is an error that may pass', async (t) => {
+  const { db } = await testDatabase(t)
+  await sql`create table copied (id integer primary key)`.execute(db)
+  // Keeps the copy waiting for the row that is there and not committed.
+  const copying = inTransaction(db, async (other) => {
+    await copyRows(other, 'copied', [{ id: 1 }])
+    const waiting = inTransaction(db, (trx) => copyRows(trx, 'copied', [{ id: 1 }])).catch(
+      (error: unknown) => error,
+    )
+    while ((await endOneThatWaits()) === 0);
+    return { refused: await waiting }
+  })
+  t.ok(isDatabaseRetryable((await copying).refused))
+  t.same((await sql`select id from copied`.execute(db)).rows, [{ id: 1 }])
+
+  async function endOneThatWaits(): Promise<number> {
+    const { rows } = await sql`select pg_terminate_backend(pid) from pg_stat_activity
+      where wait_event_type = 'Lock' and datname = current_database()`.execute(db)
+    return rows.length
+  }
+})
