@@ -12,23 +12,19 @@ import { updateChannelAddresses } from './channel-addresses.ts'
 export async function appendEntries(trx: Trx, entries: NewEntry[]): Promise<LogEntry[]> {
   if (entries.length === 0) return []
   const head = await trx
-    .selectFrom('ledger.log_head')
-    .select([
-      'last_position',
-      sql<Date>`greatest(last_recorded_at, date_trunc('milliseconds', clock_timestamp()))`.as('recorded_at'),
-    ])
-    .forUpdate()
+    .updateTable('ledger.log_head')
+    .set({
+      last_position: sql<number>`last_position + ${entries.length}`,
+      last_recorded_at: sql<Date>`greatest(last_recorded_at, date_trunc('milliseconds', clock_timestamp()))`,
+    })
+    .returning(['last_position', 'last_recorded_at as recorded_at'])
     .executeTakeFirstOrThrow()
-  const step = head.last_position + 1
+  const step = head.last_position - entries.length + 1
   const appended = entries.map((entry, index): LogEntry =>
     Object.assign(entry, { position: step + index, step, recordedAt: head.recorded_at }),
   )
   await insertLog(trx, appended)
   await updateChannelAddresses(trx, appended)
-  await trx
-    .updateTable('ledger.log_head')
-    .set({ last_position: step + entries.length - 1, last_recorded_at: head.recorded_at })
-    .execute()
   return appended
 }
 

@@ -1,7 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
-import { finished, Writable } from 'node:stream'
 import { Queue, Worker } from 'bullmq'
 import { Redis } from 'ioredis'
 import pg from 'pg'
@@ -79,10 +78,13 @@ wrap(pg.Client.prototype, 'query', (original, _self, args) => {
   if (typeof text !== 'string' || !passes(normalized(text))) return original(...args)
   const callback = args.at(-1)
   if (typeof callback === 'function') return original(...args.slice(0, -1), die)
-  const answer = original(...args) as Promise<unknown> | Writable
-  // Rows that are copied are written to, and nobody waits for an answer.
-  if (answer instanceof Writable) finished(answer, die)
-  else answer.then(die, die)
+  if (typeof query === 'object' && query !== null && 'callback' in query) {
+    // Rows that are copied: whom to tell is a part of the query.
+    query.callback = die
+    return original(...args)
+  }
+  const answer = original(...args) as Promise<unknown>
+  answer.then(die, die)
   return answer
 })
 
