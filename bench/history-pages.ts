@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { HISTORY_PAGE } from '../api/queries/activity-pages.ts'
+import { HISTORY_PAGES } from '../api/queries/activity-pages.ts'
 import { buildApp } from '../api/app.ts'
 import { openReadDatabase } from '../api/queries/read-database.ts'
 import { connect } from '../shared/db/connect.ts'
@@ -40,7 +40,7 @@ export async function benchHistory(records: number, requests: number): Promise<v
     }
     for (const [name, page] of Object.entries(pages)) {
       const { rows } = await sql<{ 'QUERY PLAN': string }>`
-        explain (analyze, buffers, costs off, timing off) ${sql.raw(HISTORY_PAGE.text.replaceAll('$1', String(page)))}`.execute(
+        explain (analyze, buffers, costs off, timing off) ${sql.raw(HISTORY_PAGES.text.replaceAll('$1', `'{${page}}'`))}`.execute(
         db,
       )
       console.log(`\nplan of the ${name} page:\n${rows.map((row) => row['QUERY PLAN']).join('\n')}`)

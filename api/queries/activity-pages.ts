@@ -1,28 +1,32 @@
 import { VERSION_OF_ITS_ROW, type Found } from './answer-cache.ts'
 import type { ReadDatabase, Statement } from './read-database.ts'
 import { recordsJson, recordsOf } from './record-json.ts'
+import { together } from './together.ts'
 
 const PAGE_SIZE = 25
 
 /** No history is this long: a page beyond it is empty, and 25 times it is still a bigint. */
 const LAST_PAGE = 10n ** 15n
 
+/** Pages that one statement finds at most. */
+const MOST_TOGETHER = 16
+
 /**
- * The newest record of the page is found by its number: which stretch of the log has it, by the counts of records before
+ * The newest record of a page is found by its number: which stretch of the log has it, by the counts of records before
  * each, and which place it has in there. From it the page is the next ids downwards, so that every page costs the same
  * few look-ups.
  */
-export const HISTORY_PAGE: Statement = {
-  name: 'history-page',
+export const HISTORY_PAGES: Statement = {
+  name: 'history-pages',
   text: `
     select '{"status":"OK","payload":[' || (
         select ${recordsJson('desc')} from (${recordsOf(
           `select * from projection.activity where id <= newest.id order by id desc limit ${PAGE_SIZE}`,
         )}) as record
-      ) || '],"pages":' || (history.records + ${PAGE_SIZE - 1}) / ${PAGE_SIZE} || '}' as answer, history.version
+      ) || '],"pages":' || (history.records + ${PAGE_SIZE - 1}) / ${PAGE_SIZE} || '}' as answer, history.version, page
     from (
-      select records, records - ${PAGE_SIZE} * ($1::bigint - 1) as nth, ${VERSION_OF_ITS_ROW} as version
-      from projection.fold_state
+      select page, records, records - ${PAGE_SIZE} * (page - 1) as nth, ${VERSION_OF_ITS_ROW} as version
+      from projection.fold_state, unnest($1::bigint[]) as asked(page)
     ) as history
     left join lateral (${nodeOfNth(2, '0', 'history.nth')}) as top on true
     left join lateral (${nodeOfNth(1, 'top.number', 'top.nth')}) as middle on true
@@ -36,10 +40,12 @@ function nodeOfNth(level: number, parent: string, nth: string): string {
     where level = ${level} and parent = ${parent} and before < ${nth} order by before desc limit 1`
 }
 
-/** The JSON answer of one page of the history, newest first; `page` counts from 1 and may be beyond the last. */
-export async function getHistoryPage(database: ReadDatabase, page: bigint): Promise<Found> {
-  const asked = page < LAST_PAGE ? page : LAST_PAGE
-  const [row] = await database.rows<Found>(HISTORY_PAGE, [asked.toString()])
-  if (row === undefined) throw new Error('the history page has no row')
-  return row
+/** The JSON answer of one page of the history, newest first; a page counts from 1 and may be beyond the last. */
+export function historyPages(database: ReadDatabase): (page: bigint) => Promise<Found> {
+  const ask = together(MOST_TOGETHER, async (pages: readonly string[]): Promise<Found[]> => {
+    const rows = await database.rows<Found & { page: string }>(HISTORY_PAGES, [pages])
+    const found = new Map(rows.map((row) => [row.page, row]))
+    return pages.flatMap((page) => found.get(page) ?? [])
+  })
+  return (page) => ask((page < LAST_PAGE ? page : LAST_PAGE).toString())
 }

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { sendError } from '../plugins/errors.ts'
-import { getHistoryPage } from '../queries/activity-pages.ts'
+import { historyPages } from '../queries/activity-pages.ts'
 import type { AnswerCache } from '../queries/answer-cache.ts'
 import type { ReadDatabase } from '../queries/read-database.ts'
 import { historyAnswer } from '../schemas/activity.ts'
@@ -11,6 +11,7 @@ const PAGE = /^[1-9]\d*$/
 
 /** The whole history, newest first, 25 a page. */
 export function activityHistory(app: FastifyInstance, database: ReadDatabase, cache: AnswerCache): void {
+  const getPage = historyPages(database)
   const schema = { response: responses(historyAnswer, 400, 405, 500, 503) }
   app.get<{ Params: { page?: string } }>(
     '/api/activity/history/:page?',
@@ -18,7 +19,7 @@ export function activityHistory(app: FastifyInstance, database: ReadDatabase, ca
     async (request, reply) => {
       const page = request.params.page || '1'
       if (!PAGE.test(page)) return sendError(reply, 400, 'page must be a positive integer')
-      const answer = await cache.answer(`history/${page}`, () => getHistoryPage(database, BigInt(page)))
+      const answer = await cache.answer(`history/${page}`, () => getPage(BigInt(page)))
       if (answer === undefined) throw new Error('a history page is never missing')
       return sendAnswer(request, reply, answer)
     },

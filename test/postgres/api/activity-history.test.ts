@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import fc from 'fast-check'
 import t from 'tap'
 import { historyAnswer } from '../../../api/schemas/activity.ts'
-import { HISTORY_PAGE } from '../../../api/queries/activity-pages.ts'
+import { HISTORY_PAGES } from '../../../api/queries/activity-pages.ts'
 import { testApi, type TestApi } from '../../helpers/api.ts'
 import { testDatabase } from '../../helpers/database.ts'
 import { SEEDED_ID_STEP, seedRecords } from '../../helpers/seed-projection.ts'
@@ -93,6 +93,28 @@ void t.test('text that is hostile to JSON arrives as it is', async (t) => {
   t.equal(record?.contractAddress, null)
 })
 
+void t.test('pages that are asked for at once are what they are one by one', async (t) => {
+  const api = await testApi(t)
+  await seedRecords(api.db, 1000)
+  const numbers = [
+    40,
+    1,
+    2,
+    41,
+    7,
+    10 ** 15,
+    10 ** 16,
+    ...Array.from({ length: 40 }, (_, index) => index + 1),
+  ]
+  const ask = async (number: number): Promise<string> =>
+    (await api.app.inject(`/api/activity/history/${number}`)).body
+  const together = await Promise.all(numbers.map(ask))
+  // Another version of the read model: nothing that is kept answers.
+  await sql`update projection.fold_state set records = records`.execute(api.db)
+  for (const [index, number] of numbers.entries())
+    t.equal(together[index], await ask(number), `page ${number}`)
+})
+
 void t.test('a page is a positive integer, of any size', async (t) => {
   const api = await testApi(t)
   await seedRecords(api.db, 30)
@@ -113,11 +135,11 @@ void t.test('any page of a long history is the same few index look-ups', async (
   await seedRecords(db, count)
   await sql`analyze projection.activity, projection.activity_counts`.execute(db)
   await db.connection().execute(async (session) => {
-    await sql.raw(`prepare page (bigint) as ${HISTORY_PAGE.text}`).execute(session)
+    await sql.raw(`prepare page (bigint[]) as ${HISTORY_PAGES.text}`).execute(session)
     for (const mode of ['force_custom_plan', 'force_generic_plan']) {
       await sql.raw(`set plan_cache_mode = ${mode}`).execute(session)
       for (const number of [1, count / 50, count / 25, 10 ** 15]) {
-        const scans = await scansOf(session, `page(${number})`, (table) => table.startsWith('activity'))
+        const scans = await scansOf(session, `page('{${number}}')`, (table) => table.startsWith('activity'))
         const types = [...new Set(scans.map((scan) => scan['Node Type']))].sort()
         t.ok(types.length > 0 && types.every((type) => type.startsWith('Index')), `${mode} ${types.join()}`)
         const readOf = (table: string): number =>

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import t from 'tap'
-import { getHistoryPage } from '../../../api/queries/activity-pages.ts'
+import { historyPages } from '../../../api/queries/activity-pages.ts'
 import { openReadDatabase } from '../../../api/queries/read-database.ts'
 import {
   deleteRecords,
@@ -90,8 +90,9 @@ void t.test('whatever comes and goes, records are found by their number', async 
       }
       const ids: number[] = []
       const pages = Math.ceil(held.length / 25)
+      const getPage = historyPages(reading)
       for (let page = 1; page <= pages + 1; page += 1) {
-        const { answer: json } = await getHistoryPage(reading, BigInt(page))
+        const { answer: json } = await getPage(BigInt(page))
         const answer = pageSchema.parse(JSON.parse(json))
         t.equal(answer.pages, pages)
         ids.push(...answer.payload.map(({ id }) => id))
