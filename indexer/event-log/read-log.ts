@@ -1,26 +1,27 @@
-import { sql, type Selectable } from 'kysely'
+import { sql } from 'kysely'
 import type { ChainEvent } from '../../shared/events/chain-event.ts'
 import type { LogEntry } from '../../shared/events/log-entry.ts'
 import { naturalKey } from '../../shared/events/natural-key.ts'
 import type { Db } from '../../shared/db/connect.ts'
-import type { EventLogTable } from '../../shared/db/schema.ts'
 import type { Trx } from '../../shared/db/transaction.ts'
 import { ofNetwork } from './of-network.ts'
 import type { LastEntry } from './plan-entries.evolve.ts'
+
+/** The row of an entry is the entry: that one that is appended has no origin, and one that is retracted no event, the table checks. */
+const ENTRY =
+  sql.raw(`position, step, last.network, blockchain, op, last.natural_key as "naturalKey", revision, subject,
+  previous_subject as "previousSubject", kind, block_number as "blockNumber", block_hash as "blockHash",
+  log_index as "logIndex", body as event, cause, recorded_at as "recordedAt", origin`)
 
 /** Whole steps of the log after `position`, in order: about `limit` entries, or one step if that is longer. */
 export async function getEntriesAfter(db: Db | Trx, position: number, limit: number): Promise<LogEntry[]> {
   // Steps are whole up to the newest position of now: one that is appended meanwhile is left for the next call.
   const newest = await getLastPosition(db)
   const end = Math.min(await endOfSteps(db, position, limit), newest + 1)
-  const rows = await db
-    .selectFrom('ledger.event_log')
-    .selectAll()
-    .where('position', '>', position)
-    .where('position', '<', end)
-    .orderBy('position')
-    .execute()
-  return rows.map(toEntry)
+  const { rows } = await sql<LogEntry>`
+    select ${ENTRY} from ledger.event_log last
+    where position > ${position} and position < ${end} order by position`.execute(db)
+  return rows
 }
 
 /** The position after the last whole step that begins after `position` and fits in `limit` entries. */
@@ -46,19 +47,19 @@ async function endOfSteps(db: Db | Trx, position: number, limit: number): Promis
 /** What the log says of these subjects up to and including `position`: the entries that hold then. */
 export async function getHeldEntriesOf(trx: Trx, subjects: string[], position: number): Promise<LogEntry[]> {
   // `+ 0`: nearly all entries are up to that position, and nothing is found by it.
-  const { rows } = await sql<Selectable<EventLogTable>>`
+  const { rows } = await sql<LogEntry>`
     with keys as (
       select distinct network, natural_key from ledger.event_log
       where subject = any(${subjects}) and position + 0 <= ${position}
     )
-    select last.* from keys cross join lateral (
+    select ${ENTRY} from keys cross join lateral (
       select * from ledger.event_log e
       where e.natural_key = keys.natural_key and ${ofNetwork('e.network')} = keys.network and e.position + 0 <= ${position}
       order by revision desc limit 1
     ) last
     where last.op <> 'retract' and last.subject = any(${subjects})
     order by last.network, last.block_number, last.log_index, last.position`.execute(trx)
-  return rows.map(toEntry)
+  return rows
 }
 
 /**
@@ -109,28 +110,4 @@ export async function lockLog(trx: Trx): Promise<number> {
     .forUpdate()
     .executeTakeFirstOrThrow()
   return row.last_position
-}
-
-function toEntry(row: Selectable<EventLogTable>): LogEntry {
-  const base = {
-    position: row.position,
-    step: row.step,
-    network: row.network,
-    blockchain: row.blockchain,
-    naturalKey: row.natural_key,
-    revision: row.revision,
-    subject: row.subject,
-    previousSubject: row.previous_subject,
-    kind: row.kind,
-    blockNumber: row.block_number,
-    blockHash: row.block_hash,
-    logIndex: row.log_index,
-    cause: row.cause,
-    recordedAt: row.recorded_at,
-  }
-  const { op, body: event, origin } = row
-  if (op === 'append' && event !== null) return { ...base, op, origin: null, event }
-  if (op === 'replace' && event !== null && origin !== null) return { ...base, op, origin, event }
-  if (op === 'retract' && origin !== null) return { ...base, op, origin, event: null }
-  throw new Error(`log entry ${row.position} (${op}) lacks its body or its origin`)
 }

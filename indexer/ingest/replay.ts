@@ -135,7 +135,9 @@ async function readChunk(db: Db, after: number, most: number): Promise<LogEntry[
 function textLength(value: unknown): number {
   if (typeof value === 'string') return value.length
   if (typeof value !== 'object' || value === null) return 0
-  return Object.values(value).reduce((sum: number, part) => sum + textLength(part), 0)
+  let length = 0
+  for (const part of Object.values(value)) length += textLength(part)
+  return length
 }
 
 /** Returns false when it was interrupted: those that are there stay. */

@@ -43,6 +43,7 @@ export async function withKinds<R extends RecordKind>(
   return numbered
 }
 
+/** The blockchain's name alone may have a space. */
 function keyOf({ event, loanType, blockchain, networkId, contractAddress }: RecordKind): string {
-  return JSON.stringify([event, loanType, blockchain, networkId, contractAddress])
+  return `${event} ${loanType} ${networkId} ${contractAddress ?? ''} ${blockchain}`
 }
