@@ -12,7 +12,7 @@ import { joinSteps, type StepBounds } from './join-steps.ts'
  */
 const STEPS_WAITING = 2
 /** What waits for the queue is joined up to these. */
-const MOST_JOINED: StepBounds = { events: 2_000, blocks: 65_536, ranges: 64 }
+const MOST_JOINED: StepBounds = { events: 4_000, blocks: 65_536, ranges: 64 }
 
 /** Counts the steps that were published and are not written yet. */
 export class InFlight {

@@ -1,6 +1,6 @@
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
-import { CopyingClient } from './copy-rows.ts'
+import { CopyingClient } from './copying-client.ts'
 import type { Tables } from './schema.ts'
 import { SteadyClient } from './steady-client.ts'
 

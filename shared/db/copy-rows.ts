@@ -1,24 +1,9 @@
-import {
-  CompiledQuery,
-  sql,
-  type PostgresCursor,
-  type PostgresPoolClient,
-  type PostgresQueryResult,
-} from 'kysely'
-import pg from 'pg'
+import { CompiledQuery, sql } from 'kysely'
+import { CopyText } from './copying-client.ts'
 import type { Trx } from './transaction.ts'
 
 /** What a column is given: what is JSON, as its text. */
 export type CopyValue = string | number | Date | null
-
-/** The only parameter of a `copy … from stdin`: rows in Postgres's text format (its manual, COPY, "Text Format"). */
-class CopyText {
-  readonly text: string
-
-  constructor(text: string) {
-    this.text = text
-  }
-}
 
 /**
  * Adds rows to a table. All have the columns of the first, by their names. Takes Postgres half of what the same rows cost
@@ -35,82 +20,6 @@ export async function copyRows(
   const names = sql.join(columns.map((column) => sql.ref(column)))
   const { sql: text } = sql`copy ${sql.table(table)} (${names}) from stdin`.compile(trx)
   await trx.executeQuery(CompiledQuery.raw(text, [new CopyText(toText(columns, rows))]))
-}
-
-/** A connection that Kysely knows one way to ask of; what is sent by another one, a parameter of {@link CopyText} tells. */
-export class CopyingClient implements PostgresPoolClient {
-  readonly #client: pg.PoolClient
-  readonly #asked: PostgresPoolClient
-
-  constructor(client: pg.PoolClient) {
-    this.#client = client
-    this.#asked = client
-  }
-
-  query<R>(statement: string, parameters: readonly unknown[]): Promise<PostgresQueryResult<R>>
-  query<R>(cursor: PostgresCursor<R>): PostgresCursor<R>
-  query<R>(
-    asked: string | PostgresCursor<R>,
-    parameters: readonly unknown[] = [],
-  ): Promise<PostgresQueryResult<R>> | PostgresCursor<R> {
-    if (typeof asked !== 'string') return this.#asked.query(asked)
-    const [only] = parameters
-    return only instanceof CopyText ? this.#copy(asked, only) : this.#asked.query(asked, parameters)
-  }
-
-  release(): void {
-    this.#client.release()
-  }
-
-  #copy(statement: string, { text }: CopyText): Promise<PostgresQueryResult<never>> {
-    return new Promise((resolve, reject) => {
-      const done = (error: Error | null | undefined): void => {
-        // A null says that there is none, whatever its type says.
-        if (error) reject(error)
-        else resolve({ command: 'INSERT', rowCount: 0, rows: [] })
-      }
-      this.#client.query(new CopyQuery(statement, Buffer.from(text), done))
-    })
-  }
-}
-
-/** Kinds of messages, and what stands before what a message says: its kind and the length of itself and the rest. */
-const COPY_DATA = 'd'.charCodeAt(0)
-const COPY_DONE = 'c'.charCodeAt(0)
-const LENGTH_BYTES = 4
-
-/**
- * A copy whose rows go out with it. The server reads on when it has begun to copy, and passes over what comes where it
- * refused to (its manual, Frontend/Backend Protocol, "COPY Operations"): to wait for its word would cost a turn for nothing.
- */
-class CopyQuery extends pg.Query {
-  readonly #statement: string
-  readonly #rows: Buffer
-
-  constructor(statement: string, rows: Buffer, done: (error: Error | null | undefined) => void) {
-    super(statement, done)
-    this.#statement = statement
-    this.#rows = rows
-  }
-
-  override submit = (connection: pg.Connection): void => {
-    connection.query(this.#statement)
-    connection.stream.write(header(COPY_DATA, this.#rows.length))
-    connection.stream.write(this.#rows)
-    connection.stream.write(header(COPY_DONE, 0))
-  }
-
-  /** The server's word that it copies. */
-  handleCopyInResponse(): void {
-    // The rows are on their way.
-  }
-}
-
-function header(kind: number, bytes: number): Buffer {
-  const message = Buffer.alloc(1 + LENGTH_BYTES)
-  message.writeUInt8(kind)
-  message.writeUInt32BE(LENGTH_BYTES + bytes, 1)
-  return message
 }
 
 function toText(columns: readonly string[], rows: readonly Readonly<Record<string, CopyValue>>[]): string {

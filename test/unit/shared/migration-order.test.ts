@@ -8,6 +8,7 @@ const LANDED = [
   '2026-11-21-records-of-gone-channels.ts',
   '2026-11-22-log-without-copies.ts',
   '2026-11-22-records-of-a-kind.ts',
+  '2026-11-22-the-log-by-its-keys.ts',
 ]
 
 void t.test('a migration comes after those that databases have, by name', (t) => {
