@@ -55,12 +55,12 @@ void t.test(
       { code: '23505' },
     )
     const refused = inTransaction(db, async (trx) => {
-    // Refused before any row is read, though the rows are on their way.
-    await t.rejects(copyRows(trx, 'nowhere', [{ id: 1, much: 'x'.repeat(1_000_000) }]), { code: '42P01' })
-    await sql`select 1`.execute(trx)
-  })
-  await t.rejects(refused, { code: '25P02' }, 'the transaction is void, and the connection answers')
-  await inTransaction(db, (trx) => ids(trx, 3))
+      // Refused before any row is read, though the rows are on their way.
+      await t.rejects(copyRows(trx, 'nowhere', [{ id: 1, much: 'x'.repeat(1_000_000) }]), { code: '42P01' })
+      await sql`select 1`.execute(trx)
+    })
+    await t.rejects(refused, { code: '25P02' }, 'the transaction is void, and the connection answers')
+    await inTransaction(db, (trx) => ids(trx, 3))
     await inTransaction(db, (trx) => copyRows(trx, 'copied', []))
     t.same((await sql`select id from copied`.execute(db)).rows, [{ id: 3 }])
   },
