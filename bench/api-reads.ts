@@ -9,11 +9,13 @@ import { z } from 'zod'
 import { buildApp } from '../api/app.ts'
 import { openReadDatabase } from '../api/queries/read-database.ts'
 import { recordsJson, recordsOf } from '../api/queries/record-json.ts'
-import { connect } from '../shared/db/connect.ts'
+import type { Db } from '../shared/db/connect.ts'
 import { createLogger } from '../shared/log.ts'
+import { memoryOf } from '../test/helpers/process-memory.ts'
 import { SEEDED_ID_STEP, seedLoan, seedRecords } from '../test/helpers/seed-projection.ts'
-import { startServices } from '../test/helpers/services.ts'
 import { machineFacts, spreadOf } from './measure.ts'
+import { buildPrograms, withApi } from './programs.ts'
+import { withServices, type Databases } from './services.ts'
 
 export interface ReadsOptions {
   records: number
@@ -25,6 +27,11 @@ export interface ReadsOptions {
 const PAGE_SIZE = 25
 const CONNECTIONS = 32
 const WARM_UP_S = 2
+/** What a history that fits everywhere is measured with. */
+const FEW_RECORDS = 10_000
+const LIMIT = 'Fastify + one prepared query'
+const ANY_OF_ALL = 'any page, asked'
+const ANY_OF_FEW = `any page of ${FEW_RECORDS} records, asked`
 
 const addressesSchema = z.object({ limits: z.string(), kept: z.string(), asked: z.string() })
 type Addresses = z.infer<typeof addressesSchema>
@@ -42,67 +49,90 @@ interface Target {
  * Requests per second and 99th percentile of the history and of lookups, kept and not kept, against what Fastify and
  * Postgres can do at most: a constant answer, and one prepared query for 25 rows by key. All in turns within each run.
  */
-export async function benchReads({ records, seconds, runs }: ReadsOptions): Promise<void> {
-  const services = await startServices(['postgres'])
-  const url = `${services.postgresUrl}/${services.template}`
-  const db = connect(url, { name: 'bench', max: 2 })
-  const folder = await mkdtemp(join(tmpdir(), 'loan-activity-bench-'))
-  let servers: ChildProcess | undefined
+export async function benchReads(options: ReadsOptions): Promise<void> {
+  buildPrograms()
+  await withServices('postgres', ({ postgres, withDatabases }) =>
+    withDatabases((all) =>
+      withDatabases(async (few) => {
+        console.log(`${machineFacts()}; Postgres ${JSON.stringify(postgres.settings)}`)
+        await fill(all.db, options.records)
+        await fill(few.db, FEW_RECORDS)
+        await measureReads(all, few, options)
+        await measureMemory(all, options)
+      }),
+    ),
+  )
+}
+
+async function fill(db: Db, records: number): Promise<void> {
+  await seedRecords(db, records)
+  await seedLoan(db, {
+    loanType: 'ERC20FIL',
+    loanId: '5000',
+    id: 1,
+    part: { contractLoanId: '5000', state: '0' },
+  })
+  await sql`vacuum analyze projection.fold_state, projection.activity, projection.record_kinds, projection.activity_counts, projection.loans`.execute(
+    db,
+  )
+}
+
+async function measureReads(all: Databases, few: Databases, options: ReadsOptions): Promise<void> {
+  const { records, seconds, runs } = options
+  const servers = [await startServers(all.databaseUrl), await startServers(few.databaseUrl)] as const
   try {
-    console.log(machineFacts())
-    await seedRecords(db, records)
-    await seedLoan(db, {
-      loanType: 'ERC20FIL',
-      loanId: '5000',
-      id: 1,
-      part: { contractLoanId: '5000', state: '0' },
-    })
-    await sql`vacuum analyze projection.fold_state, projection.activity, projection.record_kinds, projection.activity_counts, projection.loans`.execute(
-      db,
-    )
-    const started = await startServers(url)
-    servers = started.child
-    await checkAnswers(started.addresses, records)
-    const targets = targetsOf(started.addresses, records)
+    const [ofAll, ofFew] = servers.map(({ addresses }) => addresses)
+    if (ofAll === undefined || ofFew === undefined) throw new Error('the servers did not start')
+    await checkAnswers(ofAll, records)
+    await checkAnswers(ofFew, FEW_RECORDS)
+    const targets = [...targetsOf(ofAll, records), anyPage(ofFew, FEW_RECORDS, ANY_OF_FEW)]
     const figures = new Map<string, { rates: number[]; p99s: number[] }>()
     for (const target of targets) figures.set(target.name, { rates: [], p99s: [] })
     for (let run = 0; run < runs; run += 1) {
       for (const target of targets) {
-        await wrk(folder, target, WARM_UP_S)
-        const { rate, p99Ms } = await wrk(folder, target, seconds)
+        await wrk(target, WARM_UP_S)
+        const { rate, p99Ms } = await wrk(target, seconds)
         figures.get(target.name)?.rates.push(rate)
         figures.get(target.name)?.p99s.push(p99Ms)
       }
       console.error(`run ${run + 1} of ${runs}`)
     }
-    tell(targets, figures, { records, seconds, runs })
+    tell(targets, figures, options)
   } finally {
-    servers?.kill()
-    await db.destroy()
-    await services.stop()
-    await rm(folder, { recursive: true, force: true })
+    for (const { child } of servers) child.kill()
   }
+}
+
+/** What the API as it runs in production takes at most: asked for pages of everywhere, and for what it keeps. */
+async function measureMemory(all: Databases, { records, seconds, runs }: ReadsOptions): Promise<void> {
+  await withApi(all, async (url, api) => {
+    const pages = anyPage({ asked: url }, records, 'any page')
+    for (let run = 0; run < runs; run += 1) {
+      await wrk(pages, seconds)
+      await wrk({ name: 'first page', url: `${url}/api/activity/history/1` }, seconds)
+    }
+    const { residentMiB, peakMiB } = memoryOf(api.pid)
+    console.log(`\nthe API meanwhile, as in production: peak ${peakMiB} MiB, at the end ${residentMiB} MiB`)
+  })
 }
 
 function targetsOf({ limits, kept, asked }: Addresses, records: number): Target[] {
   const last = Math.ceil(records / PAGE_SIZE)
-  const random = (path: string, most: number, least = 1): string =>
-    `request = function() return wrk.format("GET", "${path}" .. math.random(${least}, ${most})) end`
   // Of many, for requests that wait for the same answer at the same moment share it.
   const some = Math.min(1000, last)
   return [
     { name: 'Fastify, constant answer', url: `${limits}/constant` },
     {
-      name: 'Fastify + one prepared query',
+      name: LIMIT,
       url: `${limits}/query/1`,
       script: random('/query/', records),
     },
     ...[
       { name: 'a page of the first 1,000, asked', most: some, least: 1 },
-      { name: 'any page, asked', most: last, least: 1 },
+      { name: ANY_OF_ALL, most: last, least: 1 },
       { name: 'a page of the last 1,000, asked', most: last, least: last - some + 1 },
     ].map(({ name, most, least }) => ({
-      ...{ name, url: `${asked}/api/activity/history/1`, limit: 'Fastify + one prepared query' },
+      ...{ name, url: `${asked}/api/activity/history/1`, limit: LIMIT },
       script: random('/api/activity/history/', most, least),
     })),
     { name: 'first page, kept', url: `${kept}/api/activity/history/1`, limit: 'Fastify, constant answer' },
@@ -130,17 +160,33 @@ async function checkAnswers({ limits, kept, asked }: Addresses, records: number)
   if (payload.length !== PAGE_SIZE) throw new Error('the limit answers less than a page: no figure')
 }
 
-async function wrk(
-  folder: string,
-  { url, script }: Target,
+function anyPage({ asked }: Pick<Addresses, 'asked'>, records: number, name: string): Target {
+  const script = random('/api/activity/history/', Math.ceil(records / PAGE_SIZE))
+  return { name, url: `${asked}/api/activity/history/1`, script, limit: LIMIT }
+}
+
+/** In wrk's own language: another number in each request. */
+function random(path: string, most: number, least = 1): string {
+  return `request = function() return wrk.format("GET", "${path}" .. math.random(${least}, ${most})) end`
+}
+
+async function wrk(target: Target, seconds: number): Promise<{ rate: number; p99Ms: number }> {
+  const folder = await mkdtemp(join(tmpdir(), 'loan-activity-bench-'))
+  try {
+    const file = join(folder, 'request.lua')
+    await writeFile(file, target.script ?? '')
+    return await runWrk(target.url, file, seconds)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function runWrk(
+  url: string,
+  script: string,
   seconds: number,
 ): Promise<{ rate: number; p99Ms: number }> {
-  const args = ['-t1', `-c${CONNECTIONS}`, `-d${seconds}s`, '--latency']
-  if (script !== undefined) {
-    const file = join(folder, 'request.lua')
-    await writeFile(file, script)
-    args.push('-s', file)
-  }
+  const args = ['-t1', `-c${CONNECTIONS}`, `-d${seconds}s`, '--latency', '-s', script]
   const child = spawn('wrk', [...args, url], { stdio: ['ignore', 'pipe', 'inherit'] })
   let output = ''
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
@@ -179,6 +225,9 @@ ${records} records, ${CONNECTIONS} connections, ${runs} runs of ${seconds} s eac
   }
   const ends = ['a page of the last 1,000, asked', 'a page of the first 1,000, asked'].map(rateOf)
   console.log(`\nlast pages against first pages: ${((ends[0] ?? NaN) / (ends[1] ?? NaN)).toFixed(2)}`)
+  console.log(
+    `${records} against ${FEW_RECORDS} records: ${(rateOf(ANY_OF_ALL) / rateOf(ANY_OF_FEW)).toFixed(2)}`,
+  )
 }
 
 async function startServers(databaseUrl: string): Promise<{ addresses: Addresses; child: ChildProcess }> {

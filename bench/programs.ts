@@ -67,7 +67,10 @@ export async function withIndexer<T>(
 }
 
 /** The API, answering at `url`, while `work` runs. */
-export async function withApi<T>({ databaseUrl }: Databases, work: (url: string) => Promise<T>): Promise<T> {
+export async function withApi<T>(
+  { databaseUrl }: Pick<Databases, 'databaseUrl'>,
+  work: (url: string, api: Program) => Promise<T>,
+): Promise<T> {
   const port = await freePort()
   const env = { DATABASE_URL: databaseUrl, API_PORT: String(port), LOG_LEVEL: 'warn' }
   const api = startProgram('api', [], { env, execArgv: scriptFlags('api') })
@@ -77,7 +80,7 @@ export async function withApi<T>({ databaseUrl }: Databases, work: (url: string)
       api.requireAlive()
       await delay(20)
     }
-    return await work(url)
+    return await work(url, api)
   } finally {
     await api.stop()
   }

@@ -8,8 +8,8 @@ const PAGE_SIZE = 25
 /** No history is this long: a page beyond it is empty, and 25 times it is still a bigint. */
 const LAST_PAGE = 10n ** 15n
 
-/** Pages that one statement finds at most. */
-const MOST_TOGETHER = 16
+/** Pages that one statement finds at most: it has to be done in the time of one. */
+const MOST_TOGETHER = 8
 
 /**
  * The newest record of a page is found by its number: which stretch of the log has it, by the counts of records before
@@ -31,7 +31,9 @@ export const HISTORY_PAGES: Statement = {
     left join lateral (${nodeOfNth(2, '0', 'history.nth')}) as top on true
     left join lateral (${nodeOfNth(1, 'top.number', 'top.nth')}) as middle on true
     left join lateral (${nodeOfNth(0, 'middle.number', 'middle.nth')}) as stretch on true
-    left join projection.activity as newest on newest.stretch = stretch.number and newest.slot = stretch.nth`,
+    left join lateral (
+      select id from projection.activity where stretch = stretch.number and slot = stretch.nth limit 1
+    ) as newest on true`,
 }
 
 /** Of the parent's children the one that holds its nth record, counted from 1, and which of its own that is. */

@@ -26,7 +26,7 @@ export class DatabaseAway extends Error {
 }
 
 /**
- * Every request is one statement of a few index look-ups, so these are generous. Together they keep the answer of
+ * A request is one statement of a few index look-ups, or a part of one, so these are generous. Together they keep the answer of
  * a database that is frozen or unreachable within two seconds.
  */
 const CONNECT_TIMEOUT_MS = 1500

@@ -7,7 +7,7 @@ import type { Trx } from '../../shared/db/transaction.ts'
 import { ofNetwork } from './of-network.ts'
 import type { LastEntry } from './plan-entries.evolve.ts'
 
-/** The row of an entry is the entry: that one that is appended has no origin, and one that is retracted no event, the table checks. */
+/** The row of an entry is the entry, once {@link requireWhole} has looked at it. */
 const ENTRY =
   sql.raw(`position, step, last.network, blockchain, op, last.natural_key as "naturalKey", revision, subject,
   previous_subject as "previousSubject", kind, block_number as "blockNumber", block_hash as "blockHash",
@@ -21,7 +21,7 @@ export async function getEntriesAfter(db: Db | Trx, position: number, limit: num
   const { rows } = await sql<LogEntry>`
     select ${ENTRY} from ledger.event_log last
     where position > ${position} and position < ${end} order by position`.execute(db)
-  return rows
+  return requireWhole(rows)
 }
 
 /** The position after the last whole step that begins after `position` and fits in `limit` entries. */
@@ -59,7 +59,7 @@ export async function getHeldEntriesOf(trx: Trx, subjects: string[], position: n
     ) last
     where last.op <> 'retract' and last.subject = any(${subjects})
     order by last.network, last.block_number, last.log_index, last.position`.execute(trx)
-  return rows
+  return requireWhole(rows)
 }
 
 /**
@@ -110,4 +110,13 @@ export async function lockLog(trx: Trx): Promise<number> {
     .forUpdate()
     .executeTakeFirstOrThrow()
   return row.last_position
+}
+
+/** Throws where a row cannot be: a JSON null passes the table's own checks. */
+function requireWhole(entries: LogEntry[]): LogEntry[] {
+  for (const { position, op, event, origin } of entries) {
+    if ((event === null) === (op === 'retract') && (origin === null) === (op === 'append')) continue
+    throw new Error(`log entry ${position} (${op}) lacks its body or its origin`)
+  }
+  return entries
 }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { LogEntry } from '../../shared/events/log-entry.ts'
 import type { Db } from '../../shared/db/connect.ts'
 import { inTransaction, type Trx } from '../../shared/db/transaction.ts'
+import { textLength } from '../../shared/text-length.ts'
 import { getEntriesAfter, getLastPosition, lockLog } from '../event-log/read-log.ts'
 import { getFoldState } from '../projections/fold-state.store.ts'
 import { NEXT_SCHEMA } from '../projections/projection.ts'
@@ -129,15 +130,6 @@ async function readChunk(db: Db, after: number, most: number): Promise<LogEntry[
     for (const { event } of part) text += textLength(event)
     if (part.length < READ_AT_ONCE / 2 || chunk.length >= most || text >= MOST_TEXT) return chunk
   }
-}
-
-/** Characters of all texts in a value. */
-function textLength(value: unknown): number {
-  if (typeof value === 'string') return value.length
-  if (typeof value !== 'object' || value === null) return 0
-  let length = 0
-  for (const part of Object.values(value)) length += textLength(part)
-  return length
 }
 
 /** Returns false when it was interrupted: those that are there stay. */

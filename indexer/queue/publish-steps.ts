@@ -1,5 +1,6 @@
 import { messageOf } from '../../shared/errors.ts'
 import type { ChainStep } from '../../shared/events/chain-step.ts'
+import { textLength } from '../../shared/text-length.ts'
 import { unlessAborted } from '../../shared/until-aborted.ts'
 import type { JobQueue } from './backend.ts'
 import { addBatch } from './batch-queue.ts'
@@ -13,6 +14,8 @@ import { joinSteps, type StepBounds } from './join-steps.ts'
 const STEPS_WAITING = 2
 /** What waits for the queue is joined up to these. */
 const MOST_JOINED: StepBounds = { events: 4_000, blocks: 65_536, ranges: 64 }
+/** Characters of their events' texts: anybody can make an event of 128 KiB, and several steps are held in memory. */
+const MOST_TEXT = 16 * 1024 * 1024
 
 /** Counts the steps that were published and are not written yet. */
 export class InFlight {
@@ -75,11 +78,14 @@ export class InFlight {
 class Backlog {
   readonly #changes = new Changes()
   #step: ChainStep | undefined
+  /** Characters of its events' texts. */
+  #text = 0
   #ended = false
 
   /** Resolves once the step has a place here: memory does not grow while the queue is full. */
   async put(step: ChainStep, signal: AbortSignal): Promise<void> {
-    await this.#changes.until(() => this.#tryPut(step), signal)
+    const text = step.type === 'finalized' ? 0 : textLength(step.events)
+    await this.#changes.until(() => this.#tryPut(step, text), signal)
     this.#changes.notify()
   }
 
@@ -102,10 +108,16 @@ class Backlog {
   }
 
   /** Whether it has a place now; where it has, it is there. */
-  #tryPut(step: ChainStep): boolean {
-    const joined = this.#step === undefined ? step : joinSteps(this.#step, step, MOST_JOINED)
+  #tryPut(step: ChainStep, text: number): boolean {
+    if (this.#step === undefined) {
+      this.#step = step
+      this.#text = text
+      return true
+    }
+    const joined = this.#text + text > MOST_TEXT ? undefined : joinSteps(this.#step, step, MOST_JOINED)
     if (joined === undefined) return false
     this.#step = joined
+    this.#text += text
     return true
   }
 }

@@ -91,7 +91,7 @@ for (const kind of ['postgres', 'redis'] as const) {
         const events = (steps: readonly ChainStep[]): ChainEvent[] =>
           steps.flatMap((step) => (step.type === 'blocks' ? step.events : []))
         const steps = async function* (): AsyncGenerator<ChainStep> {
-          while (events(read).length < 12_000) {
+          while (events(read).length < 24_000) {
             const step = await Promise.resolve(chain.grow(150))
             read.push(step)
             yield step
@@ -111,7 +111,7 @@ for (const kind of ['postgres', 'redis'] as const) {
           await sleep(500)
         }
         const held = events(read.slice(0, -1)).length
-        t.ok(held > 1_000 && held <= 8_000, `${held} events are in the queue or wait for room in it`)
+        t.ok(held > 1_000 && held <= 13_000, `${held} events are in the queue or wait for room in it`)
 
         const written: ChainStep[] = []
         const worker = startBatchWorker<string>(backend, 'evm:9', {
@@ -126,7 +126,7 @@ for (const kind of ['postgres', 'redis'] as const) {
         await inFlight.untilNone(AbortSignal.timeout(20_000))
         t.same(events(written), JSON.parse(JSON.stringify(events(read))))
         t.ok(written.length < read.length)
-        t.ok(written.every((step) => events([step]).length <= 2_000))
+        t.ok(written.every((step) => events([step]).length <= 4_000))
         await worker.close()
         await queue.close()
       },

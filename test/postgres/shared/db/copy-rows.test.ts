@@ -1,9 +1,11 @@
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import t from 'tap'
+import { connect } from '../../../../shared/db/connect.ts'
 import { copyRows, type CopyValue } from '../../../../shared/db/copy-rows.ts'
 import { inTransaction, isDatabaseRetryable } from '../../../../shared/db/transaction.ts'
 import { testDatabase } from '../../../helpers/database.ts'
+import { untrustyLink } from '../../../helpers/untrusty-link.ts'
 
 /** What a text column of Postgres can hold: anything but the character 0. */
 const text = fc.string({ unit: 'binary' }).map((value) => value.replaceAll('\0', ''))
@@ -65,6 +67,28 @@ void t.test(
     t.same((await sql`select id from copied`.execute(db)).rows, [{ id: 3 }])
   },
 )
+
+void t.test('a server that goes while rows are on their way is an error that may pass', async (t) => {
+  const { db, url } = await testDatabase(t)
+  await sql`create table copied (id integer primary key, said text)`.execute(db)
+  const link = await untrustyLink(t, url)
+  const throughLink = connect(link.url, { name: 'copying', max: 1 })
+  t.teardown(() => throughLink.destroy())
+  const rows = Array.from({ length: 200 }, (_, id) => ({ id, said: 'x'.repeat(1_000_000) }))
+  const copying = inTransaction(throughLink, (trx) => copyRows(trx, 'copied', rows)).catch(
+    (error: unknown) => error,
+  )
+  // It has begun, and most of its rows are still here.
+  for (;;) {
+    const { rows: begun } = await sql`select 1 from pg_stat_activity
+      where datname = current_database() and query like 'copy %'`.execute(db)
+    if (begun.length > 0) break
+  }
+  await link.cut()
+  const error = await copying
+  t.ok(isDatabaseRetryable(error), String(error))
+  t.same((await sql`select id from copied`.execute(db)).rows, [])
+})
 
 void t.test('a session that ends while rows are copied is an error that may pass', async (t) => {
   const { db } = await testDatabase(t)
