@@ -181,7 +181,11 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
       remembered.add([header])
       return plainHeader(header)
     },
-    finalized: () => heads.finalized(),
+    finalized: async () => {
+      const block = await heads.finalized()
+      if (block !== null) evidence.knowFinal(block.number)
+      return block
+    },
     believeFinal: (block) => heads.believeFinal(block),
     headers,
     readRange,

@@ -23,13 +23,16 @@ const LONGEST_PER_WAIT = 10
 /** A dear endpoint is measured again every so many ranges. */
 const MEASURE_EVERY = 25
 
+/** Blocks that became final lately are checked whatever their headers cost: there is one for each new block. */
+const RECENT_BLOCKS = 256
+
 /** A range and how far it can be relied on. */
 export interface CheckedRange {
   range: RangeLogs
   check: RangeCheck
 }
 
-/** Checks answers for final blocks: against a second endpoint where one is configured, else against blooms where cheap. */
+/** Checks answers for final blocks: against a second endpoint where one is configured, else against blooms where that is cheap or they are few. */
 export class RangeEvidence {
   readonly #client: RpcClient
   readonly #contracts: WatchedContracts
@@ -39,6 +42,8 @@ export class RangeEvidence {
   #unchecked = 0
   /** Ranges whose headers are being read: they share what the endpoint and we can do. */
   #reading = 0
+  /** The newest block that is known to be final. */
+  #newest = -Infinity
 
   constructor(client: RpcClient, contracts: WatchedContracts, witnessPatienceMs?: number) {
     this.#client = client
@@ -46,15 +51,20 @@ export class RangeEvidence {
     this.#witness = new Witness(client, witnessPatienceMs)
   }
 
+  /** Blocks up to this one are final. */
+  knowFinal(number: number): void {
+    this.#newest = Math.max(this.#newest, number)
+  }
+
   /** Reads `from` … `to` from `endpoint` and checks it. Throws a BadAnswer when something was left out. */
   async read(endpoint: RpcEndpoint, from: number, to: number): Promise<CheckedRange> {
     const isAlone = this.#client.others(endpoint).length === 0
-    if (isAlone && this.#isCheap(endpoint)) return this.#readWithBlooms(endpoint, from, to)
+    if (isAlone && this.#isWorthIt(endpoint, from)) return this.#readWithBlooms(endpoint, from, to)
     const range = await readRangeLogs(endpoint, this.#contracts, from, to)
     if (isAlone) return { range, check: 'unchecked' }
     const other = await this.#readElsewhere(endpoint, range)
     if (other !== null) return this.#compare(endpoint, range, other)
-    if (!this.#isCheap(endpoint)) return { range, check: 'unchecked' }
+    if (!this.#isWorthIt(endpoint, from)) return { range, check: 'unchecked' }
     return { range, check: (await this.#blooms(endpoint, range)) ? 'bloom' : 'unchecked' }
   }
 
@@ -96,6 +106,10 @@ export class RangeEvidence {
       range: await readRangeLogs(second, this.#contracts, from, to),
     })
     return this.#witness.ask(endpoint, readOn, { isWide: from < to })
+  }
+
+  #isWorthIt(endpoint: RpcEndpoint, from: number): boolean {
+    return this.#newest - from < RECENT_BLOCKS || this.#isCheap(endpoint)
   }
 
   #isCheap(endpoint: RpcEndpoint): boolean {

@@ -1,12 +1,12 @@
 import t from 'tap'
 import type { RangeCheck } from '../../../shared/events/chain-step.ts'
-import type { Fault } from '../../../devnet/faults/fault.ts'
+import { refusal, type Fault } from '../../../devnet/faults/fault.ts'
 import { startFaultProxy } from '../../../devnet/faults/fault-proxy.ts'
 import { catchUp } from './catch-up.ts'
 import { startLittleChain, type LittleChain } from './little-chain.ts'
 import { StepIndex } from './step-index.ts'
 
-/** With one endpoint final blocks are checked against their blooms wherever headers cost little. */
+/** With one endpoint final blocks are checked against their blooms wherever headers cost little, or are few. */
 
 const BLOCKS = 400
 
@@ -33,13 +33,24 @@ void t.test('a process that has much else to do does not take headers for dear',
   t.same([...checks.keys()], ['bloom'], 'every block is checked')
 })
 
+const oneByOne: Fault = (requests, _, isBatch) =>
+  isBatch && requests.length > 1 ? { status: 400, body: refusal(null, -32600, 'no batches') } : null
+
+const dearHeaders: Fault = (requests) => {
+  const headers = requests.filter(({ method }) => method === 'eth_getBlockByNumber').length
+  return headers > 2 ? { afterMs: 20 * headers } : null
+}
+
 void t.test('where headers are dear, most blocks go unchecked, and say so', async (t) => {
   const chain = await startLittleChain(t)
-  await chain.mine(BLOCKS)
-  const slow: Fault = (requests) => {
-    const headers = requests.filter(({ method }) => method === 'eth_getBlockByNumber').length
-    return headers > 2 ? { afterMs: 20 * headers } : null
-  }
-  const checks = await checksOf(chain, slow)
-  t.ok((checks.get('unchecked') ?? 0) > BLOCKS / 4, `${checks.get('unchecked') ?? 0} blocks`)
+  await chain.mine(3 * BLOCKS)
+  const checks = await checksOf(chain, dearHeaders)
+  t.ok((checks.get('unchecked') ?? 0) > BLOCKS, `${checks.get('unchecked') ?? 0} blocks`)
+})
+
+void t.test('blocks that are final since lately are checked, whatever their headers cost', async (t) => {
+  const chain = await startLittleChain(t)
+  await chain.mine(BLOCKS / 2)
+  t.same([...(await checksOf(chain, dearHeaders)).keys()], ['bloom'], 'where headers are dear')
+  t.same([...(await checksOf(chain, oneByOne)).keys()], ['bloom'], 'where each is a request of its own')
 })
