@@ -81,8 +81,7 @@ async function measureReads(all: Databases, few: Databases, options: ReadsOption
   const { records, seconds, runs } = options
   const servers = [await startServers(all.databaseUrl), await startServers(few.databaseUrl)] as const
   try {
-    const [ofAll, ofFew] = servers.map(({ addresses }) => addresses)
-    if (ofAll === undefined || ofFew === undefined) throw new Error('the servers did not start')
+    const [{ addresses: ofAll }, { addresses: ofFew }] = servers
     await checkAnswers(ofAll, records)
     await checkAnswers(ofFew, FEW_RECORDS)
     const targets = [...targetsOf(ofAll, records), anyPage(ofFew, FEW_RECORDS, ANY_OF_FEW)]

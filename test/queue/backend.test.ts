@@ -132,6 +132,48 @@ for (const kind of ['postgres', 'redis'] as const) {
       },
     )
 
+    await t.test('steps of long texts are not joined beyond what memory allows', async (t) => {
+      const backend = open(t)
+      const queue = openBatchQueue(backend, 'evm:10')
+      const inFlight = new InFlight()
+      const stop = new AbortController()
+      const chain = new RandomChain(2)
+      const textOf = (step: ChainStep): number => JSON.stringify(step).length
+      const longText = `0x${'ab'.repeat(3 * 1024 * 1024)}`
+      const count = 8
+      const steps = async function* (): AsyncGenerator<ChainStep> {
+        for (let number = 0; number < count; number += 1) {
+          const step = await Promise.resolve(chain.grow(3))
+          for (const event of step.events.slice(0, 1)) event.txHash = longText
+          yield step
+        }
+      }
+      const published = publishSteps(steps(), queue, 1, inFlight, stop)
+      await waitFor(
+        () => Promise.resolve(inFlight.size),
+        (size) => size === 1,
+      )
+      inFlight.begun(1)
+      await sleep(1_000)
+      const written: number[] = []
+      const worker = startBatchWorker<string>(backend, 'evm:10', {
+        ...quiet(stop.signal),
+        ingest: ({ step }) => {
+          written.push(textOf(step))
+          return Promise.resolve('applied')
+        },
+        onDone: ({ sequence }) => inFlight.done(sequence),
+      })
+      await published
+      await inFlight.untilNone(AbortSignal.timeout(20_000))
+      const together = written.reduce((sum, text) => sum + text, 0)
+      t.ok(together > count * 6_000_000, 'each step has a long text')
+      t.ok(written.length < count, 'some are joined')
+      t.ok(Math.max(...written) < 17 * 1024 * 1024, `${Math.max(...written)} characters in a step`)
+      await worker.close()
+      await queue.close()
+    })
+
     await t.test('where queue or source fails, the source has ended before that is told', async (t) => {
       const backend = open(t)
       const follow = (

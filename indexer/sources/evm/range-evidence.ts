@@ -32,7 +32,10 @@ export interface CheckedRange {
   check: RangeCheck
 }
 
-/** Checks answers for final blocks: against a second endpoint where one is configured, else against blooms where that is cheap or they are few. */
+/**
+ * Checks answers for final blocks: against a second endpoint where one is configured, else against blooms where that is
+ * cheap or the blocks are few.
+ */
 export class RangeEvidence {
   readonly #client: RpcClient
   readonly #contracts: WatchedContracts
@@ -42,7 +45,7 @@ export class RangeEvidence {
   #unchecked = 0
   /** Ranges whose headers are being read: they share what the endpoint and we can do. */
   #reading = 0
-  /** The newest block that is known to be final. */
+  /** The newest block that is known to be final; below all where none is. */
   #newest = -Infinity
 
   constructor(client: RpcClient, contracts: WatchedContracts, witnessPatienceMs?: number) {
@@ -109,7 +112,8 @@ export class RangeEvidence {
   }
 
   #isWorthIt(endpoint: RpcEndpoint, from: number): boolean {
-    return this.#newest - from < RECENT_BLOCKS || this.#isCheap(endpoint)
+    const isRecent = from <= this.#newest && from > this.#newest - RECENT_BLOCKS
+    return isRecent || this.#isCheap(endpoint)
   }
 
   #isCheap(endpoint: RpcEndpoint): boolean {

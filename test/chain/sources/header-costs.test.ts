@@ -2,6 +2,7 @@ import t from 'tap'
 import type { RangeCheck } from '../../../shared/events/chain-step.ts'
 import { refusal, type Fault } from '../../../devnet/faults/fault.ts'
 import { startFaultProxy } from '../../../devnet/faults/fault-proxy.ts'
+import { createEvmSource } from '../../../indexer/sources/evm/evm-source.ts'
 import { catchUp } from './catch-up.ts'
 import { startLittleChain, type LittleChain } from './little-chain.ts'
 import { StepIndex } from './step-index.ts'
@@ -53,4 +54,23 @@ void t.test('blocks that are final since lately are checked, whatever their head
   await chain.mine(BLOCKS / 2)
   t.same([...(await checksOf(chain, dearHeaders)).keys()], ['bloom'], 'where headers are dear')
   t.same([...(await checksOf(chain, oneByOne)).keys()], ['bloom'], 'where each is a request of its own')
+})
+
+void t.test('nothing is recent before it is known what is final', async (t) => {
+  const chain = await startLittleChain(t)
+  await chain.mine(BLOCKS)
+  const proxy = await startFaultProxy(chain.url, { fault: oneByOne })
+  t.teardown(() => proxy.stop())
+  const source = createEvmSource(chain.network({ rpcUrls: [proxy.url] }))
+  t.teardown(() => source.close())
+  const checkOf = async (number: number): Promise<RangeCheck | undefined> =>
+    (await source.readRange(number, number + 1)).evidence[0]?.check
+  // The endpoint shows that it takes no batches.
+  await source.headers(1, 30)
+  t.equal(await checkOf(1), 'unchecked')
+  const final = (await source.finalized())?.number ?? 0
+  t.equal(await checkOf(1), 'unchecked', 'deep')
+  t.equal(await checkOf(final - 256), 'unchecked', 'just too deep')
+  t.equal(await checkOf(final - 255), 'bloom')
+  t.equal(await checkOf(final - 1), 'bloom')
 })
