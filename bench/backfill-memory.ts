@@ -19,7 +19,7 @@ import { connect } from '../shared/db/connect.ts'
 import { memoryOf } from '../test/helpers/process-memory.ts'
 import { scriptFlags } from '../test/helpers/script-flags.ts'
 import { startServices } from '../test/helpers/services.ts'
-import { freePort } from '../test/helpers/start-services.ts'
+import { freePort } from '../test/helpers/free-port.ts'
 import { machineFacts } from './measure.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))

@@ -7,7 +7,7 @@ import { sql } from 'kysely'
 import { startPostgres } from '../devnet/postgres/server.ts'
 import { connect, type Db } from '../shared/db/connect.ts'
 import { migrate } from '../shared/db/migrate.ts'
-import { freePort } from '../test/helpers/start-services.ts'
+import { freePort } from '../test/helpers/free-port.ts'
 import { childrenOf, signal } from '../test/simulation/process-tree.ts'
 
 /** Durable as in production: a commit is on disk before it is answered. Sized for a small machine. */

@@ -13,7 +13,7 @@ import {
   type ContractRole,
 } from '../shared/events/chain-event.ts'
 import type { Db } from '../shared/db/connect.ts'
-import { freePort } from '../test/helpers/start-services.ts'
+import { freePort } from '../test/helpers/free-port.ts'
 import { machineFacts, spreadOf, spreadText } from './measure.ts'
 import { withServices, type Databases } from './services.ts'
 import { CHAIN_ID, scaledShape, type ChainShape, type ShapeName } from './synthetic-evm/synthetic-chain.ts'

@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Db } from '../shared/db/connect.ts'
 import { scriptFlags } from '../test/helpers/script-flags.ts'
-import { freePort } from '../test/helpers/start-services.ts'
+import { freePort } from '../test/helpers/free-port.ts'
 import type { Databases } from './services.ts'
 import { CHAIN_ID } from './synthetic-evm/synthetic-chain.ts'
 

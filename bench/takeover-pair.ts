@@ -9,7 +9,7 @@ import { createPlayer } from '../devnet/evm/player.ts'
 import { connect, type Db } from '../shared/db/connect.ts'
 import { compareWithChain } from '../test/helpers/compare-with-chain.ts'
 import { startServices } from '../test/helpers/services.ts'
-import { freePort } from '../test/helpers/start-services.ts'
+import { freePort } from '../test/helpers/free-port.ts'
 import { compile } from '../test/kill-points/compile.ts'
 import { IndexerLife } from '../test/kill-points/indexer-life.ts'
 

@@ -6,7 +6,7 @@ import { deployContracts } from '../../devnet/evm/deploy.ts'
 import { createPlayer } from '../../devnet/evm/player.ts'
 import { testDatabase } from '../helpers/database.ts'
 import { indexerProcess, untilSynced } from '../helpers/indexer-process.ts'
-import { freePort } from '../helpers/start-services.ts'
+import { freePort } from '../helpers/free-port.ts'
 import { runOps } from '../helpers/run-ops.ts'
 
 t.setTimeout(600_000)

@@ -12,7 +12,7 @@ import { createPlayer } from '../../devnet/evm/player.ts'
 import { testDatabase } from '../helpers/database.ts'
 import { eventually, runNpm, type RunningProgram } from '../helpers/programs.ts'
 import { testRedis } from '../helpers/redis.ts'
-import { freePort } from '../helpers/start-services.ts'
+import { freePort } from '../helpers/free-port.ts'
 
 /** What docker-compose.yml runs, without Docker: compiled JavaScript, a real Postgres, a real Redis, a real node. */
 

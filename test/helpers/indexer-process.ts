@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { JsonRpcProvider } from 'ethers'
 import type { Db } from '../../shared/db/connect.ts'
-import { freePort } from './start-services.ts'
+import { freePort } from './free-port.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 

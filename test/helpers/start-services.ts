@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createConnection, createServer } from 'node:net'
+import { createConnection } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -8,6 +8,7 @@ import { sql } from 'kysely'
 import { startPostgres as launchPostgres } from '../../devnet/postgres/server.ts'
 import { connect } from '../../shared/db/connect.ts'
 import { migrate } from '../../shared/db/migrate.ts'
+import { freePort } from './free-port.ts'
 import type { Services } from './services.ts'
 
 const TEMPLATE = 'loan_activity_template'
@@ -132,28 +133,5 @@ function listens(port: number): Promise<boolean> {
     }
     socket.once('connect', end(true))
     socket.once('error', end(false))
-  })
-}
-
-/** Below those that systems give to outgoing connections: who listens here again after a restart finds it free. */
-const PORTS = { from: 20_000, to: 32_000 }
-
-/** A port on which nobody listens, chosen at random: several processes look for one at the same time. */
-export async function freePort(): Promise<number> {
-  for (let tries = 0; ; tries += 1) {
-    const port = PORTS.from + Math.floor(Math.random() * (PORTS.to - PORTS.from))
-    try {
-      return await claim(port)
-    } catch (error) {
-      if (tries === 100) throw error
-    }
-  }
-}
-
-function claim(port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once('error', reject)
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(port)))
   })
 }

@@ -1,6 +1,6 @@
 import { connect, createServer, type Socket } from 'node:net'
 import type { Test } from 'tap'
-import { freePort } from './start-services.ts'
+import { freePort } from './free-port.ts'
 
 /** A way to a server that can be cut: connections are closed, new ones refused (ECONNREFUSED), until it is mended. */
 export interface UntrustyLink {

@@ -8,7 +8,7 @@ import { startPostgres, type PostgresServer } from '../../devnet/postgres/server
 import type { Random } from '../../devnet/evm/random.ts'
 import { connect, connectSession } from '../../shared/db/connect.ts'
 import { migrate } from '../../shared/db/migrate.ts'
-import { freePort } from '../helpers/start-services.ts'
+import { freePort } from '../helpers/free-port.ts'
 import type { Span } from './check-history.ts'
 import { shortened } from './place.ts'
 import { childrenOf, isAlive, killRunning, signal } from './process-tree.ts'

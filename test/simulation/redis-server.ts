@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { freePort } from '../helpers/start-services.ts'
+import { freePort } from '../helpers/free-port.ts'
 import { untilListens } from './until-listens.ts'
 
 /** A Redis that keeps nothing on disk: killed, it comes back empty. */

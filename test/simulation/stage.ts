@@ -19,7 +19,7 @@ import {
 import { startLotus, type Lotus } from '../../devnet/filecoin/lotus.ts'
 import { voucherOutbox, type VoucherOutbox } from '../../devnet/loans/voucher-outbox.ts'
 import { connect, type Db } from '../../shared/db/connect.ts'
-import { freePort } from '../helpers/start-services.ts'
+import { freePort } from '../helpers/free-port.ts'
 import { startDatabase, type DatabaseServer } from './database-server.ts'
 import { startRedis, type RedisServer } from './redis-server.ts'
 import { ServiceProcess } from './service-process.ts'

@@ -1,0 +1,55 @@
+import { createServer } from 'node:net'
+
+/** Below those that systems give to outgoing connections: who listens here again after a restart finds it free. */
+const PORTS = { from: 20_000, to: 32_000 }
+/** So many ports belong together: whoever listens on the first may give away the others. */
+const BLOCK = 60
+
+/** The next port to give away, and where the block ends. */
+let next = 0
+let end = 0
+
+/**
+ * A port on which nobody listens, and which nobody who asks here is given again while this process lives, not in
+ * another process either: those whom it was given to may be down for a while.
+ */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    while (next === end) await takeBlock()
+    const port = next
+    next += 1
+    if (await canListen(port)) return port
+  }
+}
+
+/** The system itself gives the block back when this process ends, however it ends. */
+async function takeBlock(): Promise<void> {
+  const blocks = Math.floor((PORTS.to - PORTS.from) / BLOCK)
+  const chosen = Math.floor(Math.random() * blocks)
+  for (let tried = 0; tried < blocks; tried += 1) {
+    const first = PORTS.from + ((chosen + tried) % blocks) * BLOCK
+    if (await canListen(first, 'for good')) {
+      next = first + 1
+      end = first + BLOCK
+      return
+    }
+  }
+  throw new Error(`every port from ${PORTS.from} to ${PORTS.to} belongs to somebody: end some of them`)
+}
+
+function canListen(port: number, howLong: 'a moment' | 'for good' = 'a moment'): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EADDRINUSE') resolve(false)
+      else reject(error)
+    })
+    server.listen(port, '127.0.0.1', () => {
+      if (howLong === 'a moment') server.close(() => resolve(true))
+      else {
+        server.unref()
+        resolve(true)
+      }
+    })
+  })
+}
