@@ -18,6 +18,7 @@ const PARTS = { collateral: 'filCollateral', principal: 'filLoan', payback: 'fil
  *   shown there, as it should be.
  * - It can bring a loan's agreement to a later time than its channel's, which then is too old to fit it by its parties.
  * - It can bring a channel to a later time than the end of its loan, which then did not wait for it any more.
+ * - It can bring a channel, or the end of another loan of the same parties, to a time at which both loans wait for one.
  */
 export async function withoutStranded(
   stage: Pick<Stage, 'db' | 'lotus' | 'player' | 'rpcUrl' | 'deployment'>,
@@ -28,7 +29,9 @@ export async function withoutStranded(
   await view.refresh()
   const loans = await madeLoans(createRpc(stage.rpcUrl), stage.deployment)
   const stories = channelStories(stage.player.lives, loans, view)
-  const excused = [...(await fittingAnother(stage.db, stories)), ...(await outOfTime(stage.db, stories))]
+  const excused = (
+    await Promise.all([fittingAnother, outOfTime, fittingTwo].map((tell) => tell(stage.db, stories)))
+  ).flat()
   return differences.filter((line) => !excused.some((start) => line.startsWith(start)))
 }
 
@@ -84,11 +87,34 @@ async function outOfTime(db: Db, stories: readonly ChannelStory[]): Promise<stri
     const isTooOld = firstS !== null && channel.created_s < firstS - CLOCK_TOLERANCE_S
     const isTooNew = lastS !== null && channel.created_s >= lastS + CLOCK_TOLERANCE_S
     if (!isTooOld && !isTooNew) continue
-    const route = loan.market === 'erc20Loans' ? 'ERC20' : 'FIL'
-    excused.push(
-      ...recordsOf(story).map(({ txHash }) => `missing 1 x ${txHash} `),
-      `/api/loan/${route}/${loan.loanId} ${PARTS[role]}.`,
-    )
+    excused.push(...missing(story))
   }
   return excused
+}
+
+/** How the differences of channels begin that are nobody's: two loans of their parties were open when they were made. */
+async function fittingTwo(db: Db, stories: readonly ChannelStory[]): Promise<string[]> {
+  const { rows } = await sql<{ robust: string; open: string[] }>`
+    select robust, array_agg(loan.loan_type || '/' || loan.loan_id) as open
+    from projection.channels channel join projection.loans loan
+      on loan.loan_type || '/' || loan.loan_id = any(channel.claimants)
+      and channel.created_s >= loan.opened_s and channel.created_s < coalesce(loan.ended_s, 9007199254740991)
+    where channel.loan_id is null group by robust having count(*) > 1`.execute(db)
+  return stories.flatMap((story) => {
+    const { market, loanId } = story.loan
+    const own = `${market === 'erc20Loans' ? 'ERC20FIL' : 'FILERC20'}/${loanId}`
+    return rows.some(({ robust, open }) => robust === story.robust && open.includes(own))
+      ? missing(story)
+      : []
+  })
+}
+
+/** How the differences begin of a channel that is shown nowhere. */
+function missing(story: ChannelStory): string[] {
+  const { market, loanId } = story.loan
+  const route = market === 'erc20Loans' ? 'ERC20' : 'FIL'
+  return [
+    ...recordsOf(story).map(({ txHash }) => `missing 1 x ${txHash} `),
+    `/api/loan/${route}/${loanId} ${PARTS[story.role]}.`,
+  ]
 }

@@ -21,7 +21,8 @@ export interface LinkDecision {
   link: Link | null
   /**
    * Subjects of the loans that had a claim: when one of them changes, the decision is made anew. Of loans that only fit
-   * by their parties two are named at most: two are as undecided as a thousand.
+   * by their parties two are named at most that do so to the second, and two that do not: two are as undecided as a
+   * thousand.
    */
   claimants: string[]
 }
@@ -62,7 +63,7 @@ export function linkChannel(channel: Channel, loans: LoanIndex): LinkDecision {
   }
 }
 
-/** Claims of all loans that something strong could tie to the channel, and of two that only fit by their parties. */
+/** Claims of all loans that something strong could tie to the channel, and of a few that only fit by their parties. */
 function claimsOn(channel: Channel, names: Names, loans: LoanIndex): Claim[] {
   const strong = new Set([
     ...[names.robust, names.channelId].flatMap((name) =>
@@ -77,13 +78,17 @@ function claimsOn(channel: Channel, names: Names, loans: LoanIndex): Claim[] {
   const fitting = new Set(
     [...names.from, ...names.recipient].flatMap((name) => loans.byParty.get(name) ?? []),
   )
-  let byParties = claims.filter(({ strength }) => strength === STRENGTH.parties).length
+  const byParties = claims.filter(({ strength }) => strength === STRENGTH.parties)
+  let exact = byParties.filter(({ proof }) => proof > 0).length
+  let rough = byParties.length - exact
   for (const loan of fitting) {
-    if (byParties >= 2) break
+    if (exact >= 2) break
     if (strong.has(loan)) continue
-    const more = claimsOf(loan, channel, names)
-    byParties += more.length
-    claims.push(...more)
+    for (const claim of claimsOf(loan, channel, names)) {
+      if (claim.proof > 0) exact += 1
+      else rough += 1
+      if (claim.proof > 0 || rough <= 2) claims.push(claim)
+    }
   }
   return claims
 }
@@ -140,7 +145,7 @@ interface Claim extends Link {
 
 /**
  * Of loans whose contracts name one channel: the one that its maker's statement or voucher is for. Who copies the hash
- * out of a contract comes after that contract.
+ * out of a contract comes after that contract. Of loans that fit by their parties: the one that does so to the second.
  */
 function proven(claims: readonly Claim[]): readonly Claim[] {
   const most = Math.max(...claims.map(({ proof }) => proof))
@@ -155,13 +160,22 @@ function claimsOf(loan: LoanFacts, channel: Channel, names: Names): Claim[] {
   return roles.flatMap((role) => {
     const strength = strengthOf(loan, role, channel, names)
     if (strength === null) return []
-    const proof = strength === STRENGTH.contract ? proofOf(loan, role, channel, names) : 0
+    const proof = proofOf(loan, role, channel, names, strength)
     const agreedS = loan.times.agreedS ?? Infinity
     return [{ loanType: loan.loanType, loanId: loan.loanId, role, strength, proof, agreedS }]
   })
 }
 
-function proofOf(loan: LoanFacts, role: ChannelRole, channel: Channel, names: Names): number {
+function proofOf(
+  loan: LoanFacts,
+  role: ChannelRole,
+  channel: Channel,
+  names: Names,
+  strength: Strength,
+): number {
+  // Of loans that follow one another at once, one was open when the channel was made, whatever the clocks' tolerance.
+  if (strength === STRENGTH.parties) return isFitting(loan, role, channel, names, 0) ? PROOF.parties : 0
+  if (strength !== STRENGTH.contract) return 0
   if (isStated(loan, role, channel, names)) return PROOF.statement
   if (compareParties(loan, role, names) !== 'same') return 0
   return hasHashOf(loan, role, channel) ? PROOF.secretHash : PROOF.parties
@@ -183,7 +197,7 @@ function strengthOf(loan: LoanFacts, role: ChannelRole, channel: Channel, names:
   }
   if (parties === 'same' && hasHashOf(loan, role, channel)) return STRENGTH.secretHash
   if (isStated(loan, role, channel, names)) return STRENGTH.statement
-  return isFitting(loan, role, channel, names) ? STRENGTH.parties : null
+  return isFitting(loan, role, channel, names, CLOCK_TOLERANCE_S) ? STRENGTH.parties : null
 }
 
 /** Whose funds the channel holds, and for whom, in that role; null for what the contract does not (yet) say. */
@@ -238,24 +252,33 @@ function isStated(loan: LoanFacts, role: ChannelRole, { statements }: Channel, n
 }
 
 /** One who could be meant: the loan was waiting for such a channel when this one was made. */
-function isFitting(loan: LoanFacts, role: ChannelRole, channel: Channel, names: Names): boolean {
+function isFitting(
+  loan: LoanFacts,
+  role: ChannelRole,
+  channel: Channel,
+  names: Names,
+  toleranceS: number,
+): boolean {
   const { openedS, agreedS, endedS } = loan.times
   const { from, recipient } = partiesOf(loan, role)
   switch (role) {
     case 'collateral':
-      return isParty(recipient, names.recipient) && isWithin(channel.createdTimeS, openedS, agreedS ?? endedS)
+      return (
+        isParty(recipient, names.recipient) &&
+        isWithin(channel.createdTimeS, openedS, agreedS ?? endedS, toleranceS)
+      )
     case 'principal':
       return (
         isParty(recipient, names.recipient) &&
         // Anybody can add to a channel later: what it was made with counts as well.
         [channel.value, channel.deposits].some((amount) => BigInt(amount) === loan.requestedAttoFil) &&
-        isWithin(channel.createdTimeS, openedS, agreedS ?? endedS)
+        isWithin(channel.createdTimeS, openedS, agreedS ?? endedS, toleranceS)
       )
     case 'payback':
       return (
         isParty(from, names.from) &&
         isParty(recipient, names.recipient) &&
-        isWithin(channel.createdTimeS, agreedS, endedS)
+        isWithin(channel.createdTimeS, agreedS, endedS, toleranceS)
       )
     default:
       return role satisfies never
@@ -267,7 +290,7 @@ function isParty(name: string | null, names: readonly string[]): boolean {
 }
 
 /** Unix seconds of two chains; null as `toS` means that it has no end yet. */
-function isWithin(timeS: number, fromS: number | null, toS: number | null): boolean {
-  if (fromS === null || timeS < fromS - CLOCK_TOLERANCE_S) return false
-  return toS === null || timeS < toS + CLOCK_TOLERANCE_S
+function isWithin(timeS: number, fromS: number | null, toS: number | null, toleranceS: number): boolean {
+  if (fromS === null || timeS < fromS - toleranceS) return false
+  return toS === null || timeS < toS + toleranceS
 }
