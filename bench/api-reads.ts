@@ -8,7 +8,7 @@ import { sql } from 'kysely'
 import { z } from 'zod'
 import { buildApp } from '../api/app.ts'
 import { openReadDatabase } from '../api/queries/read-database.ts'
-import { recordsJson, recordsOf } from '../api/queries/record-json.ts'
+import { isoTime } from '../api/queries/record-json.ts'
 import type { Db } from '../shared/db/connect.ts'
 import { createLogger } from '../shared/log.ts'
 import { memoryOf } from '../test/helpers/process-memory.ts'
@@ -249,11 +249,18 @@ export async function serveReads(databaseUrl: string): Promise<void> {
   const limits = fastify()
   const json = 'application/json; charset=utf-8'
   limits.get('/constant', (_request, reply) => reply.type(json).send(page))
+  // As one would write it: Postgres makes JSON of rows.
   const statement = {
     name: 'bench-page',
-    text: `select '{"status":"OK","payload":[' || (select ${recordsJson('desc')} from (${recordsOf(
-      `select * from projection.activity where id <= $1 order by id desc limit ${PAGE_SIZE}`,
-    )}) as record) || ']}' as answer`,
+    text: `select '{"status":"OK","payload":[' || (
+      select coalesce(string_agg(row_to_json(record)::text, ',' order by record.id desc), '') from (
+        select found.id, tx_hash as "txHash", event, loan_id as "loanId", blockchain, network_id as "networkId",
+          contract_address as "contractAddress", loan_type as "loanType",
+          ${isoTime('created_at')} as "createdAt", ${isoTime('updated_at')} as "updatedAt"
+        from (select * from projection.activity where id <= $1 order by id desc limit ${PAGE_SIZE}) as found
+        join projection.record_kinds as kind on kind.id = found.kind
+      ) as record
+    ) || ']}' as answer`,
   }
   limits.get<{ Params: { id: string } }>('/query/:id', async (request, reply) => {
     const values = [Number(request.params.id) * SEEDED_ID_STEP]

@@ -1,6 +1,6 @@
 import { VERSION_OF_ITS_ROW, type Found } from './answer-cache.ts'
 import type { ReadDatabase, Statement } from './read-database.ts'
-import { recordsJson, recordsOf } from './record-json.ts'
+import { recordsJson } from './record-json.ts'
 import { together } from './together.ts'
 
 const PAGE_SIZE = 25
@@ -13,27 +13,24 @@ const MOST_TOGETHER = 8
 
 /**
  * The newest record of a page is found by its number: which stretch of the log has it, by the counts of records before
- * each, and which place it has in there. From it the page is the next ids downwards, so that every page costs the same
+ * each, and which slot it has in there. From it the page is the next slots downwards, so that every page costs the same
  * few look-ups.
  */
 export const HISTORY_PAGES: Statement = {
   name: 'history-pages',
   text: `
-    select '{"status":"OK","payload":[' || (
-        select ${recordsJson('desc')} from (${recordsOf(
-          `select * from projection.activity where id <= newest.id order by id desc limit ${PAGE_SIZE}`,
-        )}) as record
-      ) || '],"pages":' || (history.records + ${PAGE_SIZE - 1}) / ${PAGE_SIZE} || '}' as answer, history.version, page
+    select '{"status":"OK","payload":[' || (${recordsJson(
+      `select * from projection.activity where (stretch, slot) <= (newest.number, newest.nth)
+       order by stretch desc, slot desc limit ${PAGE_SIZE}`,
+      'desc',
+    )}) || '],"pages":' || (history.records + ${PAGE_SIZE - 1}) / ${PAGE_SIZE} || '}' as answer, history.version, page
     from (
       select page, records, records - ${PAGE_SIZE} * (page - 1) as nth, ${VERSION_OF_ITS_ROW} as version
       from projection.fold_state, unnest($1::bigint[]) as asked(page)
     ) as history
     left join lateral (${nodeOfNth(2, '0', 'history.nth')}) as top on true
     left join lateral (${nodeOfNth(1, 'top.number', 'top.nth')}) as middle on true
-    left join lateral (${nodeOfNth(0, 'middle.number', 'middle.nth')}) as stretch on true
-    left join lateral (
-      select id from projection.activity where stretch = stretch.number and slot = stretch.nth limit 1
-    ) as newest on true`,
+    left join lateral (${nodeOfNth(0, 'middle.number', 'middle.nth')}) as newest on true`,
 }
 
 /** Of the parent's children the one that holds its nth record, counted from 1, and which of its own that is. */

@@ -1,5 +1,5 @@
 import type { ReadDatabase, Statement } from './read-database.ts'
-import { recordsJson, recordsOf } from './record-json.ts'
+import { recordsJson } from './record-json.ts'
 
 const COLUMNS = {
   loanId: 'loan_id',
@@ -50,8 +50,8 @@ export function statementFor(filters: ActivityFilter[], before: boolean): Statem
       with kinds as materialized (select id from projection.record_kinds ${where(ofKind)}),
       found as materialized (
         select * from (${candidates(conditions, ofKind, end)}) as candidate order by id desc limit $1::bigint + 1
-      ), shown as (${recordsOf('select * from found order by id desc limit $1::bigint')})
-      select '{"status":"OK","payload":[' || (select ${recordsJson('desc')} from shown as record) || '],"next":'
+      ), shown as (select * from found order by id desc limit $1::bigint)
+      select '{"status":"OK","payload":[' || (${recordsJson('select * from shown', 'desc')}) || '],"next":'
         || case when (select count(*) from found) > $1::bigint then (select min(id) from shown)::text else 'null' end
         || '}' as answer`,
   }

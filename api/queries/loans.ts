@@ -1,7 +1,7 @@
 import type { LoanType } from '../../shared/events/chain-event.ts'
 import { READ_MODEL_VERSION, type Found } from './answer-cache.ts'
 import type { ReadDatabase, Statement } from './read-database.ts'
-import { isoTime, recordsJson, recordsOf } from './record-json.ts'
+import { isoTime, recordsJson } from './record-json.ts'
 
 /** How a market's lookup names its parts: the contract's half, then the Filecoin halves. */
 const PARTS: Record<LoanType, { contract: string; filecoin: { name: string; role: string }[] }> = {
@@ -16,8 +16,11 @@ const PARTS: Record<LoanType, { contract: string; filecoin: { name: string; role
 }
 
 /** By the loan's own index, whatever the planner thinks of its market: statistics may be missing. */
-const RECORDS_OF_LOAN = `
-  with of_loan as materialized (select * from projection.activity where loan_id = $1::text) select * from of_loan`
+function recordsOfLoan(loanType: LoanType): string {
+  return `
+    with of_loan as materialized (select * from projection.activity where loan_id = $1::text)
+    select * from of_loan where kind in (select id from projection.record_kinds where loan_type = '${loanType}')`
+}
 
 export const LOOKUPS: Record<LoanType, Statement> = {
   ERC20FIL: lookup('ERC20FIL'),
@@ -56,12 +59,7 @@ function lookup(loanType: LoanType): Statement {
     name: `loan-${loanType}`,
     text: `
       select '{"status":"OK","payload":{"${contract}":' || ${contractHalf} || ',' || ${filecoinHalves.join(' ')}
-        '"loanEvents":[' || (
-          select ${recordsJson('asc')} from (
-            ${recordsOf(RECORDS_OF_LOAN)}
-            where loan_type = '${loanType}'
-          ) as record
-        ) || ']}}' as answer, ${READ_MODEL_VERSION} as version
+        '"loanEvents":[' || (${recordsJson(recordsOfLoan(loanType), 'asc')}) || ']}}' as answer, ${READ_MODEL_VERSION} as version
       from projection.loans as loan
       where loan.loan_type = '${loanType}' and loan.loan_id = $1::text`,
   }

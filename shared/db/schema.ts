@@ -145,6 +145,8 @@ interface RecordKindsTable {
   blockchain: string
   network_id: string
   contract_address: string | null
+  json_before_loan: Generated<string>
+  json_after_loan: Generated<string>
 }
 
 interface ActivityCountsTable {
