@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { historyAnswer } from '../../../api/schemas/activity.ts'
 import { HISTORY_PAGES } from '../../../api/queries/activity-pages.ts'
+import { openReadDatabase } from '../../../api/queries/read-database.ts'
 import { testApi, type TestApi } from '../../helpers/api.ts'
 import { testDatabase } from '../../helpers/database.ts'
 import { SEEDED_ID_STEP, seedRecords } from '../../helpers/seed-projection.ts'
@@ -166,4 +167,17 @@ void t.test('any page of a long history is the same few index look-ups', async (
       }
     }
   })
+})
+
+void t.test('a statement is planned once, whatever is asked for', async (t) => {
+  const { db, url } = await testDatabase(t)
+  await seedRecords(db, 1000)
+  const database = openReadDatabase(url, { connections: 1, onError: (error) => t.error(error) })
+  t.teardown(() => database.close())
+  for (let page = 1; page <= 12; page += 1) await database.rows(HISTORY_PAGES, [[`${page}`]])
+  const { rows } = await sql<{ custom: number }>`
+    select custom_plans as custom from pg_prepared_statements where name = ${HISTORY_PAGES.name}`.execute(
+    database.db,
+  )
+  t.same(rows, [{ custom: 0 }])
 })
