@@ -57,6 +57,8 @@ export interface FaultKind {
   seenBy: 'visible' | 'witness' | 'hidden'
   /** Takes a time-out of its victim each time. */
   isSlow?: boolean
+  /** Is not there together with others that have the same here: two lies that are seen can be one that is not. */
+  coversUp?: string
 }
 
 export type FaultKinds = Record<string, FaultKind>

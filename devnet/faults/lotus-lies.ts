@@ -159,9 +159,13 @@ const tipsetLies: FaultKinds = {
   },
 }
 
+/** A message and its receipt both missing: asked for one by one, a tipset without them looks whole. */
+const COUNTS = 'messages and receipts'
+
 const executionLies: FaultKinds = {
   'messages without their receipts': {
     seenBy: 'visible',
+    coversUp: COUNTS,
     make: ({ now, below }) =>
       lying(['ChainGetParentReceipts'], (result) =>
         isFilled(result) && now(0.1) ? [null, []][below(2)] : undefined,
@@ -169,6 +173,7 @@ const executionLies: FaultKinds = {
   },
   'receipts without their messages': {
     seenBy: 'visible',
+    coversUp: COUNTS,
     make: ({ now, below }) =>
       lying(['ChainGetParentMessages'], (result) =>
         isFilled(result) && now(0.1) ? [null, []][below(2)] : undefined,
@@ -176,11 +181,13 @@ const executionLies: FaultKinds = {
   },
   'a receipt missing': {
     seenBy: 'visible',
+    coversUp: COUNTS,
     make: ({ now, below }) =>
       lying(['ChainGetParentReceipts'], (result) => (now(0.1) ? withoutOne(result, below) : undefined)),
   },
   'a message missing': {
     seenBy: 'visible',
+    coversUp: COUNTS,
     make: ({ now, below }) =>
       lying(['ChainGetParentMessages'], (result) => (now(0.1) ? withoutOne(result, below) : undefined)),
   },

@@ -78,7 +78,16 @@ export function bringWeather(
   }
   return {
     ...{ kinds, counts, set },
-    change: () => set(Array.from({ length: random.int(1, MOST_AT_ONCE) }, () => random.pick(kinds))),
+    change: () => {
+      const chosen = Array.from({ length: random.int(1, MOST_AT_ONCE) }, () => random.pick(kinds))
+      const coveredUp = (kind: string): string | undefined => catalogue[kind]?.coversUp
+      set(
+        chosen.filter((kind) => {
+          const what = coveredUp(kind)
+          return what === undefined || chosen.find((one) => coveredUp(one) === what) === kind
+        }),
+      )
+    },
     clear: () => set([]),
   }
 }
