@@ -18,7 +18,8 @@ const PARTS = { collateral: 'filCollateral', principal: 'filLoan', payback: 'fil
  *   shown there, as it should be.
  * - It can bring a loan's agreement to a later time than its channel's, which then is too old to fit it by its parties.
  * - It can bring a channel to a later time than the end of its loan, which then did not wait for it any more.
- * - It can bring a channel, or the end of another loan of the same parties, to a time at which both loans wait for one.
+ * - It can bring a channel, or another loan of the same parties, to a time at which that one waits for such a channel
+ *   too, or it alone. Then it is nobody's, or the other's.
  */
 export async function withoutStranded(
   stage: Pick<Stage, 'db' | 'lotus' | 'player' | 'rpcUrl' | 'deployment'>,
@@ -30,7 +31,7 @@ export async function withoutStranded(
   const loans = await madeLoans(createRpc(stage.rpcUrl), stage.deployment)
   const stories = channelStories(stage.player.lives, loans, view)
   const excused = (
-    await Promise.all([fittingAnother, outOfTime, fittingTwo].map((tell) => tell(stage.db, stories)))
+    await Promise.all([fittingAnother, outOfTime, contested].map((tell) => tell(stage.db, stories)))
   ).flat()
   return differences.filter((line) => !excused.some((start) => line.startsWith(start)))
 }
@@ -58,7 +59,7 @@ async function fittingAnother(db: Db, stories: readonly ChannelStory[]): Promise
     ...records.map(({ tx_hash }) => `too many 1 x ${tx_hash} `),
     ...stranded.flatMap(({ loan_type, loan_id, role }) => {
       const part = PARTS[role as keyof typeof PARTS]
-      return `/api/loan/${loan_type === 'ERC20FIL' ? 'ERC20' : 'FIL'}/${loan_id ?? ''} ${part}.id: `
+      return `/api/loan/${routeOf(loan_type)}/${loan_id ?? ''} ${part}.id: `
     }),
   ]
 }
@@ -92,21 +93,61 @@ async function outOfTime(db: Db, stories: readonly ChannelStory[]): Promise<stri
   return excused
 }
 
-/** How the differences of channels begin that are nobody's: two loans of their parties were open when they were made. */
-async function fittingTwo(db: Db, stories: readonly ChannelStory[]): Promise<string[]> {
-  const { rows } = await sql<{ robust: string; open: string[] }>`
-    select robust, array_agg(loan.loan_type || '/' || loan.loan_id) as open
-    from projection.channels channel join projection.loans loan
-      on loan.loan_type || '/' || loan.loan_id = any(channel.claimants)
-      and channel.created_s >= loan.opened_s and channel.created_s < coalesce(loan.ended_s, 9007199254740991)
-    where channel.loan_id is null group by robust having count(*) > 1`.execute(db)
+interface Contest {
+  robust: string
+  shownAt: string | null
+  loan: string
+  role: keyof typeof PARTS
+  /** Whether the loan had not ended when the channel was made. */
+  open: boolean
+}
+
+/**
+ * How the differences of channels begin that only their parties tie to their loan, which fit another loan's times as
+ * well or better, and which are shown where the times say, or nowhere where they say nothing.
+ */
+export async function contested(db: Db, stories: readonly ChannelStory[]): Promise<string[]> {
+  const { rows } = await sql<Contest>`
+    select robust, channel.loan_type || '/' || channel.loan_id || '/' || channel.role as "shownAt",
+      loan.loan_type || '/' || loan.loan_id as loan, of.role, coalesce(created_s < of.end_s, true) as open
+    from projection.channels channel
+    join projection.loans loan on channel.parties && array[loan.fil_borrower, loan.fil_lender]
+    cross join lateral (values
+      ('collateral', 'ERC20FIL', array[fil_lender], opened_s, coalesce(agreed_s, ended_s)),
+      ('principal', 'FILERC20', array[fil_borrower], opened_s, coalesce(agreed_s, ended_s)),
+      ('payback', 'FILERC20', array[fil_borrower, fil_lender], agreed_s, ended_s)
+    ) of(role, loan_type, parties, start_s, end_s)
+    where of.loan_type = loan.loan_type and channel.parties @> of.parties
+      and coalesce(channel.strength, ${BY_PARTIES}) = ${BY_PARTIES}
+      -- Whatever ties it to any loan more strongly has to count.
+      and (loan.named_channel is null or of.role = 'payback')
+      and not channel.addresses && array[loan.named_channel]
+      and not channel.secret_hashes && array[loan.secret_hash_a1, loan.secret_hash_b1]
+      and not channel.stated_loans && array[loan.contract_loan_id]
+      and created_s >= start_s - ${CLOCK_TOLERANCE_S}::bigint
+      and coalesce(created_s < end_s + ${CLOCK_TOLERANCE_S}::bigint, true)`.execute(db)
   return stories.flatMap((story) => {
-    const { market, loanId } = story.loan
-    const own = `${market === 'erc20Loans' ? 'ERC20FIL' : 'FILERC20'}/${loanId}`
-    return rows.some(({ robust, open }) => robust === story.robust && open.includes(own))
-      ? missing(story)
-      : []
+    const own = `${story.loan.market === 'erc20Loans' ? 'ERC20FIL' : 'FILERC20'}/${story.loan.loanId}`
+    const all = rows.filter(({ robust }) => robust === story.robust)
+    const open = all.filter((one) => one.open)
+    const best = open.length === 0 ? all : open
+    const isOwn = ({ loan, role }: Contest): boolean => loan === own && role === story.role
+    const [only] = best
+    if (!all.some(isOwn) || only === undefined || (best.length === 1 && isOwn(only))) return []
+    const shownAt = best.length === 1 ? `${only.loan}/${only.role}` : null
+    if (only.shownAt !== shownAt) return []
+    const [market, loanId] = only.loan.split('/')
+    const there = shownAt === null ? [] : [`/api/loan/${routeOf(market)}/${loanId} ${PARTS[only.role]}.`]
+    return [...missing(story), ...(shownAt === null ? [] : tooMany(story)), ...there]
   })
+}
+
+function routeOf(loanType: string | null | undefined): string {
+  return loanType === 'ERC20FIL' ? 'ERC20' : 'FIL'
+}
+
+function tooMany(story: ChannelStory): string[] {
+  return recordsOf(story).map(({ txHash }) => `too many 1 x ${txHash} `)
 }
 
 /** How the differences begin of a channel that is shown nowhere. */

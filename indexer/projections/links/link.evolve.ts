@@ -20,16 +20,16 @@ export interface Link {
 export interface LinkDecision {
   link: Link | null
   /**
-   * Subjects of the loans that had a claim: when one of them changes, the decision is made anew. Of loans that only fit
-   * by their parties two are named at most that do so to the second, and two that do not: two are as undecided as a
-   * thousand.
+   * Subjects of the loans that had a claim: when one of them changes, the decision is made anew. Of loans that nothing
+   * but their parties could tie to the channel a few are named: two are as undecided as a thousand.
    */
   claimants: string[]
 }
 
 /**
  * Block times of two chains are compared with this tolerance: a tipset's time is the beginning of its epoch, a block's
- * is whatever its maker said.
+ * is whatever its maker said. It serves the beginning of a loan: by the time that one ends it has its channel, and so
+ * those come first that had not ended.
  */
 export const CLOCK_TOLERANCE_S = 120
 
@@ -44,8 +44,9 @@ interface Names {
 /**
  * The loan that a channel belongs to, by protocol.md section 5: the strongest claim decides, and claims of equal
  * strength by two loans (or for two roles) decide nothing, unless something that was signed on Filecoin speaks for one
- * of them: anybody can write anybody's channel into a contract of their own. Depends on the channel and the loans alone
- * and not on which of them was known first.
+ * of them: anybody can write anybody's channel into a contract of their own. Of two that fit by their parties, one that
+ * had not ended comes before one that had, if only just. Depends on the channel and the loans alone and not on which of
+ * them was known first.
  */
 export function linkChannel(channel: Channel, loans: LoanIndex): LinkDecision {
   const names: Names = {
@@ -58,7 +59,7 @@ export function linkChannel(channel: Channel, loans: LoanIndex): LinkDecision {
   const strongest = claims.reduce((most, { strength }) => Math.max(most, strength), 0)
   const best = claims.filter(({ strength }) => strength === strongest)
   return {
-    link: linkOf(best.length > 1 ? proven(best) : best),
+    link: linkOf(best.length > 1 ? decided(best, strongest) : best),
     claimants: [...new Set(claims.map(({ loanType, loanId }) => `${loanType}/${loanId}`))].sort(),
   }
 }
@@ -79,15 +80,15 @@ function claimsOn(channel: Channel, names: Names, loans: LoanIndex): Claim[] {
     [...names.from, ...names.recipient].flatMap((name) => loans.byParty.get(name) ?? []),
   )
   const byParties = claims.filter(({ strength }) => strength === STRENGTH.parties)
-  let exact = byParties.filter(({ proof }) => proof > 0).length
-  let rough = byParties.length - exact
+  let open = byParties.filter(({ isOpen }) => isOpen).length
+  let ended = byParties.length - open
   for (const loan of fitting) {
-    if (exact >= 2) break
+    if (open >= 2) break
     if (strong.has(loan)) continue
     for (const claim of claimsOf(loan, channel, names)) {
-      if (claim.proof > 0) exact += 1
-      else rough += 1
-      if (claim.proof > 0 || rough <= 2) claims.push(claim)
+      if (claim.isOpen) open += 1
+      else ended += 1
+      if (claim.isOpen || ended <= 2) claims.push(claim)
     }
   }
   return claims
@@ -138,14 +139,22 @@ const PROOF = { parties: 1, secretHash: 2, statement: 3 } as const
 
 /** A link and what decides between it and others of its strength. */
 interface Claim extends Link {
-  /** Whether the channel's own parties signed for this loan, and how plainly. */
+  /** Where the contract names the channel: whether the channel's own parties signed for this loan, and how plainly. */
   proof: number
+  /** Where it fits by its parties: whether it had not ended when the channel was made. */
+  isOpen: boolean
   agreedS: number
+}
+
+function decided(claims: readonly Claim[], strength: number): readonly Claim[] {
+  if (strength !== STRENGTH.parties) return proven(claims)
+  const open = claims.filter(({ isOpen }) => isOpen)
+  return open.length === 0 ? claims : open
 }
 
 /**
  * Of loans whose contracts name one channel: the one that its maker's statement or voucher is for. Who copies the hash
- * out of a contract comes after that contract. Of loans that fit by their parties: the one that does so to the second.
+ * out of a contract comes after that contract.
  */
 function proven(claims: readonly Claim[]): readonly Claim[] {
   const most = Math.max(...claims.map(({ proof }) => proof))
@@ -160,22 +169,14 @@ function claimsOf(loan: LoanFacts, channel: Channel, names: Names): Claim[] {
   return roles.flatMap((role) => {
     const strength = strengthOf(loan, role, channel, names)
     if (strength === null) return []
-    const proof = proofOf(loan, role, channel, names, strength)
+    const proof = strength === STRENGTH.contract ? proofOf(loan, role, channel, names) : 0
+    const isOpen = strength === STRENGTH.parties && isFitting(loan, role, channel, names, 0)
     const agreedS = loan.times.agreedS ?? Infinity
-    return [{ loanType: loan.loanType, loanId: loan.loanId, role, strength, proof, agreedS }]
+    return [{ loanType: loan.loanType, loanId: loan.loanId, role, strength, proof, isOpen, agreedS }]
   })
 }
 
-function proofOf(
-  loan: LoanFacts,
-  role: ChannelRole,
-  channel: Channel,
-  names: Names,
-  strength: Strength,
-): number {
-  // Of loans that follow one another at once, one was open when the channel was made, whatever the clocks' tolerance.
-  if (strength === STRENGTH.parties) return isFitting(loan, role, channel, names, 0) ? PROOF.parties : 0
-  if (strength !== STRENGTH.contract) return 0
+function proofOf(loan: LoanFacts, role: ChannelRole, channel: Channel, names: Names): number {
   if (isStated(loan, role, channel, names)) return PROOF.statement
   if (compareParties(loan, role, names) !== 'same') return 0
   return hasHashOf(loan, role, channel) ? PROOF.secretHash : PROOF.parties
@@ -251,13 +252,13 @@ function isStated(loan: LoanFacts, role: ChannelRole, { statements }: Channel, n
   )
 }
 
-/** One who could be meant: the loan was waiting for such a channel when this one was made. */
+/** One who could be meant: the loan was waiting for such a channel when this one was made, or had so shortly before. */
 function isFitting(
   loan: LoanFacts,
   role: ChannelRole,
   channel: Channel,
   names: Names,
-  toleranceS: number,
+  endToleranceS: number,
 ): boolean {
   const { openedS, agreedS, endedS } = loan.times
   const { from, recipient } = partiesOf(loan, role)
@@ -265,20 +266,20 @@ function isFitting(
     case 'collateral':
       return (
         isParty(recipient, names.recipient) &&
-        isWithin(channel.createdTimeS, openedS, agreedS ?? endedS, toleranceS)
+        isWithin(channel.createdTimeS, openedS, agreedS ?? endedS, endToleranceS)
       )
     case 'principal':
       return (
         isParty(recipient, names.recipient) &&
         // Anybody can add to a channel later: what it was made with counts as well.
         [channel.value, channel.deposits].some((amount) => BigInt(amount) === loan.requestedAttoFil) &&
-        isWithin(channel.createdTimeS, openedS, agreedS ?? endedS, toleranceS)
+        isWithin(channel.createdTimeS, openedS, agreedS ?? endedS, endToleranceS)
       )
     case 'payback':
       return (
         isParty(from, names.from) &&
         isParty(recipient, names.recipient) &&
-        isWithin(channel.createdTimeS, agreedS, endedS, toleranceS)
+        isWithin(channel.createdTimeS, agreedS, endedS, endToleranceS)
       )
     default:
       return role satisfies never
@@ -290,7 +291,7 @@ function isParty(name: string | null, names: readonly string[]): boolean {
 }
 
 /** Unix seconds of two chains; null as `toS` means that it has no end yet. */
-function isWithin(timeS: number, fromS: number | null, toS: number | null, toleranceS: number): boolean {
-  if (fromS === null || timeS < fromS - toleranceS) return false
-  return toS === null || timeS < toS + toleranceS
+function isWithin(timeS: number, fromS: number | null, toS: number | null, endToleranceS: number): boolean {
+  if (fromS === null || timeS < fromS - CLOCK_TOLERANCE_S) return false
+  return toS === null || timeS < toS + endToleranceS
 }

@@ -221,20 +221,20 @@ void t.test('by its parties a channel fits a loan that was open when it was made
 })
 
 void t.test(
-  'of loans that follow one another at once, that counts which was open when the channel was made',
+  'of loans that follow one another, one that had not ended when the channel was made comes first',
   (t) => {
     const times = (loanId: string, agreedS: number, endedS: number | null) =>
       lock({ loanId, contractLoanId: loanId, times: { openedS: agreedS - 60, agreedS, endedS } })
-    const before = times('8', MADE_S - 600, MADE_S - 27)
+    const ended = times('8', MADE_S - 600, MADE_S - 27)
     const open = times('9', MADE_S - 27, null)
-    const after = times('10', MADE_S + 30, null)
-    t.equal(strengthOf(fold(), before), '8 payback 1', 'clocks differ')
-    t.equal(strengthOf(fold(), before, open), '9 payback 1')
-    t.equal(strengthOf(fold(), before, open, after), '9 payback 1')
-    t.equal(strengthOf(fold(), before, after), 'none', 'one or the other, as clocks differ')
-    t.equal(strengthOf(fold(), open, times('11', MADE_S - 300, null)), 'none', 'both were open')
+    const later = times('10', MADE_S + 30, null)
+    t.equal(strengthOf(fold(), ended), '8 payback 1', 'clocks differ')
+    t.equal(strengthOf(fold(), ended, open), '9 payback 1')
+    t.equal(strengthOf(fold(), ended, later), '10 payback 1', 'clocks differ where a loan begins, too')
+    t.equal(strengthOf(fold(), open, later), 'none', 'it may have been for the one or the other')
+    t.equal(strengthOf(fold(), ended, times('11', MADE_S - 300, MADE_S)), 'none', 'both had ended')
     const many = Array.from({ length: 1000 }, (_, index) => times(`${index + 100}`, MADE_S - 600, MADE_S - 1))
-    t.equal(strengthOf(fold(), ...many, open), '9 payback 1', 'however many were open shortly before')
+    t.equal(strengthOf(fold(), ...many, open), '9 payback 1', 'however many had ended shortly before')
     t.same(linkChannel(fold(), indexLoans([...many, open])).claimants, [
       'FILERC20/100',
       'FILERC20/1000',
