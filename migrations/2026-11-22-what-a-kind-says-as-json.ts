@@ -3,6 +3,9 @@ import { sql, type Kysely } from 'kysely'
 /**
  * What a kind says of its records stands in each record of an answer. It is kept as JSON, in the two pieces that stand
  * before and after the loan, so that nobody has to quote it again for each.
+ *
+ * With this version a channel that fits several loans by its parties goes to the one that had not ended when it was made.
+ * A read model that is in use keeps what was decided before: \`npm run ops -- replay\` decides anew.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db)

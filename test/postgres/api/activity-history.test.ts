@@ -181,3 +181,25 @@ void t.test('a statement is planned once, whatever is asked for', async (t) => {
   )
   t.same(rows, [{ custom: 0 }])
 })
+
+void t.test('a plan that was made when nothing was there reads no more rows when much is', async (t) => {
+  const { db, url } = await testDatabase(t)
+  await sql`analyze projection.fold_state, projection.activity, projection.record_kinds, projection.activity_counts`.execute(
+    db,
+  )
+  const database = openReadDatabase(url, { connections: 1, onError: (error) => t.error(error) })
+  t.teardown(() => database.close())
+  await database.rows(HISTORY_PAGES, [['1']])
+  await seedRecords(db, 100_000)
+  await sql`select pg_stat_force_next_flush()`.execute(db)
+  const read = async (): Promise<number> => {
+    await sql`select pg_stat_force_next_flush()`.execute(database.db)
+    const { rows } = await sql<{ read: number }>`
+      select seq_tup_read + idx_tup_fetch as read from pg_stat_user_tables
+      where schemaname = 'projection' and relname = 'activity'`.execute(db)
+    return rows[0]?.read ?? 0
+  }
+  const before = await read()
+  await database.rows(HISTORY_PAGES, [['2000']])
+  t.equal((await read()) - before, 25)
+})
