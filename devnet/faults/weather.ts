@@ -15,6 +15,8 @@ export const lotusFaults: FaultKinds = { ...transportFaults, ...lotusLies }
 export interface Weather {
   /** The kinds that it may have, sockets' among them. */
   readonly kinds: readonly string[]
+  /** Those that it has now. */
+  readonly present: readonly string[]
   /** By kind, since the beginning. */
   readonly counts: ReadonlyMap<string, number>
   /** From now on these, and no others. Nothing hangs any more that hung before. */
@@ -78,6 +80,9 @@ export function bringWeather(
   }
   return {
     ...{ kinds, counts, set },
+    get present() {
+      return present
+    },
     change: () => {
       const chosen = Array.from({ length: random.int(1, MOST_AT_ONCE) }, () => random.pick(kinds))
       const coveredUp = (kind: string): string | undefined => catalogue[kind]?.coversUp
