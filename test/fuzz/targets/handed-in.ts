@@ -125,7 +125,7 @@ const vouchers: FuzzTarget = {
 const voucherSignatures: FuzzTarget = {
   name: 'voucher-signature',
   about: 'signed vouchers, signatures verified: accepted only where a party signed these very words',
-  cases: 30_000,
+  cases: MILLION,
   quickCases: 50,
   open: () => {
     const own = new FuzzRandom('signed')
@@ -232,7 +232,7 @@ const statementSignatures: FuzzTarget = {
   name: 'statement-signature',
   about:
     'signed statements, signatures verified: accepted only where the channel’s maker signed these very words',
-  cases: 30_000,
+  cases: MILLION,
   quickCases: 50,
   open: () => {
     const signed = STATEMENTS.flatMap((one) => [signStatement(one), signStatement(one, LENDER)])
