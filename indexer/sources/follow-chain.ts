@@ -32,6 +32,8 @@ const MAX_REORG_REACH = 1024
 const FIRST_WIDTH = 16
 /** Ranges get narrower above this many events, for several are held in memory. */
 const TARGET_EVENTS_PER_RANGE = 500
+/** Blocks from the head to a final one above it that are read to see whether that one continues it. */
+const MOST_LINKED = 64
 const LOOK_AT_HEAD_EVERY_MS = 10_000
 /** As long as an endpoint is put aside at most: when the node is well again, the index is not long behind. */
 const LONGEST_PAUSE_MS = 5_000
@@ -156,7 +158,20 @@ class Follower {
       )
     }
     if (finalized === null || finalized.number < this.#source.startBlock) return { head, finalized: null }
-    return { head, finalized: finalized.number > head.number ? refOf(head) : finalized }
+    if (finalized.number <= head.number) return { head, finalized }
+    return { head, finalized: (await this.#isBelow(head, finalized)) ? refOf(head) : null }
+  }
+
+  /**
+   * Whether a final block above the head continues it: the chain went on between the two questions, or more confirmations
+   * are wanted than finality takes. But another node may have answered the second, with the first on a branch that is left.
+   */
+  async #isBelow(head: BlockHeader, finalized: BlockRef): Promise<boolean> {
+    const to = Math.min(finalized.number, head.number + MOST_LINKED)
+    const linked = await this.#ask(this.#source.headers(head.number, to))
+    const last = linked.at(-1)
+    if (linked[0]?.hash !== head.hash) return false
+    return to < finalized.number ? last?.number === to : last?.hash === finalized.hash
   }
 
   /** The height after our position. */
