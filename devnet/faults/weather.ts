@@ -85,11 +85,11 @@ export function bringWeather(
     },
     change: () => {
       const chosen = Array.from({ length: random.int(1, MOST_AT_ONCE) }, () => random.pick(kinds))
-      const coveredUp = (kind: string): string | undefined => catalogue[kind]?.coversUp
+      const coversUp = (kind: string): string | undefined => catalogue[kind]?.coversUp
       set(
         chosen.filter((kind) => {
-          const what = coveredUp(kind)
-          return what === undefined || chosen.find((one) => coveredUp(one) === what) === kind
+          const what = coversUp(kind)
+          return what === undefined || chosen.find((one) => coversUp(one) === what) === kind
         }),
       )
     },

@@ -167,6 +167,7 @@ class Follower {
    * are wanted than finality takes. But another node may have answered the second, with the first on a branch that is left.
    */
   async #isBelow(head: BlockHeader, finalized: BlockRef): Promise<boolean> {
+    if (this.#branch.final?.hash === head.hash) return true
     const to = Math.min(finalized.number, head.number + MOST_LINKED)
     const linked = await this.#ask(this.#source.headers(head.number, to))
     const last = linked.at(-1)

@@ -146,6 +146,7 @@ interface Claim extends Link {
   agreedS: number
 }
 
+/** Those of the strongest claims that go before the others. */
 function decided(claims: readonly Claim[], strength: number): readonly Claim[] {
   if (strength !== STRENGTH.parties) return proven(claims)
   const open = claims.filter(({ isOpen }) => isOpen)
@@ -290,7 +291,7 @@ function isParty(name: string | null, names: readonly string[]): boolean {
   return name !== null && names.includes(name)
 }
 
-/** Unix seconds of two chains; null as `toS` means that it has no end yet. */
+/** Unix seconds of two chains; null as `toS` means that it has no end yet. The beginning always has the clocks' tolerance. */
 function isWithin(timeS: number, fromS: number | null, toS: number | null, endToleranceS: number): boolean {
   if (fromS === null || timeS < fromS - CLOCK_TOLERANCE_S) return false
   return toS === null || timeS < toS + endToleranceS
