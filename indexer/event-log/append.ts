@@ -1,15 +1,14 @@
 import { sql } from 'kysely'
 import type { LogEntry, NewEntry } from '../../shared/events/log-entry.ts'
 import { copyRows } from '../../shared/db/copy-rows.ts'
-import type { Trx } from '../../shared/db/transaction.ts'
+import { overlapping, type Trx } from '../../shared/db/transaction.ts'
 import { updateChannelAddresses } from './channel-addresses.ts'
 
 /**
- * Appends entries and returns them with their positions. Positions follow the order of commits and times never go
- * back, whatever the clock does: the log's head is locked until this transaction ends. The caller sees to it that
- * nobody appends of the same natural keys since they were planned.
+ * Gives entries their positions, which {@link writeEntries} is to fill in this transaction. Positions follow the order of
+ * commits and times never go back, whatever the clock does: the log's head is locked until the transaction ends.
  */
-export async function appendEntries(trx: Trx, entries: NewEntry[]): Promise<LogEntry[]> {
+export async function takePositions(trx: Trx, entries: NewEntry[]): Promise<LogEntry[]> {
   if (entries.length === 0) return []
   const head = await trx
     .updateTable('ledger.log_head')
@@ -20,12 +19,17 @@ export async function appendEntries(trx: Trx, entries: NewEntry[]): Promise<LogE
     .returning(['last_position', 'last_recorded_at as recorded_at'])
     .executeTakeFirstOrThrow()
   const step = head.last_position - entries.length + 1
-  const appended = entries.map((entry, index): LogEntry =>
+  return entries.map((entry, index): LogEntry =>
     Object.assign(entry, { position: step + index, step, recordedAt: head.recorded_at }),
   )
-  await insertLog(trx, appended)
-  await updateChannelAddresses(trx, appended)
-  return appended
+}
+
+/**
+ * Appends entries that have their positions. The caller sees to it that nobody appends of the same natural keys since they
+ * were planned.
+ */
+export async function writeEntries(trx: Trx, entries: LogEntry[]): Promise<void> {
+  await overlapping([insertLog(trx, entries), updateChannelAddresses(trx, entries)])
 }
 
 function insertLog(trx: Trx, entries: LogEntry[]): Promise<void> {

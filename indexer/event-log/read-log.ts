@@ -11,7 +11,7 @@ import type { LastEntry } from './plan-entries.evolve.ts'
 const ENTRY =
   sql.raw(`position, step, last.network, blockchain, op, last.natural_key as "naturalKey", revision, subject,
   previous_subject as "previousSubject", kind, block_number as "blockNumber", block_hash as "blockHash",
-  log_index as "logIndex", body as event, cause, recorded_at as "recordedAt", origin`)
+  log_index as "logIndex", cause, recorded_at as "recordedAt", origin`)
 
 /** Whole steps of the log after `position`, in order: about `limit` entries, or one step if that is longer. */
 export async function getEntriesAfter(db: Db | Trx, position: number, limit: number): Promise<LogEntry[]> {
@@ -19,7 +19,7 @@ export async function getEntriesAfter(db: Db | Trx, position: number, limit: num
   const newest = await getLastPosition(db)
   const end = Math.min(await endOfSteps(db, position, limit), newest + 1)
   const { rows } = await sql<LogEntry>`
-    select ${ENTRY} from ledger.event_log last
+    select ${ENTRY}, body as event from ledger.event_log last
     where position > ${position} and position < ${end} order by position`.execute(db)
   return requireWhole(rows)
 }
@@ -44,22 +44,32 @@ async function endOfSteps(db: Db | Trx, position: number, limit: number): Promis
   return next?.position ?? Number.MAX_SAFE_INTEGER
 }
 
-/** What the log says of these subjects up to and including `position`: the entries that hold then. */
-export async function getHeldEntriesOf(trx: Trx, subjects: string[], position: number): Promise<LogEntry[]> {
+/**
+ * What the log says of these subjects up to and including `position`: the entries that hold then. `newest` has the last
+ * entries up to there, all of them from its first on, or none: what they hold is not read again.
+ */
+export async function getHeldEntriesOf(
+  trx: Trx,
+  subjects: string[],
+  position: number,
+  newest: readonly LogEntry[] = [],
+): Promise<LogEntry[]> {
+  const known = new Map(newest.map((entry) => [entry.position, entry]))
+  const firstKnown = newest[0]?.position ?? position + 1
   // `+ 0`: nearly all entries are up to that position, and nothing is found by it.
   const { rows } = await sql<LogEntry>`
     with keys as (
       select distinct network, natural_key from ledger.event_log
       where subject = any(${subjects}) and position + 0 <= ${position}
     )
-    select ${ENTRY} from keys cross join lateral (
+    select ${ENTRY}, case when position < ${firstKnown} then body end as event from keys cross join lateral (
       select * from ledger.event_log e
       where e.natural_key = keys.natural_key and ${ofNetwork('e.network')} = keys.network and e.position + 0 <= ${position}
       order by revision desc limit 1
     ) last
     where last.op <> 'retract' and last.subject = any(${subjects})
     order by last.network, last.block_number, last.log_index, last.position`.execute(trx)
-  return requireWhole(rows)
+  return requireWhole(rows.map((row) => known.get(row.position) ?? row))
 }
 
 /**

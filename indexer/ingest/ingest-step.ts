@@ -1,11 +1,11 @@
 import type { ChainEvent } from '../../shared/events/chain-event.ts'
 import type { BlocksStep, ChainStep, FinalizedStep, ReorgStep } from '../../shared/events/chain-step.ts'
 import type { HandedInEvent } from '../../shared/events/filecoin-event.ts'
-import type { LogEntry } from '../../shared/events/log-entry.ts'
+import type { LogEntry, NewEntry } from '../../shared/events/log-entry.ts'
 import { naturalKey } from '../../shared/events/natural-key.ts'
 import type { Db } from '../../shared/db/connect.ts'
-import { inTransaction, type Trx } from '../../shared/db/transaction.ts'
-import { appendEntries } from '../event-log/append.ts'
+import { inTransaction, overlapping, type Trx } from '../../shared/db/transaction.ts'
+import { takePositions, writeEntries } from '../event-log/append.ts'
 import { getChannelsAt } from '../event-log/channel-addresses.ts'
 import {
   findHeaderHash,
@@ -66,9 +66,11 @@ async function ingestBlocks(
 ): Promise<Outcome> {
   const continuity = continuityOfBlocks(position.block, position.startNumber, step)
   if (continuity !== 'apply') return continuity
-  await replaceEvents(trx, identity, { from: step.from, to: step.to.number }, step.events, null)
-  await putHeaders(trx, identity.network, step.from - 1, step.headers)
-  await arrive(trx, identity.network, step)
+  await overlapping([
+    replaceEvents(trx, identity, { from: step.from, to: step.to.number }, step.events, null),
+    putHeaders(trx, identity.network, step.from - 1, step.headers),
+    arrive(trx, identity.network, step),
+  ])
   return 'applied'
 }
 
@@ -86,9 +88,11 @@ async function ingestReorg(
   const continuity = continuityOfReorg(position, ancestorHash, step)
   if (continuity !== 'apply') return continuity
   const to = Math.max(replaces.number, step.to.number)
-  await replaceEvents(trx, identity, { from: ancestor.number + 1, to }, step.events, 'reorg')
-  await putHeaders(trx, identity.network, ancestor.number, step.headers)
-  await arrive(trx, identity.network, step)
+  await overlapping([
+    replaceEvents(trx, identity, { from: ancestor.number + 1, to }, step.events, 'reorg'),
+    putHeaders(trx, identity.network, ancestor.number, step.headers),
+    arrive(trx, identity.network, step),
+  ])
   return 'applied'
 }
 
@@ -117,9 +121,7 @@ export async function replaceEvents(
 ): Promise<{ appended: number; replaced: number; retracted: number }> {
   const events = await concerning(trx, identity.network, blocks.from, read)
   const last = await getLastEntries(trx, identity.network, { ...blocks, events })
-  const entries = await appendEntries(trx, planEntries(identity, last, events, cause))
-  const [first] = entries
-  if (first !== undefined) await project(trx, LIVE_SCHEMA, first.step - 1, entries)
+  const entries = await append(trx, planEntries(identity, last, events, cause))
   const count = (op: string): number => entries.filter((entry) => entry.op === op).length
   return { appended: count('append'), replaced: count('replace'), retracted: count('retract') }
 }
@@ -152,13 +154,18 @@ export async function appendOffchain(
   const held = new Set(last.filter(({ op }) => op !== 'retract').map((entry) => entry.naturalKey))
   const fresh = events.filter((event) => !held.has(naturalKey(event)))
   const gone = last.filter(({ op }) => op === 'retract')
-  const entries = await appendEntries(trx, planEntries(identity, gone, fresh, null))
+  return append(trx, planEntries(identity, gone, fresh, null))
+}
+
+/** Log and read model. */
+async function append(trx: Trx, planned: NewEntry[]): Promise<LogEntry[]> {
+  const entries = await takePositions(trx, planned)
   const [first] = entries
-  if (first !== undefined) await project(trx, LIVE_SCHEMA, first.step - 1, entries)
+  if (first === undefined) return entries
+  await project(trx, LIVE_SCHEMA, first.step - 1, entries, () => writeEntries(trx, entries))
   return entries
 }
 
 async function arrive(trx: Trx, network: string, step: BlocksStep | ReorgStep): Promise<void> {
-  await putEvidence(trx, network, step.evidence)
-  await movePosition(trx, network, step.to)
+  await overlapping([putEvidence(trx, network, step.evidence), movePosition(trx, network, step.to)])
 }

@@ -1,5 +1,5 @@
 import type { LogEntry } from '../../shared/events/log-entry.ts'
-import type { Trx } from '../../shared/db/transaction.ts'
+import { overlapping, type Trx } from '../../shared/db/transaction.ts'
 import { getHeldEntriesOf } from '../event-log/read-log.ts'
 import { activityProjection } from '../projections/activity/activity.store.ts'
 import { getFoldState, putFoldState } from '../projections/fold-state.store.ts'
@@ -8,18 +8,24 @@ import { loansProjection } from '../projections/loans/loans.store.ts'
 import type { Projection, ProjectionSchema } from '../projections/projection.ts'
 import { segmentsOf } from '../projections/segments.evolve.ts'
 
-/** All read models, in the order in which they are folded: channels are tied to loans that are up to date. */
-const PROJECTIONS: Projection[] = [activityProjection, loansProjection, channelsProjection]
+/**
+ * All read models, in the order in which they are folded: channels are tied to loans that are up to date, and their records
+ * take their places among those of the history. The history and the loans have nothing in common.
+ */
+const PROJECTIONS: Projection[][] = [[activityProjection, loansProjection], [channelsProjection]]
 
 /**
  * Folds whole steps of the log into the read model of `schema`, which must stand at the position `after`: entries
- * left out would make a read model of a log that never was, and are an error.
+ * left out would make a read model of a log that never was, and are an error. Entries that the log does not hold yet are
+ * written by `writeLog`, which is called when the fold has asked for what it is to change: while Postgres writes them,
+ * the changes are made.
  */
 export async function project(
   trx: Trx,
   schema: ProjectionSchema,
   after: number,
   entries: LogEntry[],
+  writeLog: () => Promise<void> = () => Promise.resolve(),
 ): Promise<void> {
   if (entries.length === 0) return
   const state = await getFoldState(trx, schema)
@@ -28,16 +34,20 @@ export async function project(
       `${schema} is folded up to entry ${state.foldedPosition} and not ${after}: run \`ops replay\``,
     )
   }
+  const log: { written?: Promise<void> } = {}
   for (const segment of segmentsOf(entries, state.channels > 0)) {
     const last = segment.at(-1)
     if (last === undefined) continue
-    const context = {
-      trx,
-      schema,
-      counters: state,
-      heldEntriesOf: (subjects: string[]) => getHeldEntriesOf(trx, subjects, last.position),
+    const heldEntriesOf = async (subjects: string[]): Promise<LogEntry[]> => {
+      await log.written
+      return getHeldEntriesOf(trx, subjects, last.position, segment)
     }
-    for (const projection of PROJECTIONS) await projection.apply(context, segment)
+    const context = { trx, schema, counters: state, heldEntriesOf }
+    for (const projections of PROJECTIONS) {
+      const applied = projections.map((projection) => projection.apply(context, segment))
+      log.written ??= writeLog()
+      await overlapping([log.written, ...applied])
+    }
     state.foldedPosition = last.position
   }
   await putFoldState(trx, schema, state)

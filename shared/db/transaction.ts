@@ -16,6 +16,19 @@ export function inTransaction<T>(db: Db, work: (trx: Trx) => Promise<T>): Promis
   return db.transaction().execute(work)
 }
 
+/**
+ * What all of these come to, which ask of one transaction; rejects with what the first to fail said, once all have ended:
+ * what one of them asked after the transaction's end were no part of it. Postgres answers in the order in which they ask;
+ * what is won is the time in which one makes its rows while another's are written.
+ */
+export async function overlapping<T extends readonly unknown[] | []>(
+  parts: T,
+): Promise<{ -readonly [P in keyof T]: Awaited<T[P]> }> {
+  const all = Promise.all(parts)
+  await Promise.allSettled([all, ...parts])
+  return all
+}
+
 /** Whether the database may answer when asked again: it is away, restarting, full, or chose a deadlock's victim. */
 export function isDatabaseRetryable(error: unknown): boolean {
   if (!(error instanceof Error)) return false

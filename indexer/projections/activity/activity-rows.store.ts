@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { copyRows } from '../../../shared/db/copy-rows.ts'
+import { overlapping } from '../../../shared/db/transaction.ts'
 import type { FoldContext } from '../projection.ts'
 import type { ActivityRecord } from './activity.evolve.ts'
 import { addToCounts, removeFromCounts, stretchOf } from './activity-counts.store.ts'
@@ -17,13 +18,14 @@ export interface NewRecord extends ActivityRecord {
 export async function insertRecords(context: FoldContext, records: NewRecord[]): Promise<void> {
   if (records.length === 0) return
   const { trx, schema, counters } = context
-  const rows = await withSlots(context, await withKinds(context, records))
-  await copyRows(
+  const ids = records.map(({ id }) => id)
+  const [numbered, slots] = await overlapping([withKinds(context, records), slotsOf(context, ids)])
+  const copied = copyRows(
     trx,
     `${schema}.activity`,
-    rows.map(({ id, slot, kind, txHash, loanId, ofChannel, at }) => ({
+    numbered.map(({ id, kind, txHash, loanId, ofChannel, at }) => ({
       id,
-      slot,
+      slot: slots.get(id) ?? null,
       kind,
       tx_hash: txHash,
       loan_id: loanId,
@@ -34,31 +36,26 @@ export async function insertRecords(context: FoldContext, records: NewRecord[]):
       updated_at: at,
     })),
   )
-  await addToCounts(
-    trx,
-    schema,
-    records.map(({ id }) => id),
-  )
+  await overlapping([copied, addToCounts(trx, schema, ids)])
   counters.records += records.length
 }
 
-/** With their places in their stretches of the log: only the first stretch may have records already. */
-async function withSlots<R extends { id: number }>(
-  { trx, schema }: FoldContext,
-  records: readonly R[],
-): Promise<(R & { slot: number })[]> {
-  const sorted = records.toSorted((a, b) => a.id - b.id)
-  let stretch = stretchOf(sorted[0]?.id ?? 0)
+/** The places of records in their stretches of the log, by id: only the first stretch may have some already. */
+async function slotsOf({ trx, schema }: FoldContext, ids: readonly number[]): Promise<Map<number, number>> {
+  const sorted = ids.toSorted((a, b) => a - b)
+  let stretch = stretchOf(sorted[0] ?? 0)
   const { rows } = await sql<{ records: number }>`
     select records from ${sql.table(`${schema}.activity_counts`)}
     where level = 0 and number = ${stretch}`.execute(trx)
   let slot = rows[0]?.records ?? 0
-  return sorted.map((record) => {
-    const own = stretchOf(record.id)
+  const slots = new Map<number, number>()
+  for (const id of sorted) {
+    const own = stretchOf(id)
     slot = own === stretch ? slot + 1 : 1
     stretch = own
-    return { ...record, slot }
-  })
+    slots.set(id, slot)
+  }
+  return slots
 }
 
 /**
@@ -72,17 +69,18 @@ export async function deleteRecords({ trx, schema, counters }: FoldContext, ids:
     delete from ${table} record using unnest(${ids}::bigint[]) gone(id) where record.id = gone.id
     returning record.id, stretch`.execute(trx)
   if (gone.length === 0) return
-  await sql`
+  const movedUp = sql`
     update ${table} as record set slot = moved.slot
     from (
       select id, row_number() over (partition by stretch order by id) as slot
       from ${table} where stretch = any(${[...new Set(gone.map(({ stretch }) => stretch))]}::bigint[])
     ) moved
     where record.id = moved.id and record.slot <> moved.slot`.execute(trx)
-  await removeFromCounts(
+  const counted = removeFromCounts(
     trx,
     schema,
     gone.map(({ id }) => id),
   )
+  await overlapping([movedUp, counted])
   counters.records -= gone.length
 }

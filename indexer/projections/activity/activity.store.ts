@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { overlapping } from '../../../shared/db/transaction.ts'
 import type { LogEntry } from '../../../shared/events/log-entry.ts'
 import { IDS_PER_ENTRY, type FoldContext, type Projection } from '../projection.ts'
 import { recordOf } from './activity.evolve.ts'
@@ -13,8 +14,10 @@ export const activityProjection: Projection = {
     // What payment channels show follows from the loans that they belong to, and comes after those.
     const entries = segment.filter((entry) => !isAboutChannel(entry))
     const having = (op: LogEntry['op']): LogEntry[] => entries.filter((entry) => entry.op === op)
-    await deleteRecords(context, having('retract').map(recordId))
-    await correctRecords(context, having('replace'))
+    await overlapping([
+      deleteRecords(context, having('retract').map(recordId)),
+      correctRecords(context, having('replace')),
+    ])
     await insertRecords(context, having('append').flatMap(toNewRecord))
   },
 }

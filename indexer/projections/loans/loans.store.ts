@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { overlapping } from '../../../shared/db/transaction.ts'
 import type { LoanType } from '../../../shared/events/chain-event.ts'
 import type { LogEntry } from '../../../shared/events/log-entry.ts'
 import type { FoldContext, Projection } from '../projection.ts'
@@ -172,14 +173,16 @@ async function getLoans({ trx, schema }: FoldContext, subjects: string[]): Promi
 
 async function writeChanges(context: FoldContext, changes: Change[]): Promise<void> {
   const gone = changes.filter((change) => change.loan === undefined && !change.isNew)
-  if (gone.length > 0) {
-    await sql`
-      delete from ${sql.table(`${context.schema}.loans`)} loan
-      using unnest(${gone.map((change) => typeOf(change.subject))}::text[], ${gone.map((change) => idOf(change.subject))}::text[])
-        as gone(loan_type, loan_id)
-      where loan.loan_type = gone.loan_type and loan.loan_id = gone.loan_id`.execute(context.trx)
-  }
-  await upsertLoans(context, changes)
+  await overlapping([deleteLoans(context, gone), upsertLoans(context, changes)])
+}
+
+async function deleteLoans({ trx, schema }: FoldContext, gone: Change[]): Promise<void> {
+  if (gone.length === 0) return
+  await sql`
+    delete from ${sql.table(`${schema}.loans`)} loan
+    using unnest(${gone.map((change) => typeOf(change.subject))}::text[], ${gone.map((change) => idOf(change.subject))}::text[])
+      as gone(loan_type, loan_id)
+    where loan.loan_type = gone.loan_type and loan.loan_id = gone.loan_id`.execute(trx)
 }
 
 async function upsertLoans({ trx, schema }: FoldContext, changes: Change[]): Promise<void> {
