@@ -10,6 +10,7 @@ import { benchPonder, type PonderOptions } from './ponder.ts'
 import { benchRecovery, type RecoveryOptions } from './recovery.ts'
 import { benchReorg, type ReorgOptions } from './reorg.ts'
 import { benchReplay } from './replay.ts'
+import { benchNetworks, type NetworksOptions } from './networks.ts'
 import type { QueueKind } from './services.ts'
 import { benchSize, type SizeOptions } from './size.ts'
 import type { NodeSpec } from './synthetic-evm/serve-chain.ts'
@@ -106,6 +107,14 @@ program
       profile?: string
     }) => benchBackfill({ ...options, events: options.events, profile: options.profile }),
   )
+program
+  .command('networks')
+  .description('events per second of several networks at once in one database (builds first)')
+  .addOption(queueOption())
+  .option('--networks <n>', 'as many at most', count, 2)
+  .option('--events <n>', 'events of each', count, 40_000)
+  .option('--runs <n>', 'runs of each kind, in turns', count, 3)
+  .action((options: NetworksOptions) => benchNetworks(options))
 program
   .command('ponder')
   .description(

@@ -30,15 +30,15 @@ export function buildPrograms(): void {
   execFileSync(process.execPath, ['.config/build.mjs'], { cwd: ROOT, stdio: 'inherit' })
 }
 
-/** Starts indexers of one EVM network, one after the other, with the same settings; `remove` when it is over. */
+/** Starts indexers of an EVM network, or of several, one after the other, with the same settings; `remove` when it is over. */
 export async function prepareIndexer(
   { databaseUrl, redisUrl }: Databases,
-  network: object,
+  network: object | readonly object[],
   nodeFlags: string[] = [],
 ): Promise<{ start: () => Program; remove: () => Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), 'loan-activity-bench-'))
   const networksFile = join(folder, 'networks.json')
-  await writeFile(networksFile, JSON.stringify({ evm: [network] }))
+  await writeFile(networksFile, JSON.stringify({ evm: [network].flat() }))
   const env = {
     ...{ DATABASE_URL: databaseUrl, REDIS_URL: redisUrl ?? '', NETWORKS_FILE: networksFile },
     ...{ INDEXER_PORT: String(await freePort()), LOG_LEVEL: 'warn' },
@@ -103,13 +103,14 @@ export async function untilWritten(
   indexer: Pick<Program, 'requireAlive'>,
   isThere: (position: Position) => boolean,
   lookEveryMs = 20,
+  chainId = CHAIN_ID,
 ): Promise<Position> {
   const deadline = performance.now() + WITHIN_MS
   for (;;) {
     const position = await db
       .selectFrom('ledger.chain_position')
       .select(['number', 'writer_epoch as epoch'])
-      .where('network', '=', `evm:${CHAIN_ID}`)
+      .where('network', '=', `evm:${chainId}`)
       .executeTakeFirst()
     if (position !== undefined && isThere(position)) return position
     indexer.requireAlive()

@@ -15,6 +15,8 @@ export interface NodeSpec {
   head?: number
   /** What is final: the newest block, or, as on Ethereum, all up to two epochs before the head's. */
   finality?: 'at once' | 'epochs'
+  /** What it says of itself. */
+  chainId?: number
 }
 
 /** What a node shows: one branch, up to the block `head`. */
@@ -84,12 +86,14 @@ class SyntheticNode {
   view: View
   readonly #branches: { main: Branch; other: Branch }
   readonly #hasEpochs: boolean
+  readonly #chainId: number
 
-  constructor({ shape, seed, forkAfter, head = shape.blocks, finality = 'at once' }: NodeSpec) {
+  constructor({ shape, seed, forkAfter, head = shape.blocks, finality, chainId }: NodeSpec) {
     const main = new Branch(new SyntheticChain(shape, seed))
     const other = forkAfter === undefined ? main : new Branch(new SyntheticChain(shape, seed, forkAfter))
     this.#branches = { main, other }
     this.#hasEpochs = finality === 'epochs'
+    this.#chainId = chainId ?? CHAIN_ID
     this.view = { branch: 'main', head }
   }
 
@@ -118,7 +122,7 @@ class SyntheticNode {
   }
 
   readonly #methods: Record<string, (params: unknown[]) => string> = {
-    eth_chainId: () => `"0x${CHAIN_ID.toString(16)}"`,
+    eth_chainId: () => `"0x${this.#chainId.toString(16)}"`,
     eth_getCode: ([address]) => (this.#branch.hasCode(String(address)) ? '"0x60"' : '"0x"'),
     eth_blockNumber: () => `"0x${this.view.head.toString(16)}"`,
     eth_getBlockByNumber: ([tag, isWhole]) => this.#block(this.#numberOf(tag), isWhole === true),

@@ -48,9 +48,14 @@ export async function startNode(spec: NodeSpec): Promise<NodeProcess> {
   return { ...addresses, pid: child.pid ?? 0, show, stop: () => child.kill() }
 }
 
-/** The networks file's part for such a chain; `more` is added to it. */
-export function syntheticNetwork(rpcUrl: string, { contracts }: Parties, more: object = {}): object {
-  const deployed = (address: string): object => ({ address, startBlock: 1 })
+/** The networks file's part for such a chain; `more` is added to it. Only one of several networks may have no `idPrefix`. */
+export function syntheticNetwork(
+  rpcUrl: string,
+  { contracts }: Parties,
+  more: object = {},
+  idPrefix: string | null = null,
+): object {
+  const deployed = (address: string): object => ({ address, startBlock: 1, idPrefix })
   return {
     blockchain: BLOCKCHAIN,
     networkId: String(CHAIN_ID),

@@ -5,7 +5,7 @@ import { naturalKey } from '../../shared/events/natural-key.ts'
 import { canonicalJson } from '../../indexer/event-log/plan-entries.evolve.ts'
 import { IDS_PER_ENTRY } from '../../indexer/projections/projection.ts'
 import { expectedPart } from './expected-loans.ts'
-import { SyntheticChain, type ChainShape } from './synthetic-chain.ts'
+import { CHAIN_ID, SyntheticChain, type ChainShape } from './synthetic-chain.ts'
 
 /** What an index of a synthetic chain must hold, made from its seed and not from any answer. */
 export interface Truth {
@@ -102,6 +102,55 @@ export interface Held {
 export async function compareTailWithTruth(db: Db, truth: Truth, held: Held): Promise<void> {
   await compareLog(db, truth.log, held)
   await compareHistory(db, truth.history, held)
+}
+
+/** One network of several. */
+export interface NetworkName {
+  chainId: number
+  idPrefix: string
+}
+
+/** As {@link compareWithTruth}, of one network among others: where its records stand among theirs, no truth tells. */
+export async function compareNetworkWithTruth(
+  db: Db,
+  { log, history, loans }: Truth,
+  { chainId, idPrefix }: NetworkName,
+): Promise<void> {
+  const network = `evm:${chainId}`
+  const named = (event: ChainEvent): ChainEvent =>
+    isEvmLoanEvent(event) ? { ...event, loanId: `${idPrefix}-${event.loanId}` } : event
+  const entries = await sql<{ op: string; key: string; body: ChainEvent | null }>`
+    select op, natural_key as key, body from ledger.event_log where network = ${network} order by position`.execute(
+    db,
+  )
+  compareLists(
+    `entries of ${network}`,
+    entries.rows.map(({ op, key, body }) => `${op} ${key} ${canonicalJson(body)}`),
+    log.map(({ op, key, event }) => `${op} ${key} ${canonicalJson(event === null ? null : named(event))}`),
+  )
+  const records = await sql<{ said: string }>`
+    select concat_ws(' ', tx_hash, event, loan_type, loan_id) as said
+    from projection.activity record join projection.record_kinds kind on kind.id = record.kind
+    where network_id = ${String(chainId)} order by record.id`.execute(db)
+  compareLists(
+    `records of ${network}`,
+    records.rows.map(({ said }) => said),
+    history.map((event) => recordText(named(event))),
+  )
+  const parts = await sql<{ subject: string; part: Record<string, unknown> }>`
+    select loan_type || '/' || loan_id as subject, evm_part as part from projection.loans
+    where network = ${network}`.execute(db)
+  differ(`loans of ${network}`, parts.rows.length, loans.size)
+  for (const { subject, part } of parts.rows) {
+    differ(subject, part['networkId'], String(chainId))
+    const told = loans.get(subject.replace(`/${idPrefix}-`, '/'))
+    differ(subject, canonicalJson({ ...part, networkId: String(CHAIN_ID) }), told)
+  }
+}
+
+function compareLists(what: string, found: readonly string[], expected: readonly string[]): void {
+  differ(what, found.length, expected.length)
+  for (const [index, said] of found.entries()) differ(`${index + 1} of the ${what}`, said, expected[index])
 }
 
 /** Of the blocks that were read, the share whose answers were checked; the rest was believed. */

@@ -1,0 +1,140 @@
+import { cpuSeconds } from './bench-postgres.ts'
+import { machineFacts, spreadOf, spreadText } from './measure.ts'
+import { buildPrograms, prepareIndexer, untilWritten, type Program } from './programs.ts'
+import { withServices, type BenchServices, type Databases, type QueueKind } from './services.ts'
+import { CHAIN_ID, scaledShape, type ChainShape } from './synthetic-evm/synthetic-chain.ts'
+import { startNode, syntheticNetwork, type NodeProcess } from './synthetic-evm/synthetic-node.ts'
+import { compareNetworkWithTruth, makeTruth, type NetworkName, type Truth } from './synthetic-evm/truth.ts'
+
+export interface NetworksOptions {
+  queue: QueueKind
+  /** As many networks at most. */
+  networks: number
+  /** Events of each. */
+  events: number
+  /** Measured runs of each kind, in turns. */
+  runs: number
+}
+
+interface Network extends NetworkName {
+  truth: Truth
+  node: NodeProcess
+}
+
+/** How the networks are dealt to processes. */
+type Dealing = 'an indexer each' | 'one indexer'
+
+interface Run {
+  /** Of all networks together, from the first look at a chain until the last one is written. */
+  eventsPerS: number
+  /** Processor seconds for 100,000 events: of the indexers with their starts, and of Postgres. */
+  indexerCpu: number
+  postgresCpu: number
+}
+
+/** Backfills of several networks at once, in one database: by an indexer each, and by one. */
+export async function benchNetworks(options: NetworksOptions): Promise<void> {
+  buildPrograms()
+  const shape = scaledShape('dense', options.events)
+  await withServices(options.queue, async (services) => {
+    const networks: Network[] = []
+    try {
+      for (let index = 1; index <= options.networks; index += 1) {
+        const chainId = CHAIN_ID + index
+        const node = await startNode({ shape, seed: index, chainId })
+        networks.push({ chainId, idPrefix: `n${index}`, truth: makeTruth(shape, index), node })
+      }
+      await measureAll(options, shape, services, networks)
+    } finally {
+      for (const { node } of networks) node.stop()
+    }
+  })
+}
+
+async function measureAll(
+  options: NetworksOptions,
+  shape: ChainShape,
+  services: BenchServices,
+  networks: readonly Network[],
+): Promise<void> {
+  const kinds = networks.flatMap((_, index): { count: number; dealing: Dealing }[] => {
+    const count = index + 1
+    const dealings: Dealing[] = count === 1 ? ['one indexer'] : ['an indexer each', 'one indexer']
+    return dealings.map((dealing) => ({ count, dealing }))
+  })
+  const runs = kinds.map((): Run[] => [])
+  for (let number = 1; number <= options.runs; number += 1) {
+    for (const [index, { count, dealing }] of kinds.entries()) {
+      const run = await measureRun(shape, services, networks.slice(0, count), dealing)
+      console.error(`run ${number}, ${count} by ${dealing}: ${JSON.stringify(run)}`)
+      runs[index]?.push(run)
+    }
+  }
+  console.log(`${machineFacts()}; Postgres ${JSON.stringify(services.postgres.settings)}; queue on ${options.queue}
+
+${shape.events} events in ${shape.blocks} blocks of each network; each log, history and its loans as the truth
+
+| networks | written by | events/s together: median of ${options.runs} (spread) | processor seconds for 100,000 events: indexers, Postgres |
+|---|---|---|---|`)
+  for (const [index, { count, dealing }] of kinds.entries()) {
+    const of = (what: (run: Run) => number, digits: number): string =>
+      spreadText(spreadOf(runs[index]?.map(what) ?? []), digits)
+    const rate = of(({ eventsPerS }) => eventsPerS, 0)
+    const cpu = [of(({ indexerCpu }) => indexerCpu, 1), of(({ postgresCpu }) => postgresCpu, 1)]
+    console.log(`| ${count} | ${dealing} | ${rate} | ${cpu.join(', ')} |`)
+  }
+}
+
+function measureRun(
+  { events, blocks }: ChainShape,
+  { postgres, withDatabases }: BenchServices,
+  networks: readonly Network[],
+  dealing: Dealing,
+): Promise<Run> {
+  return withDatabases(async (databases) => {
+    const hands = dealing === 'one indexer' ? [networks] : networks.map((network) => [network])
+    const programs = await Promise.all(hands.map((hand) => prepare(databases, hand)))
+    const before = await postgres.cpuSeconds()
+    const indexers: Program[] = []
+    try {
+      indexers.push(...programs.map(({ start }) => start()))
+      const requireAlive = (): void => {
+        for (const indexer of indexers) indexer.requireAlive()
+      }
+      const until = (chainId: number, block: number | null): Promise<unknown> =>
+        untilWritten(
+          databases.db,
+          { requireAlive },
+          ({ number }) => block === null || number === block,
+          20,
+          chainId,
+        )
+      await Promise.race(networks.map(({ chainId }) => until(chainId, null)))
+      const startedMs = performance.now()
+      await Promise.all(networks.map(({ chainId }) => until(chainId, blocks)))
+      const seconds = (performance.now() - startedMs) / 1000
+      const indexerCpu = await Promise.all(indexers.map(({ pid }) => cpuSeconds(pid)))
+      const postgresCpu = (await postgres.cpuSeconds()) - before
+      for (const { truth, ...name } of networks) await compareNetworkWithTruth(databases.db, truth, name)
+      const written = events * networks.length
+      const each = 100_000 / written
+      return {
+        eventsPerS: written / seconds,
+        indexerCpu: indexerCpu.reduce((sum, one) => sum + one, 0) * each,
+        postgresCpu: postgresCpu * each,
+      }
+    } finally {
+      await Promise.all(indexers.map((indexer) => indexer.stop()))
+      await Promise.all(programs.map(({ remove }) => remove()))
+    }
+  })
+}
+
+function prepare(databases: Databases, networks: readonly Network[]): ReturnType<typeof prepareIndexer> {
+  return prepareIndexer(
+    databases,
+    networks.map(({ chainId, idPrefix, truth, node }) =>
+      syntheticNetwork(node.url, truth.chain.parties, { networkId: String(chainId) }, idPrefix),
+    ),
+  )
+}
