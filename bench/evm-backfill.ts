@@ -3,7 +3,7 @@ import { memoryOf } from '../test/helpers/process-memory.ts'
 import { cpuSeconds, tellStatements } from './bench-postgres.ts'
 import { LIMITS, measureLimit, type Limit } from './evm-limits.ts'
 import { machineFacts, spreadOf, type Spread } from './measure.ts'
-import { buildPrograms, untilWritten, withIndexer, type Program } from './programs.ts'
+import { buildPrograms, replaySeconds, untilWritten, withIndexer, type Program } from './programs.ts'
 import { withServices, type BenchServices, type QueueKind } from './services.ts'
 import { scaledShape, type ChainShape, type ShapeName } from './synthetic-evm/synthetic-chain.ts'
 import { startNode, syntheticNetwork, type NodeProcess } from './synthetic-evm/synthetic-node.ts'
@@ -33,6 +33,8 @@ interface Run {
   postgresCpu: number
   nodeCpu: number
   peakMiB: number
+  /** Of building the read model again from the log that this backfill wrote. */
+  replaySeconds: number
   /** Of the blocks, the share whose answers were checked against blooms. */
   checked: number
 }
@@ -84,7 +86,7 @@ function measureRun({ options, shape, truth, services, node }: Setup): Promise<R
     const profiling = options.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${options.profile}`]
     await postgres.takeStatements()
     const startedMs = performance.now()
-    const measure = async (indexer: Program): Promise<Run> => {
+    const measure = async (indexer: Program): Promise<Omit<Run, 'replaySeconds'>> => {
       const { startupCpu, ...seconds } = await timesOf(databases.db, indexer, startedMs, shape)
       const { peakMiB } = memoryOf(indexer.pid)
       const run = {
@@ -99,7 +101,8 @@ function measureRun({ options, shape, truth, services, node }: Setup): Promise<R
       await compareWithTruth(databases.db, truth)
       return run
     }
-    return withIndexer(databases, network, measure, profiling)
+    const run = await withIndexer(databases, network, measure, profiling)
+    return { ...run, replaySeconds: await replaySeconds(databases) }
   })
 }
 
@@ -124,17 +127,24 @@ function tell(
 ): void {
   const rate = (seconds: number[]): Spread => spreadOf(seconds.map((one) => shape.events / one))
   const backfill = rate(runs.map(({ seconds }) => seconds))
-  const lines = Object.entries(LIMITS).map(([limit, what]) => {
-    const spread = rate(limits[limit as Limit])
+  const compared = (what: string, seconds: number[]): { what: string; ratio: number } & Spread => {
+    const spread = rate(seconds)
     return { what, ...spread, ratio: backfill.median / spread.median }
-  })
+  }
+  const lines = [
+    compared(
+      'replay of the log that it wrote (same digest)',
+      runs.map((run) => run.replaySeconds),
+    ),
+    ...Object.entries(LIMITS).map(([limit, what]) => compared(what, limits[limit as Limit])),
+  ]
   const figures = {
     machine: machineFacts(),
     postgres: postgres.settings,
     shape: { name: options.shape, ...shape },
     queue: options.queue,
     backfill,
-    limits: lines,
+    compared: lines,
     seconds: spreadOf(runs.map(({ seconds }) => seconds)),
     startupSeconds: spreadOf(runs.map(({ startupSeconds }) => startupSeconds)),
     cpuSeconds: {

@@ -1,10 +1,13 @@
-import { execFileSync, fork, type ChildProcess, type ForkOptions } from 'node:child_process'
+import { execFile, execFileSync, fork, type ChildProcess, type ForkOptions } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { z } from 'zod'
+import { digestReadModel } from '../indexer/projections/digest.store.ts'
 import type { Db } from '../shared/db/connect.ts'
 import { scriptFlags } from '../test/helpers/script-flags.ts'
 import { freePort } from '../test/helpers/free-port.ts'
@@ -84,6 +87,24 @@ export async function withApi<T>(
   } finally {
     await api.stop()
   }
+}
+
+const replayedSchema = z.object({ digest: z.string(), seconds: z.number() })
+
+/**
+ * Builds the read model again from the log, as an operator does; the seconds that it says it took. Throws when what it made is
+ * not what was there.
+ */
+export async function replaySeconds({ databaseUrl, db }: Databases): Promise<number> {
+  const before = await digestReadModel(db)
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ['--enable-source-maps', join(ROOT, 'dist/indexer/cli/main.js'), 'replay', '--json'],
+    { env: { ...process.env, DATABASE_URL: databaseUrl } },
+  )
+  const { digest, seconds } = replayedSchema.parse(JSON.parse(stdout))
+  if (digest !== before.digest) throw new Error('the replay gave another digest: no figure')
+  return seconds
 }
 
 /** Seconds that node takes to load all modules of the indexer, and to end. */
