@@ -2,8 +2,6 @@ import { sql } from 'kysely'
 import { hash } from '../test/helpers/random-chain.ts'
 import type { Db } from '../shared/db/connect.ts'
 
-/** Events of a loan, which are called `f-1`, `f-2` …: no loan that is written afterwards is one of them. */
-export const EVENTS_PER_LOAN = 5
 const CHUNK = 500_000
 
 /** What is filled; a log of 100 million entries wants more disk than most have, the read model does not. */
@@ -11,6 +9,8 @@ export interface Fill {
   records: number
   /** Without it the log is empty but for its head. */
   withLog: boolean
+  /** Of each id, of which there is a loan in either market: `f-1`, `f-2` …, and nobody else's. */
+  eventsPerLoan: number
   onProgress: (records: number) => void
 }
 
@@ -18,7 +18,10 @@ export interface Fill {
  * Fills log and read model as `records` events of another network would have, all appended: transactions and keys are
  * random, loans come one after the other. What an index would hold, but made by Postgres itself and indexed afterwards.
  */
-export async function fillIndex(db: Db, { records, withLog, onProgress }: Fill): Promise<void> {
+export async function fillIndex(
+  db: Db,
+  { records, withLog, eventsPerLoan, onProgress }: Fill,
+): Promise<void> {
   const tables = ['ledger.event_log', 'projection.activity', 'projection.loans']
   const restores = await Promise.all(tables.map((table) => dropIndexes(db, table)))
   await sql`insert into projection.record_kinds
@@ -26,9 +29,10 @@ export async function fillIndex(db: Db, { records, withLog, onProgress }: Fill):
     from generate_series(1, 26) n`.execute(db)
   for (let from = 1; from <= records; from += CHUNK) {
     const to = Math.min(records, from + CHUNK - 1)
-    if (withLog) await fillLog(db, from, to)
-    await fillActivity(db, from, to)
-    await fillLoans(db, from, to)
+    const part = { from, to, eventsPerLoan }
+    if (withLog) await fillLog(db, part)
+    await fillActivity(db, part)
+    await fillLoans(db, part)
     onProgress(to)
   }
   await fillCounts(db, records)
@@ -62,15 +66,21 @@ async function dropIndexes(db: Db, table: string): Promise<string[]> {
   return rows.map(({ make }) => make)
 }
 
-async function fillLog(db: Db, from: number, to: number): Promise<void> {
+/** Records `from` to `to`. */
+interface Part extends Pick<Fill, 'eventsPerLoan'> {
+  from: number
+  to: number
+}
+
+async function fillLog(db: Db, { from, to, eventsPerLoan }: Part): Promise<void> {
   await sql`
     insert into ledger.event_log (position, step, network, blockchain, op, natural_key, revision, subject, kind,
       block_number, block_hash, log_index, body, recorded_at)
     select n, n - n % 500 + case when n % 500 = 0 then 0 else 1 end, 'evm:1', 'BENCH', 'append',
-      tx || '/erc20Loans/0/Payback', 1, 'ERC20FIL/f-' || n / ${EVENTS_PER_LOAN}, 'Payback', n / 10,
+      tx || '/erc20Loans/0/Payback', 1, 'ERC20FIL/f-' || n / ${eventsPerLoan}, 'Payback', n / 10,
       '0x' || repeat(md5((n / 10)::text), 2), n % 10, jsonb_build_object('kind', 'Payback', 'role', 'erc20Loans',
-        'contract', '0x' || repeat('c1', 20), 'txHash', tx, 'loanId', 'f-' || n / ${EVENTS_PER_LOAN},
-        'contractLoanId', (n / ${EVENTS_PER_LOAN})::text, 'blockNumber', n / 10, 'blockTimeS', 1650000000 + n,
+        'contract', '0x' || repeat('c1', 20), 'txHash', tx, 'loanId', 'f-' || n / ${eventsPerLoan}::bigint,
+        'contractLoanId', (n / ${eventsPerLoan}::bigint)::text, 'blockNumber', n / 10, 'blockTimeS', 1650000000 + n,
         'blockHash', '0x' || repeat(md5((n / 10)::text), 2), 'logIndex', n % 10, 'txLogIndex', 0, 'tokenDecimals', 18,
         'terms', '{"values":{}}'::jsonb, 'args', jsonb_build_object('borrower', '0x' || repeat('b1', 20),
           'amount', (n * 1000000007)::text, 'token', '0x' || repeat('aa', 20))),
@@ -81,20 +91,20 @@ async function fillLog(db: Db, from: number, to: number): Promise<void> {
     ) made`.execute(db)
 }
 
-async function fillActivity(db: Db, from: number, to: number): Promise<void> {
+async function fillActivity(db: Db, { from, to, eventsPerLoan }: Part): Promise<void> {
   await sql`
     insert into projection.activity (id, slot, tx_hash, kind, loan_id, created_at, updated_at)
     select n * 1000000, case n / 512 when 0 then n else n % 512 + 1 end, '0x' || encode(sha256(n::text::bytea), 'hex'),
-      1 + n % 26, 'f-' || n / ${EVENTS_PER_LOAN}, to_timestamp(1650000000 + n), to_timestamp(1650000000 + n)
+      1 + n % 26, 'f-' || n / ${eventsPerLoan}::bigint, to_timestamp(1650000000 + n), to_timestamp(1650000000 + n)
     from generate_series(${from}::bigint, ${to}::bigint) n`.execute(db)
 }
 
-async function fillLoans(db: Db, from: number, to: number): Promise<void> {
+async function fillLoans(db: Db, { from, to, eventsPerLoan }: Part): Promise<void> {
   await sql`
     insert into projection.loans (loan_type, loan_id, id, network, state, borrower, lender, evm_part, fil_borrower,
       fil_lender, named_channel, secret_hash_a1, secret_hash_b1, contract_loan_id, opened_s, agreed_s, ended_s,
       last_block, last_log_index, created_at, updated_at)
-    select loan_type, 'f-' || loan, loan * ${EVENTS_PER_LOAN}::bigint * 1000000 + case loan_type when 'ERC20FIL' then 1 else 2 end,
+    select loan_type, 'f-' || loan, loan * ${eventsPerLoan}::bigint * 1000000 + case loan_type when 'ERC20FIL' then 1 else 2 end,
       'evm:1', '5', party, party,
       json_build_object('contractLoanId', loan::text, 'borrower', party, 'lender', party, 'filBorrower', '0x' || word,
         'filLender', '0x' || word, 'secretHashA1', '0x' || word, 'secretHashB1', '0x' || word, 'secretA1', null,
@@ -104,7 +114,7 @@ async function fillLoans(db: Db, from: number, to: number): Promise<void> {
       1650000000 + loan, 1650000000 + loan, loan, 0, to_timestamp(1650000000 + loan), to_timestamp(1650000000 + loan)
     from (
       select loan, '0x' || repeat('b1', 20) as party, encode(sha256(loan::text::bytea), 'hex') as word
-      from generate_series(${Math.ceil(from / EVENTS_PER_LOAN)}::bigint, ${Math.floor(to / EVENTS_PER_LOAN)}::bigint) loan
+      from generate_series(${Math.ceil(from / eventsPerLoan)}::bigint, ${Math.floor(to / eventsPerLoan)}::bigint) loan
     ) made cross join (values ('ERC20FIL'), ('FILERC20')) markets(loan_type)`.execute(db)
 }
 

@@ -10,7 +10,7 @@ import { createLogger } from '../shared/log.ts'
 import { hash, seededRandom } from '../test/helpers/random-chain.ts'
 import { startBenchPostgres, tellStatements, type BenchPostgres } from './bench-postgres.ts'
 import { machineFacts, mebibytes, percentile, spreadOf, spreadText } from './measure.ts'
-import { EVENTS_PER_LOAN, fillIndex, transactionOf } from './size-fill.ts'
+import { fillIndex, transactionOf } from './size-fill.ts'
 import { CHAIN_ID, SyntheticChain } from './synthetic-evm/synthetic-chain.ts'
 import { compareTailWithTruth, makeReorgTruth, type ReorgTruth } from './synthetic-evm/truth.ts'
 
@@ -18,6 +18,8 @@ export interface SizeOptions {
   records: number
   /** False: the read model alone is filled. */
   log: boolean
+  /** Events of each loan's id. */
+  loanEvents: number
   runs: number
   /** Tell how much of the database’s time each statement of the writer takes. */
   statements: boolean
@@ -40,23 +42,32 @@ interface Figures {
   reads: Record<string, { p50: number; p99: number }>
 }
 
+/** What was there before: records, and ids of loans. */
+interface Filled {
+  records: number
+  loans: number
+}
+
 interface RunOf {
   run: number
-  /** Records that were there before. */
-  filled: number
+  filled: Filled
   postgres: BenchPostgres
 }
 
 /** What an index of so many records takes, and what it costs to read and to write on, against one that is empty. */
 export async function benchSize(options: SizeOptions): Promise<void> {
-  const { records, log, runs } = options
+  const { records, log, loanEvents, runs } = options
   console.log(`${machineFacts()}\n`)
   const postgres = await startBenchPostgres(options.statements)
   try {
     const truth = makeReorgTruth(SHAPE, { forkAfter: FORK_AFTER, head: HEAD })
     const small: Figures[] = []
     for (let run = 1; run <= runs; run += 1) {
-      small.push(await onNew(postgres, (at) => measure(at, truth, { run, filled: 0, postgres })))
+      small.push(
+        await onNew(postgres, (at) =>
+          measure(at, truth, { run, filled: { records: 0, loans: 0 }, postgres }),
+        ),
+      )
     }
     await onNew(postgres, async (at) => {
       const startedMs = performance.now()
@@ -64,13 +75,20 @@ export async function benchSize(options: SizeOptions): Promise<void> {
       await fillIndex(at.db, {
         records,
         withLog: log,
+        eventsPerLoan: loanEvents,
         onProgress: (done) => console.error(`${done} of ${records} filled, ${seconds()} s`),
       })
       console.error(`filled, indexed and vacuumed: ${seconds()} s`)
       await tellSizes(at.db, records)
       const large: Figures[] = []
       for (let run = 1; run <= runs; run += 1) {
-        large.push(await measure(at, truth, { run, filled: records, postgres }))
+        large.push(
+          await measure(at, truth, {
+            run,
+            filled: { records, loans: Math.floor(records / loanEvents) },
+            postgres,
+          }),
+        )
       }
       tellFigures(records, small, large)
       await tellVacuum(at.db)
@@ -114,11 +132,11 @@ async function measure(
   await postgres.takeStatements()
   for (const step of stepsOf(truth)) writtenMs += await ingest(step)
   tellStatements(await postgres.takeStatements())
-  const reads = filled === 0 ? {} : await measureReads(url, filled)
+  const reads = filled.records === 0 ? {} : await measureReads(url, filled)
   await postgres.takeStatements()
   const reorgMs = await ingest(reorgOf(truth))
   tellStatements(await postgres.takeStatements())
-  await compareTailWithTruth(db, truth, { position, records: filled })
+  await compareTailWithTruth(db, truth, { position, records: filled.records })
   await ingest(nothingOf(truth))
   return { batches: (truth.before.length / writtenMs) * 1000, reorgMs, reads }
 }
@@ -173,7 +191,7 @@ function lastOf(headers: readonly BlockHeader[]): BlockHeader {
 }
 
 /** Over HTTP, nothing kept, each time another page or loan. */
-async function measureReads(url: string, filled: number): Promise<Figures['reads']> {
+async function measureReads(url: string, { records, loans }: Filled): Promise<Figures['reads']> {
   const database = openReadDatabase(url, { onError: () => undefined })
   const app = await buildApp({
     database,
@@ -182,14 +200,14 @@ async function measureReads(url: string, filled: number): Promise<Figures['reads
     keptBytes: 0,
   })
   const random = seededRandom(1)
-  const pages = Math.floor(filled / 25)
+  const pages = Math.floor(records / 25)
   const near = Math.min(1000, pages)
   const paths = {
     'first 1,000 pages': () => `/api/activity/history/${1 + random.below(near)}`,
     'any page': () => `/api/activity/history/${1 + random.below(pages)}`,
     'last 1,000 pages': () => `/api/activity/history/${pages - random.below(near)}`,
-    'any loan': () => `/api/loan/ERC20/f-${1 + random.below(Math.floor(filled / EVENTS_PER_LOAN) - 1)}`,
-    'any transaction': () => `/api/activity?txHash=${transactionOf(1 + random.below(filled))}`,
+    'any loan': () => `/api/loan/ERC20/f-${1 + random.below(loans - 1)}`,
+    'any transaction': () => `/api/activity?txHash=${transactionOf(1 + random.below(records))}`,
   }
   try {
     const address = await app.listen({ host: '127.0.0.1', port: 0 })
