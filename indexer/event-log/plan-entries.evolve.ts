@@ -44,7 +44,7 @@ export function planEntries(
     if (before === undefined || before.op === 'retract') return [entry]
     if (saysTheSame(before, event)) return []
     const previousSubject = before.subject === entry.subject ? null : before.subject
-    return [Object.assign(entry, { op: 'replace', origin: before.origin, previousSubject, cause } as const)]
+    return [{ ...entry, op: 'replace', origin: before.origin, previousSubject, cause }]
   })
   return [...retractions, ...additions]
 }

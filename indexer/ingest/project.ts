@@ -10,7 +10,7 @@ import { segmentsOf } from '../projections/segments.evolve.ts'
 
 /**
  * All read models, in the order in which they are folded: channels are tied to loans that are up to date, and their records
- * take their places among those of the history. The history and the loans have nothing in common.
+ * take their places among those of the history. Those of one group are folded side by side: they share no table.
  */
 const PROJECTIONS: Projection[][] = [[activityProjection, loansProjection], [channelsProjection]]
 
@@ -39,6 +39,7 @@ export async function project(
     const last = segment.at(-1)
     if (last === undefined) continue
     const heldEntriesOf = async (subjects: string[]): Promise<LogEntry[]> => {
+      if (log.written === undefined) throw new Error('the log is asked before it is written')
       await log.written
       return getHeldEntriesOf(trx, subjects, last.position, segment)
     }

@@ -17,7 +17,10 @@ export interface FoldContext {
   trx: Trx
   schema: ProjectionSchema
   counters: FoldCounters
-  /** What the log holds of these subjects as of the last entry of the segment that is being folded. */
+  /**
+   * What the log holds of these subjects as of the last entry of the segment that is being folded. To be asked after what is
+   * stored was read, not before: until then the segment may not be in the log.
+   */
   heldEntriesOf: (subjects: string[]) => Promise<LogEntry[]>
 }
 

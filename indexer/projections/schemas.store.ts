@@ -6,7 +6,8 @@ import { LIVE_SCHEMA, NEXT_SCHEMA } from './projection.ts'
 
 /** What readers may still be reading right after a switch. */
 const OLD_SCHEMA = 'projection_old'
-const LOCK_NOT_AVAILABLE = '55P03'
+/** SQLSTATEs of a transaction that waited for a table too long, and of one that gave way to another that waited for it. */
+const [LOCK_NOT_AVAILABLE, DEADLOCK_DETECTED] = ['55P03', '40P01']
 /** Readers that come meanwhile wait as long. */
 export const SHORT_WAIT_MS = 200
 /** Longer than Postgres' `deadlock_timeout`, after which it ends an autovacuum that is in somebody's way. */
@@ -107,13 +108,14 @@ export async function dropOldSchema(db: Db): Promise<void> {
   while (!(await isDropped())) await sleep(100)
 }
 
-/** Whether the transaction could take the tables it wanted; false when somebody read them for too long. */
+/** Whether the transaction could take the tables it wanted; false when somebody had them for too long, or wanted what it had. */
 export async function unlessRead(db: Db, work: (trx: Trx) => Promise<void>): Promise<boolean> {
   try {
     await inTransaction(db, work)
     return true
   } catch (error) {
-    if ((error as { code?: unknown }).code !== LOCK_NOT_AVAILABLE) throw error
+    const { code } = error as { code?: unknown }
+    if (code !== LOCK_NOT_AVAILABLE && code !== DEADLOCK_DETECTED) throw error
     return false
   }
 }

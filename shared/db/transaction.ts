@@ -16,26 +16,37 @@ export function inTransaction<T>(db: Db, work: (trx: Trx) => Promise<T>): Promis
   return db.transaction().execute(work)
 }
 
+/** What Postgres answers to all that is asked of a transaction in which something failed already. */
+const ABORTED = '25P02'
+
 /**
- * What all of these come to, which ask of one transaction; rejects with what the first to fail said, once all have ended:
- * what one of them asked after the transaction's end were no part of it. Postgres answers in the order in which they ask;
- * what is won is the time in which one makes its rows while another's are written.
+ * What all of these come to, which ask of one transaction. Rejects once all have ended, so that none of them asks when the
+ * transaction is over, with what failed: not with what the others were answered because of it. Postgres answers in the
+ * order in which they ask; what is won is the time in which one makes its rows while another's are written.
  */
 export async function overlapping<T extends readonly unknown[] | []>(
   parts: T,
 ): Promise<{ -readonly [P in keyof T]: Awaited<T[P]> }> {
-  const all = Promise.all(parts)
-  await Promise.allSettled([all, ...parts])
-  return all
+  const failures: unknown[] = []
+  const noteFailure = (failure: unknown): void => {
+    failures.push(failure)
+  }
+  await Promise.all(parts.map((part) => Promise.resolve(part).then(() => undefined, noteFailure)))
+  if (failures.length === 0) return Promise.all(parts)
+  throw failures.find((failure) => codeOf(failure) !== ABORTED) ?? failures[0]
 }
 
 /** Whether the database may answer when asked again: it is away, restarting, full, or chose a deadlock's victim. */
 export function isDatabaseRetryable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   if (error instanceof AggregateError) return error.errors.some(isDatabaseRetryable)
-  const { code } = error as { code?: unknown }
+  const code = codeOf(error)
   if (typeof code === 'string') return RETRYABLE.test(code) || NETWORK.test(code)
   return /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/.test(
     error.message,
   )
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined
 }

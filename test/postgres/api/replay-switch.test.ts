@@ -1,12 +1,15 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import t from 'tap'
 import { historyAnswer } from '../../../api/schemas/activity.ts'
 import { erc20LoanAnswer } from '../../../api/schemas/loan.ts'
 import type { Db } from '../../../shared/db/connect.ts'
+import { inTransaction } from '../../../shared/db/transaction.ts'
 import { testApi, type TestApi } from '../../helpers/api.ts'
 import {
   createNextSchema,
   dropOldSchema,
+  lockReadModel,
   switchSchemas,
   unlessRead,
 } from '../../../indexer/projections/schemas.store.ts'
@@ -36,6 +39,46 @@ void t.test(
     t.equal(last.payload[0]?.id, SWITCHES * GROWTH * SEEDED_ID_STEP, 'the last switch is what is read now')
   },
 )
+
+void t.test(
+  'a switch that wants what a writer has, which waits for it, gives way and is tried again',
+  async (t) => {
+    const { db } = await testApi(t)
+    await createNextSchema(db)
+    let told = (): void => undefined
+    const writerHas = new Promise<void>((resolve) => (told = resolve))
+    let meet = (): void => undefined
+    const switchHas = new Promise<void>((resolve) => (meet = resolve))
+    const writer = inTransaction(db, async (trx) => {
+      await sql`update projection.fold_state set records = records`.execute(trx)
+      told()
+      await switchHas
+      await sql`select from projection.activity`.execute(trx)
+    })
+    await writerHas
+    const isSwitched = await unlessRead(db, async (trx) => {
+      // The one that finds the deadlock ends: this one, at once.
+      await sql`set local deadlock_timeout = '10ms'`.execute(trx)
+      await sql`lock table projection.activity in access exclusive mode`.execute(trx)
+      meet()
+      await untilWaiting(db)
+      await lockReadModel(trx, 5_000)
+    })
+    t.equal(isSwitched, false)
+    await t.resolves(writer, 'the writer goes on')
+    t.ok(await unlessRead(db, switchSchemas), 'and then it is switched')
+  },
+)
+
+/** Until a session of this database waits for a table. */
+async function untilWaiting(db: Db): Promise<void> {
+  for (;;) {
+    const { rows } = await sql`select from pg_locks l join pg_database d on d.oid = l.database
+      where datname = current_database() and not granted`.execute(db)
+    if (rows.length > 0) return
+    await sleep(10)
+  }
+}
 
 /** What `replay` does: builds beside, renames in one transaction, drops. A round's history is longer by GROWTH. */
 async function switchTo(db: Db, records: number): Promise<void> {

@@ -46,3 +46,31 @@ void t.test('one part fails: its error is told, once the others have ended, and 
   const { rows } = await sql`select * from asked`.execute(db)
   t.same(rows, [])
 })
+
+void t.test(
+  'parts of parts: what failed is told, not that the others were refused because of it',
+  async (t) => {
+    const { db } = await testDatabase(t)
+    await sql`create table asked (id integer primary key)`.execute(db)
+    const insert = (trx: Trx, id: number): Promise<unknown> =>
+      sql`insert into asked values (${id})`.execute(trx)
+    const failed = inTransaction(db, (trx) =>
+      overlapping([
+        // Has failed with its second statement, and is told only when its other part has ended.
+        overlapping([insert(trx, 1).then(() => insert(trx, 1)), sleep(100)]),
+        // Refused before that.
+        insert(trx, 2).then(() => insert(trx, 3)),
+      ]),
+    )
+    await t.rejects(failed, { code: '23505' })
+    await t.rejects(
+      inTransaction(db, (trx) =>
+        overlapping([insert(trx, 1), insert(trx, 1)]).catch(() =>
+          overlapping([insert(trx, 2), insert(trx, 3)]),
+        ),
+      ),
+      { code: '25P02' },
+      'where nothing else is known, that',
+    )
+  },
+)
