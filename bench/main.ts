@@ -135,7 +135,12 @@ program
   .description('what an index of many records takes, and what reading and writing cost on it')
   .option('--records <n>', 'records that are there', count, 10_000_000)
   .option('--no-log', 'the read model alone: the log of 100 million wants 150 GB')
-  .option('--loan-events <n>', 'from 2: events to a loan’s id, which both markets have; a loan takes 2 kB', count, 5)
+  .option(
+    '--loan-events <n>',
+    'from 2: events to a loan’s id, which both markets have; a loan takes 2 kB',
+    count,
+    5,
+  )
   .option('--runs <n>', 'runs on nothing, and on all that', count, 3)
   .option(
     '--statements',
