@@ -6,11 +6,11 @@ import { fuzzDecoder } from './fuzz-decoder.ts'
 import { benchHistory } from './history-pages.ts'
 import { benchLotus, benchLotusMemory, serveCannedLotus } from './lotus-backfill.ts'
 import { benchLive, type LiveOptions } from './live.ts'
+import { benchNetworks, type NetworksOptions } from './networks.ts'
 import { benchPonder, type PonderOptions } from './ponder.ts'
 import { benchRecovery, type RecoveryOptions } from './recovery.ts'
 import { benchReorg, type ReorgOptions } from './reorg.ts'
 import { benchReplay } from './replay.ts'
-import { benchNetworks, type NetworksOptions } from './networks.ts'
 import type { QueueKind } from './services.ts'
 import { benchSize, type SizeOptions } from './size.ts'
 import type { NodeSpec } from './synthetic-evm/serve-chain.ts'
@@ -138,7 +138,10 @@ program
   .option(
     '--loan-events <n>',
     'from 2: events to a loan’s id, which both markets have; a loan takes 2 kB',
-    count,
+    (text) => {
+      if (count(text) < 2) throw new InvalidArgumentError('two markets have a loan of each id: from 2')
+      return count(text)
+    },
     5,
   )
   .option('--runs <n>', 'runs on nothing, and on all that', count, 3)
