@@ -131,6 +131,37 @@ async function ingestInSomeOrder(
   for (const event of chains.offchain.slice(0, 2)) await handIn(db, [event])
 }
 
+/** A contract's events in two steps: all of a branch, and all of the one that takes its place. */
+async function ingestBranches(db: Db, left: ChainEvent[], kept: ChainEvent[]): Promise<void> {
+  const epoch = await raiseWriterEpoch(db, EVM.network, { startNumber: 0, watched: {} })
+  const number = Math.max(...kept.map(({ blockNumber }) => blockNumber))
+  const head = (hash: string): BlockHeader => ({ number, hash, parentHash: '', timeS: 0 })
+  const write = async (step: ChainStep): Promise<void> => {
+    const outcome = await ingestStep(db, EVM, epoch, step)
+    if (outcome !== 'applied') throw new Error(`a step was ${outcome}`)
+  }
+  const genesis = { ...head('genesis'), number: 0 }
+  const blocks = { headers: [], evidence: [] }
+  await write({
+    type: 'blocks',
+    from: 0,
+    after: null,
+    to: genesis,
+    ...blocks,
+    headers: [genesis],
+    events: [],
+  })
+  await write({ type: 'blocks', from: 1, after: genesis, to: head('left'), ...blocks, events: left })
+  await write({
+    type: 'reorg',
+    ancestor: genesis,
+    replaces: head('left'),
+    to: head('kept'),
+    ...blocks,
+    events: kept,
+  })
+}
+
 /** What readers see, without what depends on when it was seen: ids and times. */
 async function seen(db: Db): Promise<{ records: string[]; loans: unknown[]; channels: unknown[] }> {
   const records = await recordRows(db)
@@ -216,6 +247,24 @@ void t.test('any interleaving of the two chains ends in the same loans and the s
         t.same(await digestReadModel(db), digest, 'a replay gives the same rows, ids and times')
       },
     ),
+    { numRuns: 8 },
+  )
+})
+
+void t.test('payment channels follow the loans of a reorg, though nothing comes after it', async (t) => {
+  const { db } = await testDatabase(t)
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 1, max: 1_000_000 }), async (seed) => {
+      const chains = tellStories(seed, 8, { people: 3, handedIn: 0.5 })
+      await empty(db)
+      await ingestInSomeOrder(db, chains, seed)
+      const wanted = await seen(db)
+
+      await empty(db)
+      await ingestInSomeOrder(db, { ...chains, evm: [] }, seed)
+      await ingestBranches(db, otherBranch(chains.evm, seededRandom(seed)), chains.evm)
+      t.same(await seen(db), wanted, `stories ${seed}`)
+    }),
     { numRuns: 8 },
   )
 })
