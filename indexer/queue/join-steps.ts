@@ -1,4 +1,5 @@
-import type { BlocksStep, ChainStep, RangeEvidence } from '../../shared/events/chain-step.ts'
+import type { BlocksStep, ChainStep } from '../../shared/events/chain-step.ts'
+import { joinEvidence } from '../../shared/events/join-evidence.ts'
 
 /** What one transaction writes, and one job carries, at most. */
 export interface StepBounds {
@@ -28,16 +29,4 @@ export function joinSteps(first: ChainStep, second: ChainStep, most: StepBounds)
     events: [...first.events, ...second.events],
     evidence,
   }
-}
-
-/** Ranges that touch and were checked alike are one. */
-function joinEvidence(first: readonly RangeEvidence[], second: readonly RangeEvidence[]): RangeEvidence[] {
-  const joined = [...first]
-  for (const item of second) {
-    const last = joined.at(-1)
-    const isSame = last?.to === item.from - 1 && last.endpoint === item.endpoint && last.check === item.check
-    if (isSame) joined[joined.length - 1] = { ...last, to: item.to }
-    else joined.push(item)
-  }
-  return joined
 }

@@ -2,7 +2,9 @@ import { networkKey, type EvmNetwork } from '../../../shared/config/networks.ts'
 import { PermanentError, RetryableError } from '../../../shared/errors.ts'
 import type { ContractRole, UintText } from '../../../shared/events/chain-event.ts'
 import type { BlockHeader, BlockRef } from '../../../shared/events/chain-step.ts'
+import { joinEvidence } from '../../../shared/events/join-evidence.ts'
 import type { BlocksRead, ChainSource, RangeRead } from '../chain-source.ts'
+import { cutParts } from '../cut-parts.ts'
 import { within } from '../waiting.ts'
 import { headersByHash, mayConcernUs, readHeaders, readWholeBlocks } from './block-reader.ts'
 import { chainEvents, type EventReader } from './chain-events.ts'
@@ -48,6 +50,8 @@ export interface EvmSource extends ChainSource {
 }
 
 const CHECK_WITHIN_MS = 10_000
+/** Blocks that may have logs of ours: their logs are one batch, and so are their loans, if each has not many. */
+const BLOCKS_IN_PART = 16
 /** Headers whose blooms are remembered between reading them and reading their blocks. */
 const MAX_REMEMBERED = 2048
 
@@ -86,7 +90,20 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
     }
   }
 
+  /** Part by part, side by side: a node looks for one part's loans while another's logs are decoded. */
   async function readBlocks(headers: BlockHeader[]): Promise<BlocksRead> {
+    const mayBeOurs = ({ hash }: BlockHeader): boolean => {
+      const header = remembered.get(hash)
+      return header === undefined || mayConcernUs(header, contracts)
+    }
+    const read = await Promise.all(cutParts(headers, mayBeOurs, BLOCKS_IN_PART).map(readPart))
+    return {
+      events: read.flatMap(({ events }) => events),
+      evidence: read.map(({ evidence }) => evidence).reduce(joinEvidence, []),
+    }
+  }
+
+  async function readPart(headers: BlockHeader[]): Promise<BlocksRead> {
     const [first, last] = [headers[0], headers.at(-1)]
     if (first === undefined || last === undefined) return { events: [], evidence: [] }
     const found = await client.read(`blocks ${first.number} to ${last.number}`, async (endpoint) => {

@@ -1,0 +1,16 @@
+import type { RangeEvidence } from './chain-step.ts'
+
+/** (pure) Ranges that touch and were checked alike are one. */
+export function joinEvidence(
+  first: readonly RangeEvidence[],
+  second: readonly RangeEvidence[],
+): RangeEvidence[] {
+  const joined = [...first]
+  for (const item of second) {
+    const last = joined.at(-1)
+    const isSame = last?.to === item.from - 1 && last.endpoint === item.endpoint && last.check === item.check
+    if (isSame) joined[joined.length - 1] = { ...last, to: item.to }
+    else joined.push(item)
+  }
+  return joined
+}
