@@ -6,7 +6,7 @@ import { machineFacts, spreadOf, type Spread } from './measure.ts'
 import { buildPrograms, replaySeconds, untilWritten, withIndexer, type Program } from './programs.ts'
 import { withServices, type BenchServices, type QueueKind } from './services.ts'
 import { scaledShape, type ChainShape, type ShapeName } from './synthetic-evm/synthetic-chain.ts'
-import { startNode, syntheticNetwork, type NodeProcess } from './synthetic-evm/synthetic-node.ts'
+import { namesOf, startNode, syntheticNetwork, type NodeProcess } from './synthetic-evm/synthetic-node.ts'
 import { compareWithTruth, makeTruth, shareChecked, type Truth } from './synthetic-evm/truth.ts'
 
 export interface BackfillOptions {
@@ -16,6 +16,8 @@ export interface BackfillOptions {
   runs: number
   /** As many events as this, at the shape's density. */
   events: number | undefined
+  /** As many names of the one node as this: with a second one answers are checked against each other and not against blooms. */
+  endpoints: number
   json: boolean
   /** Tell how much of the database's time each statement takes. */
   statements: boolean
@@ -35,7 +37,7 @@ interface Run {
   peakMiB: number
   /** Of building the read model again from the log that this backfill wrote. */
   replaySeconds: number
-  /** Of the blocks, the share whose answers were checked against blooms. */
+  /** Of the blocks, the share whose answers were checked, against blooms or a second endpoint. */
   checked: number
 }
 
@@ -82,7 +84,9 @@ function measureRun({ options, shape, truth, services, node }: Setup): Promise<R
   const { postgres } = services
   return services.withDatabases(async (databases) => {
     const before = { postgres: await postgres.cpuSeconds(), node: await cpuSeconds(node.pid) }
-    const network = syntheticNetwork(node.url, truth.chain.parties)
+    const network = syntheticNetwork(node.url, truth.chain.parties, {
+      rpcUrls: namesOf(node.url, options.endpoints),
+    })
     const profiling = options.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${options.profile}`]
     await postgres.takeStatements()
     const startedMs = performance.now()
@@ -142,7 +146,7 @@ function tell(
     machine: machineFacts(),
     postgres: postgres.settings,
     shape: { name: options.shape, ...shape },
-    queue: options.queue,
+    ...{ queue: options.queue, endpoints: options.endpoints },
     backfill,
     compared: lines,
     seconds: spreadOf(runs.map(({ seconds }) => seconds)),
@@ -162,7 +166,7 @@ function tell(
   const whole = ({ median, least, most }: Spread): string =>
     `${median.toFixed(0)} | ${least.toFixed(0)} – ${most.toFixed(0)}`
   const { indexer, postgres: database, node } = figures.cpuSeconds
-  console.log(`${figures.machine}; Postgres ${JSON.stringify(postgres.settings)}; queue on ${options.queue}
+  console.log(`${figures.machine}; Postgres ${JSON.stringify(postgres.settings)}; queue on ${options.queue}; endpoints: ${options.endpoints}
 
 | ${options.shape}: ${shape.events} events in ${shape.blocks} blocks | events/s, median of ${runs.length} | spread | backfill / this |
 |---|---|---|---|
@@ -174,5 +178,5 @@ ${lines.map(({ what, ratio, ...spread }) => `| ${what} | ${whole(spread)} | ${ra
 | seconds, and to start | ${figures.seconds.median.toFixed(1)}, ${figures.startupSeconds.median.toFixed(1)} |
 | processor seconds: indexer, Postgres, node | ${indexer.median.toFixed(1)}, ${database.median.toFixed(1)}, ${node.median.toFixed(1)} |
 | peak memory of the indexer, MiB | ${figures.peakMiB.median} |
-| blocks checked against their blooms, least | ${(figures.checked.least * 100).toFixed(1)} % |`)
+| blocks whose answers were checked (${options.endpoints > 1 ? 'against a second endpoint' : 'against their blooms'}), least | ${(figures.checked.least * 100).toFixed(1)} % |`)
 }

@@ -23,6 +23,14 @@ const count = (text: string): number => {
   return Number(text)
 }
 
+const shapeOption = (): Option =>
+  new Option('--shape <name>', 'many events in few blocks, or few in many')
+    .choices(['dense', 'sparse'])
+    .default('dense')
+const endpointsOption = (): Option =>
+  new Option('--endpoints <n>', 'names of the node, among which requests are spread')
+    .argParser(count)
+    .default(1)
 const queueOption = (): Option =>
   new Option('--queue <backend>').choices(['redis', 'postgres']).default('postgres')
 
@@ -85,14 +93,11 @@ program
   .description(
     'events per second of the indexer against a synthetic EVM node, and of the limits (builds first)',
   )
-  .addOption(
-    new Option('--shape <name>', 'many events in few blocks, or few in many')
-      .choices(['dense', 'sparse'])
-      .default('dense'),
-  )
+  .addOption(shapeOption())
   .addOption(queueOption())
   .option('--runs <n>', 'measured runs, after one that is not', count, 3)
   .option('--events <n>', 'as many events as this, at the same density', count)
+  .addOption(endpointsOption())
   .option('--json', 'the figures as JSON', false)
   .option('--statements', 'of each run, what share of the database’s time which statement took', false)
   .option('--profile <folder>', 'where the indexer leaves a profile of its processor time')
@@ -102,6 +107,7 @@ program
       queue: QueueKind
       runs: number
       events?: number
+      endpoints: number
       json: boolean
       statements: boolean
       profile?: string
@@ -120,14 +126,10 @@ program
   .description(
     'what Ponder makes of the same chain on the same database (`npm i --prefix bench/peers/ponder` first)',
   )
-  .addOption(
-    new Option('--shape <name>', 'many events in few blocks, or few in many')
-      .choices(['dense', 'sparse'])
-      .default('dense'),
-  )
+  .addOption(shapeOption())
   .option('--runs <n>', 'measured runs, after one that is not', count, 3)
   .option('--events <n>', 'as many events as this, at the same density', count)
-  .option('--endpoints <n>', 'names of the node, among which it spreads its requests', count, 1)
+  .addOption(endpointsOption())
   .option('--json', 'the figures as JSON', false)
   .action((options: PonderOptions) => benchPonder(options))
 program

@@ -17,7 +17,7 @@ import { freePort } from '../test/helpers/free-port.ts'
 import { machineFacts, spreadOf, spreadText } from './measure.ts'
 import { withServices, type Databases } from './services.ts'
 import { CHAIN_ID, scaledShape, type ChainShape, type ShapeName } from './synthetic-evm/synthetic-chain.ts'
-import { startNode } from './synthetic-evm/synthetic-node.ts'
+import { namesOf, startNode } from './synthetic-evm/synthetic-node.ts'
 import { makeTruth, type Truth } from './synthetic-evm/truth.ts'
 
 export interface PonderOptions {
@@ -133,8 +133,8 @@ function settingOf({ url, truth, endpoints }: Measurement): object {
   const { contracts } = truth.chain.parties
   return {
     chainId: CHAIN_ID,
-    // The same node by different names: it counts and limits requests by endpoint.
-    rpcUrls: Array.from({ length: endpoints }, (_, index) => `${url}/${index}`),
+    // It counts and limits requests by endpoint.
+    rpcUrls: namesOf(url, endpoints),
     endBlock: lastBlock(truth.chain.shape),
     contracts: Object.fromEntries(
       Object.entries(contracts).map(([role, address]) => [

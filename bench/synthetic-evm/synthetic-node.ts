@@ -48,6 +48,11 @@ export async function startNode(spec: NodeSpec): Promise<NodeProcess> {
   return { ...addresses, pid: child.pid ?? 0, show, stop: () => child.kill() }
 }
 
+/** The one node by different names, for who asks several endpoints. */
+export function namesOf(url: string, names: number): string[] {
+  return Array.from({ length: names }, (_, index) => `${url}/${index}`)
+}
+
 /** The networks file's part for such a chain; `more` is added to it. Only one of several networks may have no `idPrefix`. */
 export function syntheticNetwork(
   rpcUrl: string,
