@@ -248,7 +248,7 @@ class Follower {
   async *#tip(head: BlockHeader): AsyncGenerator<ChainStep> {
     const from = this.#next()
     const to = Math.min(head.number, from + this.#tipWidth.width - 1)
-    const headers = await this.#linkedHeaders(from, to)
+    const headers = linked(await this.#headersTo(from, to))
     const first = headers[0]
     const last = headers.at(-1)
     if (first === undefined || last === undefined) throw new ChainMoved(`block ${from} is not there`)
@@ -276,12 +276,14 @@ class Follower {
   async *#reorg(head: BlockHeader, finalized: BlockRef | null): AsyncGenerator<ChainStep> {
     const { position } = this.#branch
     if (position === null) return
-    const ancestor = await this.#lastShared(Math.min(position.number, head.number))
+    const comparable = Math.min(position.number, head.number)
+    const { ancestor, above } = await this.#lastShared(comparable)
     // The node rolled back along our branch. Until it grows or differs, that is a replica that is behind.
     if (ancestor.number >= head.number) throw new ChainMoved(`the head ${head.number} is ours after all`)
     if (finalized !== null && finalized.number <= ancestor.number) yield* this.#tellFinal(finalized)
     const reach = Math.max(position.number, ancestor.number + MAX_REORG_REACH)
-    const headers = await this.#linkedHeaders(ancestor.number + 1, Math.min(head.number, reach))
+    const beyond = await this.#headersTo(comparable + 1, Math.min(head.number, reach))
+    const headers = linked([...above, ...beyond])
     const to = headers.at(-1)
     if (to === undefined || headers[0]?.parentHash !== ancestor.hash) {
       throw new ChainMoved(`the branch after block ${ancestor.number} changed while it was read`)
@@ -294,22 +296,24 @@ class Follower {
     yield { type: 'reorg', ancestor, replaces: position, to, headers, ...read }
   }
 
-  /** The last block at or below `upTo` that the node's branch and ours share. */
-  async #lastShared(upTo: number): Promise<BlockRef> {
+  /** The last block at or below `upTo` that the node's branch and ours share, and the node's headers above it up to there. */
+  async #lastShared(upTo: number): Promise<{ ancestor: BlockRef; above: BlockHeader[] }> {
     const { final, headers } = this.#branch
     const ours = final === null ? headers : [final, ...headers]
     const lowest = ours[0]
     if (lowest === undefined) throw new RetryableError('no block is remembered that could be shared')
+    let above: BlockHeader[] = []
     let high = upTo
     for (let width = 32; high >= lowest.number; width *= 2) {
       const low = Math.max(lowest.number, high - width + 1)
-      const theirs = await this.#ask(this.#source.headers(low, high))
+      const theirs = await this.#headersTo(low, high)
       const shared = forkPoint(ours, theirs)
-      if (shared !== null) return shared
-      if (low === lowest.number) return this.#belowAll(lowest, theirs[0])
+      above = [...theirs.filter(({ number }) => shared === null || number > shared.number), ...above]
+      if (shared !== null) return { ancestor: shared, above }
+      if (low === lowest.number) return { ancestor: this.#belowAll(lowest, theirs[0]), above }
       high = low - 1
     }
-    return this.#belowAll(lowest, undefined)
+    return { ancestor: this.#belowAll(lowest, undefined), above }
   }
 
   /** Not even the lowest block that is remembered is shared. */
@@ -343,16 +347,9 @@ class Follower {
     yield { type: 'finalized', block: finalized }
   }
 
-  /** Headers of one branch; fewer when the node has no more. */
-  async #linkedHeaders(from: number, to: number): Promise<BlockHeader[]> {
-    const headers = await this.#ask(this.#source.headers(from, to))
-    for (const [index, header] of headers.entries()) {
-      const before = headers[index - 1]
-      if (before !== undefined && header.parentHash !== before.hash) {
-        throw new ChainMoved(`block ${header.number} does not continue block ${before.number}`)
-      }
-    }
-    return headers
+  /** Fewer when the node has no more. */
+  async #headersTo(from: number, to: number): Promise<BlockHeader[]> {
+    return from > to ? [] : this.#ask(this.#source.headers(from, to))
   }
 
   async #ask<T>(promise: Promise<T>): Promise<T> {
@@ -360,6 +357,17 @@ class Follower {
     if (result === ABORTED) throw new Aborted('aborted')
     return result
   }
+}
+
+/** Throws where they are of two branches: the chain moved between two questions. */
+function linked(headers: BlockHeader[]): BlockHeader[] {
+  for (const [index, header] of headers.entries()) {
+    const before = headers[index - 1]
+    if (before !== undefined && header.parentHash !== before.hash) {
+      throw new ChainMoved(`block ${header.number} does not continue block ${before.number}`)
+    }
+  }
+  return headers
 }
 
 function refOf({ number, hash }: BlockHeader): BlockRef {
