@@ -29,6 +29,9 @@ export interface PostgresServer {
 
 const LOCAL_ONLY = { listen_addresses: '127.0.0.1', unix_socket_directories: '', lc_messages: 'C' }
 
+/** Of initdb: texts are compared by their bytes, whatever the machine's language is, now and after it was upgraded. */
+export const CLUSTER_TEXT = ['--encoding=UTF8', '--locale=C'] as const
+
 /** Starts the Postgres that npm brought, in `dataDir`; resolves when it accepts connections. */
 export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
   const account = accountForPostgres(options.dataDir)
@@ -50,12 +53,7 @@ async function initialise(options: PostgresOptions, account: Account | undefined
   // --no-sync saves seconds: a power cut in the next half minute could cost an empty database, no more.
   const args = ['--no-sync', `--pgdata=${unfinished}`, `--pwfile=${passwordFile}`, '--username=postgres']
   try {
-    const process = run(
-      'initdb',
-      [...args, '--auth=scram-sha-256', '--encoding=UTF8', '--locale=C'],
-      account,
-      [unfinished],
-    )
+    const process = run('initdb', [...args, '--auth=scram-sha-256', ...CLUSTER_TEXT], account, [unfinished])
     const lines = collectLines(process, options.onLog)
     const [code] = (await once(process, 'close')) as [number | null]
     if (code !== 0) throw new Error(`initdb failed: ${lastWords(lines)}`)

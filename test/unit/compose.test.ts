@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import t from 'tap'
 import { parse } from 'yaml'
 import { z } from 'zod'
+import { CLUSTER_TEXT } from '../../devnet/postgres/server.ts'
 import { environmentSchema, loadEnvironment } from '../../shared/config/config.ts'
 
 /** No container engine runs where the tests run: so what the files say is checked against what the programs know. */
@@ -95,6 +96,7 @@ void t.test('hosts, users and databases of the URLs are those of the services', 
   t.equal(url.username, postgres['POSTGRES_USER'])
   t.equal(url.password, postgres['POSTGRES_PASSWORD'])
   t.equal(url.pathname, `/${postgres['POSTGRES_DB'] ?? ''}`)
+  t.equal(postgres['POSTGRES_INITDB_ARGS'], CLUSTER_TEXT.join(' '), 'a cluster as the tests have it')
   const redis = new URL(environmentOf('indexer')['REDIS_URL'] ?? '')
   t.ok(compose.services[redis.hostname], 'Redis is a service')
   const networks = environmentOf('indexer')['NETWORKS_FILE'] ?? ''
