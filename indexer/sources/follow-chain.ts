@@ -283,11 +283,9 @@ class Follower {
     if (finalized !== null && finalized.number <= ancestor.number) yield* this.#tellFinal(finalized)
     const reach = Math.max(position.number, ancestor.number + MAX_REORG_REACH)
     const beyond = await this.#headersTo(comparable + 1, Math.min(head.number, reach))
-    const headers = linked([...above, ...beyond])
+    const headers = linked([...above, ...beyond], ancestor)
     const to = headers.at(-1)
-    if (to === undefined || headers[0]?.parentHash !== ancestor.hash) {
-      throw new ChainMoved(`the branch after block ${ancestor.number} changed while it was read`)
-    }
+    if (to === undefined) throw new ChainMoved(`nothing is there after block ${ancestor.number}`)
     if (to.number === head.number ? to.hash !== head.hash : to.number < Math.min(head.number, reach)) {
       throw new ChainMoved(`the branch up to block ${head.number} changed while it was read`)
     }
@@ -359,13 +357,14 @@ class Follower {
   }
 }
 
-/** Throws where they are of two branches: the chain moved between two questions. */
-function linked(headers: BlockHeader[]): BlockHeader[] {
-  for (const [index, header] of headers.entries()) {
-    const before = headers[index - 1]
-    if (before !== undefined && header.parentHash !== before.hash) {
+/** Throws where a block is missing or of another branch: the chain moved between two questions, or two nodes answered. */
+function linked(headers: BlockHeader[], after?: BlockRef): BlockHeader[] {
+  let before = after
+  for (const header of headers) {
+    if (before !== undefined && (header.number !== before.number + 1 || header.parentHash !== before.hash)) {
       throw new ChainMoved(`block ${header.number} does not continue block ${before.number}`)
     }
+    before = header
   }
   return headers
 }

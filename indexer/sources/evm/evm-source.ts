@@ -5,6 +5,7 @@ import type { BlockHeader, BlockRef } from '../../../shared/events/chain-step.ts
 import { joinEvidence } from '../../../shared/events/join-evidence.ts'
 import type { BlocksRead, ChainSource, RangeRead } from '../chain-source.ts'
 import { cutParts } from '../cut-parts.ts'
+import { sideBySide } from '../side-by-side.ts'
 import { within } from '../waiting.ts'
 import { headersByHash, mayConcernUs, readHeaders, readWholeBlocks } from './block-reader.ts'
 import { chainEvents, type EventReader } from './chain-events.ts'
@@ -52,6 +53,7 @@ export interface EvmSource extends ChainSource {
 const CHECK_WITHIN_MS = 10_000
 /** Blocks that may have logs of ours: their logs are one batch, and so are their loans, if each has not many. */
 const BLOCKS_IN_PART = 16
+const PARTS_AT_ONCE = 4
 /** Headers whose blooms are remembered between reading them and reading their blocks. */
 const MAX_REMEMBERED = 2048
 
@@ -96,7 +98,7 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
       const header = remembered.get(hash)
       return header === undefined || mayConcernUs(header, contracts)
     }
-    const read = await Promise.all(cutParts(headers, mayBeOurs, BLOCKS_IN_PART).map(readPart))
+    const read = await sideBySide(cutParts(headers, mayBeOurs, BLOCKS_IN_PART), PARTS_AT_ONCE, readPart)
     return {
       events: read.flatMap(({ events }) => events),
       evidence: read.map(({ evidence }) => evidence).reduce(joinEvidence, []),

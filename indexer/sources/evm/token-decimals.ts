@@ -16,7 +16,7 @@ export interface TokenSeen {
   block: BlockRef
 }
 
-/** Each token's `decimals()`, read once per process; null for a token that tells none, or absurd ones. */
+/** Each token's `decimals()`, remembered once it was read; null for a token that tells none, or absurd ones. */
 export class TokenDecimals {
   readonly #client: RpcClient
   readonly #known = new Map<string, number | null>()

@@ -289,7 +289,7 @@ void t.test('blocks whose headers were forgotten are read all the same', async (
   )
 })
 
-void t.test('many blocks with events are read in parts, and told as one', async (t) => {
+void t.test('of many blocks with events, read in parts, one stretch is told', async (t) => {
   const chain = await startLittleChain(t)
   const [lender = ''] = chain.accounts
   for (let made = 0; made < 40; made += 1) {

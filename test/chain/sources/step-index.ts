@@ -70,7 +70,7 @@ export class StepIndex {
   #checkHeaders(before: BlockRef | null, headers: BlockHeader[], to: BlockHeader): void {
     let last = before
     for (const header of headers) {
-      if (last !== null && header.parentHash !== last.hash)
+      if (last !== null && (header.parentHash !== last.hash || header.number !== last.number + 1))
         throw new Error(`header ${header.number} is not linked`)
       if (Object.keys(header).sort().join() !== 'hash,number,parentHash,timeS')
         throw new Error('a header with extras')
