@@ -178,5 +178,5 @@ ${lines.map(({ what, ratio, ...spread }) => `| ${what} | ${whole(spread)} | ${ra
 | seconds, and to start | ${figures.seconds.median.toFixed(1)}, ${figures.startupSeconds.median.toFixed(1)} |
 | processor seconds: indexer, Postgres, node | ${indexer.median.toFixed(1)}, ${database.median.toFixed(1)}, ${node.median.toFixed(1)} |
 | peak memory of the indexer, MiB | ${figures.peakMiB.median} |
-| blocks whose answers were checked (${options.endpoints > 1 ? 'against a second endpoint' : 'against their blooms'}), least | ${(figures.checked.least * 100).toFixed(1)} % |`)
+| blocks whose answers were checked (${options.endpoints > 1 ? 'against a second endpoint or their blooms' : 'against their blooms'}), least | ${(figures.checked.least * 100).toFixed(1)} % |`)
 }
