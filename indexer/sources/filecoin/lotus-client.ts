@@ -2,6 +2,7 @@ import glif from '@glif/filecoin-rpc-client'
 import type { FilecoinNetwork } from '../../../shared/config/networks.ts'
 import { parseLotusJson } from '../../../shared/filecoin/lotus-json.ts'
 import {
+  headerText,
   httpTarget,
   MAX_BODY_BYTES,
   retryAfter,
@@ -143,8 +144,4 @@ function glifPost(rpcUrl: string, token: string | null): HttpPost {
       })
       return engine.request<HttpAnswer>('')
     })
-}
-
-function headerText(value: unknown): string | null {
-  return typeof value === 'string' ? value : null
 }

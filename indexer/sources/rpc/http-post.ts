@@ -1,3 +1,7 @@
+import { promisify } from 'node:util'
+import { gunzip } from 'node:zlib'
+import { Agent, request } from 'undici'
+import { ABORTED, unlessAborted } from '../../../shared/until-aborted.ts'
 import { unescaped } from './foreign-text.ts'
 import { EndpointFault } from './rpc-error.ts'
 
@@ -10,7 +14,7 @@ export interface HttpAnswer {
 /** Posts JSON. Throws an EndpointFault that names no URL; the abort of `controller` ends it at once. */
 export type HttpPost = (body: string, timeoutMs: number, controller: AbortController) => Promise<HttpAnswer>
 
-/** Fetch refuses URLs with a user part, so it travels as a header. */
+/** A URL's user part travels as a header. */
 interface HttpTarget {
   url: string
   headers: Record<string, string>
@@ -18,6 +22,11 @@ interface HttpTarget {
 
 /** A larger body is a fault: nothing that we ask for needs it, and it must fit in memory. */
 export const MAX_BODY_BYTES = 128 * 1024 * 1024
+/** Blooms and state are mostly zeros, which pack well. Some providers refuse who does not say a name. */
+const ACCEPTED = { accept: 'application/json', 'accept-encoding': 'gzip', 'user-agent': 'loan-activity' }
+
+const utf8 = new TextDecoder()
+const unzip = promisify(gunzip)
 
 export function httpTarget(rpcUrl: string): HttpTarget {
   const url = new URL(rpcUrl)
@@ -31,14 +40,26 @@ export function httpTarget(rpcUrl: string): HttpTarget {
   return { url: url.href, headers }
 }
 
-export function fetchPost(rpcUrl: string): HttpPost {
-  const target = httpTarget(rpcUrl)
+/** Keeps connections. How long an exchange may take is for `underTimeLimit` alone to say. */
+const AGENT = new Agent({ headersTimeout: 0, bodyTimeout: 0 })
+
+/**
+ * Posts by undici's `request`, which costs less than `fetch` (docs/performance.md). A redirect is not followed: a key in
+ * a URL goes where it was configured to go.
+ */
+export function undiciPost(rpcUrl: string): HttpPost {
+  const { url, headers } = httpTarget(rpcUrl)
+  const target = new URL(url)
+  const options = { method: 'POST', headers: { ...headers, ...ACCEPTED }, dispatcher: AGENT } as const
   return (body, timeoutMs, controller) =>
     underTimeLimit(timeoutMs, controller, async () => {
-      const { url, headers } = target
-      const response = await fetch(url, { method: 'POST', headers, body, signal: controller.signal })
-      const text = await readBody(response)
-      return { status: response.status, retryAfterMs: retryAfter(response.headers.get('retry-after')), text }
+      const response = await request(target, { ...options, body, signal: controller.signal })
+      const packed = await readBody(response.body)
+      return {
+        status: response.statusCode,
+        retryAfterMs: retryAfter(headerText(response.headers['retry-after'])),
+        text: utf8.decode(await unpacked(packed, headerText(response.headers['content-encoding']))),
+      }
     })
 }
 
@@ -53,7 +74,10 @@ export async function underTimeLimit<T>(
     timeoutMs,
   )
   try {
-    return await exchange()
+    // Whoever is still connecting does not hear of an abort.
+    const answer = await unlessAborted(exchange(), controller.signal)
+    if (answer !== ABORTED) return answer
+    throw controller.signal.reason
   } catch (error) {
     const reason: unknown = controller.signal.reason
     if (reason instanceof EndpointFault) throw reason
@@ -63,33 +87,53 @@ export async function underTimeLimit<T>(
   }
 }
 
-async function readBody(response: Response): Promise<string> {
-  const body: ReadableStream<Uint8Array> | null = response.body
-  if (body === null) return ''
-  const decoder = new TextDecoder()
-  let text = ''
+async function readBody(body: AsyncIterable<Buffer>): Promise<Buffer> {
+  const parts: Buffer[] = []
   let bytes = 0
-  const reader = body.getReader()
-  for (;;) {
-    const part = await reader.read()
-    if (part.done) return text + decoder.decode()
-    bytes += part.value.byteLength
-    if (bytes > MAX_BODY_BYTES) {
-      await reader.cancel()
-      throw new EndpointFault(`answer of more than ${MAX_BODY_BYTES} bytes`)
-    }
-    text += decoder.decode(part.value, { stream: true })
+  for await (const part of body) {
+    bytes += part.byteLength
+    if (bytes > MAX_BODY_BYTES) throw tooLarge()
+    parts.push(part)
   }
+  const [only] = parts
+  return only !== undefined && parts.length === 1 ? only : Buffer.concat(parts)
+}
+
+async function unpacked(body: Buffer, encoding: string | null): Promise<Buffer> {
+  if (encoding === null || encoding === 'identity') return body
+  if (encoding !== 'gzip') throw new EndpointFault('answer in an encoding that was not asked for')
+  try {
+    return await unzip(body, { maxOutputLength: MAX_BODY_BYTES })
+  } catch (error) {
+    const code = codeOf(error)
+    throw code === 'ERR_BUFFER_TOO_LARGE'
+      ? tooLarge()
+      : new EndpointFault(`answer is no gzip (${code ?? 'unnamed error'})`)
+  }
+}
+
+function tooLarge(): EndpointFault {
+  return new EndpointFault(`answer of more than ${MAX_BODY_BYTES} bytes`)
 }
 
 /** Only codes and names: a message may hold the URL, and a URL may hold a token. */
 function transportReason(error: unknown): string {
   const cause: unknown = error instanceof Error ? error.cause : undefined
   for (const item of [cause, error]) {
-    if (item instanceof Error && 'code' in item && typeof item.code === 'string') return item.code
+    const code = codeOf(item)
+    if (code !== null) return code
   }
   if (cause instanceof Error) return /[/@:]/.test(cause.message) ? cause.name : cause.message
   return error instanceof Error ? `connection failed (${error.name})` : 'connection failed'
+}
+
+function codeOf(error: unknown): string | null {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null
+}
+
+/** The one value of a header. */
+export function headerText(value: unknown): string | null {
+  return typeof value === 'string' ? value : null
 }
 
 /** Seconds or an HTTP date. */

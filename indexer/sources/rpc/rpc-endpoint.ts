@@ -1,7 +1,7 @@
 import { messageOf } from '../../../shared/errors.ts'
 import { endpointLabel } from '../../../shared/log.ts'
 import { storableText, unescaped } from './foreign-text.ts'
-import { fetchPost, type HttpAnswer, type HttpPost } from './http-post.ts'
+import { undiciPost, type HttpAnswer, type HttpPost } from './http-post.ts'
 import { RateGovernor, type GovernorLimits } from './rate-governor.ts'
 import { AccessRefused, CallFailed, EndpointFault, RateLimited, type RpcErrorKind } from './rpc-error.ts'
 
@@ -48,7 +48,7 @@ export class RpcEndpoint {
   constructor(url: string, options: EndpointOptions) {
     this.label = endpointLabel(url)
     this.governor = new RateGovernor(options)
-    this.#post = (options.connect ?? fetchPost)(url)
+    this.#post = (options.connect ?? undiciPost)(url)
     this.#secrets = secretsOf(url, options.secret ?? null)
     this.#options = options
   }
@@ -191,6 +191,8 @@ export class RpcEndpoint {
 
 function faultOf({ status }: HttpAnswer, otherwise: string): EndpointFault {
   if (status === 401 || status === 403) return new AccessRefused(`HTTP ${status}`)
+  if (status >= 300 && status < 400)
+    return new EndpointFault(`HTTP ${status}: a redirect, which is not followed`)
   return new EndpointFault(status === 200 ? otherwise : `HTTP ${status}`)
 }
 

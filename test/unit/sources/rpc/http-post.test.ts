@@ -1,0 +1,144 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer as createTcpServer, type AddressInfo } from 'node:net'
+import { gzipSync } from 'node:zlib'
+import t from 'tap'
+import type { Test } from 'tap'
+import { messageOf } from '../../../../shared/errors.ts'
+import { MAX_BODY_BYTES, undiciPost, type HttpAnswer } from '../../../../indexer/sources/rpc/http-post.ts'
+import { RpcEndpoint } from '../../../../indexer/sources/rpc/rpc-endpoint.ts'
+
+type Answering = (request: IncomingMessage, response: ServerResponse) => void
+
+async function serve(t: Test, answer: Answering): Promise<string> {
+  const server = createServer((request, response) => {
+    request.resume()
+    answer(request, response)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+}
+
+function post(url: string, timeoutMs = 5_000): Promise<HttpAnswer> {
+  return undiciPost(url)('{}', timeoutMs, new AbortController())
+}
+
+/** What became of it: the text, or the fault. */
+async function outcome(t: Test, answer: Answering, timeoutMs?: number): Promise<string> {
+  const url = await serve(t, answer)
+  return post(url, timeoutMs).then(({ text }) => text, messageOf)
+}
+
+const GZIP = { 'content-encoding': 'gzip' }
+
+void t.test('packed answers are asked for and unpacked, whatever their status', async (t) => {
+  const asked: (string | undefined)[] = []
+  for (const status of [200, 500]) {
+    const text = await outcome(t, ({ headers }, response) => {
+      asked.push(headers['accept-encoding'], headers['user-agent'])
+      response.writeHead(status, GZIP).end(gzipSync('{"größe":1}'))
+    })
+    t.equal(text, '{"größe":1}')
+  }
+  t.same(asked, ['gzip', 'loan-activity', 'gzip', 'loan-activity'])
+})
+
+void t.test('a character that comes in two pieces is one character', async (t) => {
+  const bytes = Buffer.from('a\u{1F600}b')
+  const text = await outcome(t, (_, response) => {
+    response.write(bytes.subarray(0, 3))
+    setTimeout(() => response.end(bytes.subarray(3)), 20)
+  })
+  t.equal(text, 'a\u{1F600}b')
+})
+
+void t.test('what is too large is not kept, packed or not', async (t) => {
+  const mebibyte = Buffer.alloc(1024 * 1024)
+  let sent = 0
+  const endless: Answering = (_, response) => {
+    const more = (): void => {
+      while (!response.destroyed && sent < 4 * MAX_BODY_BYTES && response.write(mebibyte)) {
+        sent += mebibyte.length
+      }
+    }
+    response.on('drain', more)
+    more()
+  }
+  const tooLarge = `answer of more than ${MAX_BODY_BYTES} bytes`
+  t.equal(await outcome(t, endless, 60_000), tooLarge)
+  t.ok(sent < 2 * MAX_BODY_BYTES, 'and the rest is not read')
+  const bomb = gzipSync(Buffer.alloc(MAX_BODY_BYTES + 1))
+  t.equal(await outcome(t, (_, response) => response.writeHead(200, GZIP).end(bomb), 60_000), tooLarge)
+})
+
+void t.test('what does not unpack is a fault of the endpoint', async (t) => {
+  const broken = await outcome(t, (_, response) => response.writeHead(200, GZIP).end('{"result":1}'))
+  t.equal(broken, 'answer is no gzip (Z_DATA_ERROR)')
+  const cut = gzipSync('{"result":1}').subarray(0, 20)
+  t.equal(
+    await outcome(t, (_, response) => response.writeHead(200, GZIP).end(cut)),
+    'answer is no gzip (Z_BUF_ERROR)',
+  )
+  t.equal(
+    await outcome(t, (_, response) => response.writeHead(200, { 'content-encoding': 'br' }).end('{}')),
+    'answer in an encoding that was not asked for',
+  )
+})
+
+void t.test('the time limit holds before and within an answer', async (t) => {
+  t.equal(await outcome(t, () => undefined, 100), 'no answer within 100 ms')
+  t.equal(await outcome(t, (_, response) => response.write('{'), 100), 'no answer within 100 ms')
+})
+
+void t.test('a connection that fails is told by its code', async (t) => {
+  t.equal(await outcome(t, ({ socket }) => socket.destroy()), 'UND_ERR_SOCKET')
+  t.equal(await post('http://127.0.0.1:1/').catch(messageOf), 'ECONNREFUSED')
+  t.equal(
+    await outcome(t, (_, response) => {
+      response.writeHead(200, { 'content-length': 100 }).write('{')
+      setTimeout(() => response.destroy(), 20)
+    }),
+    'UND_ERR_SOCKET',
+  )
+})
+
+void t.test('a redirect is not followed: it would take a key elsewhere', async (t) => {
+  let elsewhere = 0
+  const other = await serve(t, (_, response) => {
+    elsewhere += 1
+    response.end('{}')
+  })
+  const url = await serve(t, (_, response) => response.writeHead(308, { location: other }).end())
+  const endpoint = new RpcEndpoint(url, {
+    ...{ timeoutMs: 5_000, maxBatch: 2, maxConcurrent: 1 },
+    classify: () => 'other',
+  })
+  t.teardown(() => endpoint.close())
+  for (const calls of [1, 2]) {
+    const message = await endpoint
+      .send(Array.from({ length: calls }, () => ({ method: 'eth_chainId', params: [] })))
+      .then(String, messageOf)
+    t.equal(message, 'HTTP 308: a redirect, which is not followed')
+  }
+  t.equal(elsewhere, 0)
+})
+
+void t.test('the time limit holds while the connection is made, and so does closing', async (t) => {
+  const deaf = createTcpServer((socket) => t.teardown(() => socket.destroy()))
+  await new Promise<void>((resolve) => deaf.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => deaf.close())
+  const url = `https://127.0.0.1:${(deaf.address() as AddressInfo).port}/`
+  const beganMs = performance.now()
+  t.equal(await post(url, 100).catch(messageOf), 'no answer within 100 ms')
+  const endpoint = new RpcEndpoint(url, {
+    ...{ timeoutMs: 60_000, maxBatch: 1, maxConcurrent: 1 },
+    classify: () => 'other',
+  })
+  const asked = endpoint.send([{ method: 'eth_chainId', params: [] }]).then(String, messageOf)
+  setTimeout(() => endpoint.close(), 100)
+  t.equal(await asked, 'closed')
+  t.ok(performance.now() - beganMs < 5_000, 'and not when connecting is given up, after 10 seconds')
+})
