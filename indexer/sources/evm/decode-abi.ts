@@ -1,7 +1,7 @@
 import { AbiCoder } from 'ethers'
 import type { Layout } from './contracts.ts'
 import { checksummed } from './checksummed.ts'
-import { canonicalDecoder, type AbiValue, type CanonicalDecoder } from './decode-canonical.ts'
+import { canonicalDecoder, type CanonicalDecoder } from './decode-canonical.ts'
 
 /** (pure) Strict ABI decoding: what does not encode back to exactly the same bytes does not decode. */
 
@@ -10,9 +10,9 @@ const coder = AbiCoder.defaultAbiCoder()
 /** Values by name, with readers that refuse a value of another type than the one that is asked for. */
 export class Fields {
   readonly #names: readonly string[]
-  readonly #values: readonly AbiValue[]
+  readonly #values: readonly string[]
 
-  constructor(names: readonly string[], values: readonly AbiValue[]) {
+  constructor(names: readonly string[], values: readonly string[]) {
     this.#names = names
     this.#values = values
   }
@@ -32,35 +32,36 @@ export class Fields {
     return hexText(this.#value(name))
   }
 
-  #value(name: string): AbiValue | undefined {
+  /** No list is among parameters: a name's place is its value's. */
+  #value(name: string): string | undefined {
     return this.#values[this.#names.indexOf(name)]
   }
 }
 
-export function uintText(value: AbiValue | undefined): string {
-  if (typeof value === 'string' && !value.startsWith('0x')) return value
+export function uintText(value: string | undefined): string {
+  if (value !== undefined && !value.startsWith('0x')) return value
   throw new TypeError('not an integer')
 }
 
-export function hexText(value: AbiValue | undefined): string {
-  if (typeof value === 'string' && value.startsWith('0x')) return value
+export function hexText(value: string | undefined): string {
+  if (value?.startsWith('0x') === true) return value
   throw new TypeError('not bytes')
 }
 
-const decoders = new Map<string, CanonicalDecoder>()
+/** By the list of types itself: those of a layout are made once. */
+const decoders = new WeakMap<readonly string[], CanonicalDecoder>()
 
 function decoderOf(types: readonly string[]): CanonicalDecoder {
-  const key = types.join()
-  let decoder = decoders.get(key)
-  if (decoder === undefined) decoders.set(key, (decoder = canonicalDecoder(types)))
+  let decoder = decoders.get(types)
+  if (decoder === undefined) decoders.set(types, (decoder = canonicalDecoder(types)))
   return decoder
 }
 
-/** Throws when the data is not the one encoding of such values. */
-export type StrictDecoder = (types: readonly string[], data: string) => AbiValue[]
+/** The values, those of lists one after the other. Throws when the data is not the one encoding of such values. */
+export type StrictDecoder = (types: readonly string[], data: string) => string[]
 
 /** By slices of the text; null where ethers is to say what is wrong. */
-export function decodeBySlices(types: readonly string[], data: string): AbiValue[] | null {
+export function decodeBySlices(types: readonly string[], data: string): string[] | null {
   return decoderOf(types)(data)
 }
 
@@ -68,19 +69,18 @@ export function decodeBySlices(types: readonly string[], data: string): AbiValue
  * Throws when the data is not the canonical encoding of such values; what is wrong with it, ethers says. `data` is
  * lower-case hex.
  */
-export function decodeStrictly(types: readonly string[], data: string): AbiValue[] {
+export function decodeStrictly(types: readonly string[], data: string): string[] {
   return decodeBySlices(types, data) ?? decodeByEthers(types, data)
 }
 
 /** As {@link decodeStrictly}, by the general coder, which takes far longer. */
-export function decodeByEthers(types: readonly string[], data: string): AbiValue[] {
+export function decodeByEthers(types: readonly string[], data: string): string[] {
   const values: unknown[] = coder.decode(types, data).toArray(true)
   if (coder.encode(types, values) !== data) throw new Error('not the canonical encoding')
-  return values.map(toAbiValue)
+  return values.flat().map(textOf)
 }
 
-function toAbiValue(value: unknown): AbiValue {
-  if (Array.isArray(value)) return value.map(toAbiValue)
+function textOf(value: unknown): string {
   if (typeof value === 'bigint') return value.toString()
   if (typeof value === 'string') return value.toLowerCase()
   throw new TypeError('a value of another type')

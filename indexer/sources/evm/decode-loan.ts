@@ -2,7 +2,6 @@ import type { AddressText, ContractRole, HexText, UintText } from '../../../shar
 import { functionLayout, type FunctionLayout } from './contracts.ts'
 import { checksummed } from './checksummed.ts'
 import { decodeFields, decodeStrictly, hexText, uintText, type Fields } from './decode-abi.ts'
-import type { AbiValue } from './decode-canonical.ts'
 
 /** (pure) What `fetchLoan` answers and what a direct call's input says. */
 
@@ -58,50 +57,87 @@ export function encodeFetchLoan(role: ContractRole, contractLoanId: UintText): H
 
 /** Null when the contract has no such loan. Throws when the data is not what `fetchLoan` returns. */
 export function decodeLoan(role: ContractRole, data: HexText): LoanState | null {
-  const [actors, fil, hashes, secrets, expirations, details, channel, token, state] = decodeStrictly(
-    FETCH_LOAN[role].outputs,
-    data,
-  )
-  const base = {
-    borrower: checksummed(hexText(item(actors, 0))),
-    lender: checksummed(hexText(item(actors, 1))),
-    filBorrower: hexText(item(fil, 0)),
-    filLender: hexText(item(fil, 1)),
-    secretHashA1: hexText(item(hashes, 0)),
-    secretHashB1: hexText(item(hashes, 1)),
-    secretA1: hexText(item(secrets, 0)),
-    secretB1: hexText(item(secrets, 1)),
-    loanExpiration: uintText(item(expirations, 0)),
-    loanExpirationPeriod: uintText(item(expirations, 2)),
-    paymentChannelId: hexText(channel),
-    token: checksummed(hexText(token)),
-    state: Number(uintText(state)),
-  }
-  if (base.borrower === ZERO_ADDRESS && base.lender === ZERO_ADDRESS) return null
-  return role === 'erc20Loans'
-    ? {
-        ...base,
-        role,
-        acceptExpiration: uintText(item(expirations, 1)),
-        principal: uintText(item(details, 0)),
-        interest: uintText(item(details, 1)),
-        collateral: uintText(item(details, 2)),
-      }
-    : {
-        ...base,
-        role,
-        createdAt: uintText(item(expirations, 1)),
-        collateralAmount: uintText(item(details, 0)),
-        principalAmount: uintText(item(details, 1)),
-        lockPrice: uintText(item(details, 2)),
-        liquidationPrice: uintText(item(details, 3)),
-        interestRate: uintText(item(details, 4)),
-      }
+  const next = new Outputs(decodeStrictly(FETCH_LOAN[role].outputs, data))
+  const loan = role === 'erc20Loans' ? erc20Loan(next) : collateralLock(next)
+  return loan.borrower === ZERO_ADDRESS && loan.lender === ZERO_ADDRESS ? null : loan
 }
 
-function item(list: AbiValue | undefined, index: number): AbiValue | undefined {
-  if (Array.isArray(list)) return list[index]
-  throw new TypeError('not a list')
+/** In the order of the ABI. */
+function erc20Loan(next: Outputs): Erc20LoanState {
+  return {
+    role: 'erc20Loans',
+    borrower: next.address(),
+    lender: next.address(),
+    filBorrower: next.hex(),
+    filLender: next.hex(),
+    secretHashA1: next.hex(),
+    secretHashB1: next.hex(),
+    secretA1: next.hex(),
+    secretB1: next.hex(),
+    loanExpiration: next.uint(),
+    acceptExpiration: next.uint(),
+    loanExpirationPeriod: next.uint(),
+    principal: next.uint(),
+    interest: next.uint(),
+    collateral: next.uint(),
+    paymentChannelId: next.hex(),
+    token: next.address(),
+    state: Number(next.uint()),
+  }
+}
+
+/** In the order of the ABI. */
+function collateralLock(next: Outputs): CollateralLockState {
+  return {
+    role: 'erc20CollateralLock',
+    borrower: next.address(),
+    lender: next.address(),
+    filBorrower: next.hex(),
+    filLender: next.hex(),
+    secretHashA1: next.hex(),
+    secretHashB1: next.hex(),
+    secretA1: next.hex(),
+    secretB1: next.hex(),
+    loanExpiration: next.uint(),
+    createdAt: next.uint(),
+    loanExpirationPeriod: next.uint(),
+    collateralAmount: next.uint(),
+    principalAmount: next.uint(),
+    lockPrice: next.uint(),
+    liquidationPrice: next.uint(),
+    interestRate: next.uint(),
+    paymentChannelId: next.hex(),
+    token: next.address(),
+    state: Number(next.uint()),
+  }
+}
+
+/** What a function returned, value by value. */
+class Outputs {
+  readonly #values: readonly string[]
+  #read = 0
+
+  constructor(values: readonly string[]) {
+    this.#values = values
+  }
+
+  uint(): UintText {
+    return uintText(this.#next())
+  }
+
+  hex(): HexText {
+    return hexText(this.#next())
+  }
+
+  address(): AddressText {
+    return checksummed(this.hex())
+  }
+
+  #next(): string | undefined {
+    const value = this.#values[this.#read]
+    this.#read += 1
+    return value
+  }
 }
 
 /** What a transaction did, as far as terms can be read from it. */
