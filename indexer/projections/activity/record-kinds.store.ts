@@ -9,7 +9,7 @@ export type RecordKind = Pick<
 >
 
 /**
- * The records with the numbers of their kinds. A kind that is new gets the next number, in the order of the records: the
+ * Gives each record the number of its kind. A kind that is new gets the next number, in the order of the records: the
  * same log gives the same numbers. There are as many as the networks have contracts and events, a few dozens.
  */
 export async function withKinds<R extends RecordKind>(
@@ -31,7 +31,7 @@ export async function withKinds<R extends RecordKind>(
       numbers.set(key, kind)
       fresh.push({ ...record, id: kind })
     }
-    return { ...record, kind }
+    return Object.assign(record, { kind })
   })
   if (fresh.length > 0) {
     await sql`

@@ -5,7 +5,7 @@ import { decodeLog, type DecodedEvent, type DecodedLog } from './decode-log.ts'
 import type { LoanState, TransactionInput } from './decode-loan.ts'
 import type { RpcClient } from '../rpc/rpc-client.ts'
 import { readLoans, readTransactions } from './loan-reader.ts'
-import { completeEvent, lacksTerms, needsTransaction } from './loan-terms.ts'
+import { completeEvent, lacksTerms, needsTransaction, type EventWithTerms } from './loan-terms.ts'
 import type { TokenDecimals, TokenSeen } from './token-decimals.ts'
 import { loanIdOf, type WatchedContract, type WatchedContracts } from './watched-contracts.ts'
 
@@ -38,23 +38,40 @@ export async function chainEvents(
 ): Promise<ChainEvent[]> {
   const found = place(reader.contracts, logs, blockTimes)
   const events = found.filter(isEvent)
-  const loans = await loansOf(reader.client, events)
-  const transactions = await transactionsOf(reader.client, events, loans)
+  const completed = await completeAll(reader.client, events)
   const decimals = await reader.decimals.of(events.flatMap(tokenSeen))
   return found.map((item) => {
     const base = { ...item.place, contract: item.contract.address, role: item.contract.role }
-    if (!isEvent(item)) return { ...base, ...undecodable(item.decoded) }
+    if (!isEvent(item)) return Object.assign(base, undecodable(item.decoded))
+    const complete = completed.get(item)
+    if (complete === undefined) throw new Error(`${item.decoded.kind} was not completed`)
     const token = tokenOf(item.decoded)
-    return {
-      ...base,
+    return Object.assign(base, complete, {
       loanId: loanIdOf(item.contract, item.decoded.contractLoanId),
-      ...completeEvent(item.decoded, item.contract.address, {
-        loan: loans.get(loanKey(item)) ?? 'fetchLoan was not asked',
-        transaction: transactions.get(item.place.txHash) ?? null,
-      }),
       tokenDecimals: token === null ? null : (decimals.get(token) ?? null),
-    }
+    })
   })
+}
+
+/** Each event with its terms: by the loan's state, and by its transaction where that is not enough. */
+async function completeAll(
+  client: RpcClient,
+  events: readonly FoundEvent[],
+): Promise<ReadonlyMap<Found, EventWithTerms>> {
+  const loans = await loansOf(client, events)
+  const complete = (event: FoundEvent, transaction: TransactionInput | string | null): EventWithTerms => {
+    const loan = loans.get(loanKey(event)) ?? 'fetchLoan was not asked'
+    return completeEvent(event.decoded, event.contract.address, { loan, transaction })
+  }
+  const completed = new Map(events.map((event) => [event, complete(event, null)]))
+  const lacking = events.filter((event) => {
+    const found = completed.get(event)
+    return found !== undefined && needsTransaction(found)
+  })
+  const transactions = await transactionsOf(client, lacking)
+  for (const event of lacking)
+    completed.set(event, complete(event, transactions.get(event.place.txHash) ?? null))
+  return completed
 }
 
 function undecodable(decoded: DecodedLog): Extract<DecodedLog, { kind: 'Undecodable' }> {
@@ -120,17 +137,11 @@ async function loansOf(
 async function transactionsOf(
   client: RpcClient,
   events: readonly FoundEvent[],
-  loans: ReadonlyMap<string, LoanState | string>,
 ): Promise<ReadonlyMap<string, TransactionInput | string>> {
+  if (events.length === 0) return new Map()
   const wanted = new Map(
-    events
-      .filter((event) => {
-        const loan = loans.get(loanKey(event))
-        return loan !== undefined && needsTransaction(event.decoded, event.contract.address, loan)
-      })
-      .map(({ log }) => [log.txHash, { txHash: log.txHash, blockHash: log.blockHash, txIndex: log.txIndex }]),
+    events.map(({ log: { txHash, blockHash, txIndex } }) => [txHash, { txHash, blockHash, txIndex }]),
   )
-  if (wanted.size === 0) return new Map()
   const keys = [...wanted.keys()]
   const found = await readTransactions(client, [...wanted.values()])
   return new Map(keys.map((key, index) => [key, found[index] ?? 'the transaction was not read']))

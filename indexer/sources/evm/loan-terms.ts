@@ -39,11 +39,9 @@ export function lacksTerms(event: DecodedEvent): boolean {
   return INCOMPLETE.has(event.kind)
 }
 
-/** Whether anything but the loan's state is needed, now that the state is known. */
-export function needsTransaction(event: DecodedEvent, contract: string, loan: LoanState | string): boolean {
-  const { terms } = completeEvent(event, contract, { loan, transaction: null })
-  const reachable = event.kind !== 'ApproveRequest' && event.kind !== 'AcceptOffer'
-  return reachable && terms.unknown !== undefined
+/** Whether the transaction may say what the loan's state did not, of an event that was completed without it. */
+export function needsTransaction({ kind, terms }: EventWithTerms): boolean {
+  return terms.unknown !== undefined && kind !== 'ApproveRequest' && kind !== 'AcceptOffer'
 }
 
 export function completeEvent(event: DecodedEvent, contract: string, sources: TermSources): EventWithTerms {

@@ -70,7 +70,7 @@ const terms = (
 
 void t.test('fetchLoan in the event’s own state is enough', (t) => {
   t.equal(lacksTerms(offer), true)
-  t.equal(needsTransaction(offer, CONTRACT, funded), false)
+  t.equal(needsTransaction(completeEvent(offer, CONTRACT, { loan: funded, transaction: null })), false)
   t.same(terms(offer, funded, null), {
     values: { secretHashB1: HASH, filLender: '0x02', interest: '5', loanExpirationPeriod: '60' },
   })
@@ -79,7 +79,7 @@ void t.test('fetchLoan in the event’s own state is enough', (t) => {
 
 void t.test('after a later transition the interest comes from the input only', (t) => {
   const cancelled = { ...funded, state: 6, interest: '0' }
-  t.equal(needsTransaction(offer, CONTRACT, cancelled), true)
+  t.equal(needsTransaction(completeEvent(offer, CONTRACT, { loan: cancelled, transaction: null })), true)
   t.match(terms(offer, cancelled, direct), { values: { interest: '5' }, unknown: undefined })
   const why = (transaction: TransactionInput | string): unknown => terms(offer, cancelled, transaction)
   t.match(why({ ...direct, to: null }), {
