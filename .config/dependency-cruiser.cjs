@@ -7,6 +7,7 @@ const pure = [
 const homes = [
   ['kysely|pg', ['^shared/db/', '^indexer/event-log/', '\\.store\\.ts$', '^api/queries/', '^migrations/']],
   ['ethers', ['^indexer/sources/evm/']],
+  ['undici', ['^indexer/sources/rpc/']],
   ['@glif/[^/]+', ['^indexer/sources/filecoin/']],
   ['bullmq|ioredis', ['^indexer/queue/']],
   ['fastify|@fastify/[^/]+', ['^api/']],

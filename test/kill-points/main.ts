@@ -76,6 +76,8 @@ async function tryAll(ground: Ground, queue: QueueKind, flags: Flags): Promise<n
     if (verdict.complaints.length > 0 && first !== undefined) {
       wrong.push(first)
       keepOutput(`${queue}-${first.point}-${first.moment}`, verdict)
+      tell(first, resultOf(verdict))
+      return
     }
     for (const one of cases.filter((candidate) => !verdict.missed.includes(candidate))) {
       kills += 1

@@ -4,7 +4,7 @@ import { overlapping } from '../../../shared/db/transaction.ts'
 import type { FoldContext } from '../projection.ts'
 import type { ActivityRecord } from './activity.evolve.ts'
 import { addToCounts, removeFromCounts, stretchOf } from './activity-counts.store.ts'
-import { withKinds } from './record-kinds.store.ts'
+import { numberKinds } from './record-kinds.store.ts'
 
 /** A record that becomes visible at `at`. */
 export interface NewRecord extends ActivityRecord {
@@ -19,7 +19,7 @@ export async function insertRecords(context: FoldContext, records: NewRecord[]):
   if (records.length === 0) return
   const { trx, schema, counters } = context
   const ids = records.map(({ id }) => id)
-  const [numbered, slots] = await overlapping([withKinds(context, records), slotsOf(context, ids)])
+  const [numbered, slots] = await overlapping([numberKinds(context, records), slotsOf(context, ids)])
   const copied = copyRows(
     trx,
     `${schema}.activity`,

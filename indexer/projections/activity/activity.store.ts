@@ -5,7 +5,7 @@ import { IDS_PER_ENTRY, type FoldContext, type Projection } from '../projection.
 import { recordOf } from './activity.evolve.ts'
 import { isAboutChannel } from '../segments.evolve.ts'
 import { deleteRecords, insertRecords, type NewRecord } from './activity-rows.store.ts'
-import { withKinds } from './record-kinds.store.ts'
+import { numberKinds } from './record-kinds.store.ts'
 
 /** The history: one record per event, ids in the order in which they became visible. */
 export const activityProjection: Projection = {
@@ -27,7 +27,7 @@ async function correctRecords(context: FoldContext, entries: LogEntry[]): Promis
   const { trx, schema } = context
   const records = entries.flatMap(toNewRecord)
   if (records.length === 0) return
-  const said = (await withKinds(context, records)).map(({ id, kind, loanId, at }) => ({
+  const said = (await numberKinds(context, records)).map(({ id, kind, loanId, at }) => ({
     id,
     kind,
     loanId,

@@ -12,9 +12,9 @@ export type RecordKind = Pick<
  * Gives each record the number of its kind. A kind that is new gets the next number, in the order of the records: the
  * same log gives the same numbers. There are as many as the networks have contracts and events, a few dozens.
  */
-export async function withKinds<R extends RecordKind>(
+export async function numberKinds<R extends RecordKind>(
   { trx, schema }: FoldContext,
-  records: readonly R[],
+  records: R[],
 ): Promise<(R & { kind: number })[]> {
   const table = sql.table(`${schema}.record_kinds`)
   const { rows } = await sql<RecordKind & { id: number }>`

@@ -59,18 +59,18 @@ async function completeAll(
   events: readonly FoundEvent[],
 ): Promise<ReadonlyMap<Found, EventWithTerms>> {
   const loans = await loansOf(client, events)
-  const complete = (event: FoundEvent, transaction: TransactionInput | string | null): EventWithTerms => {
+  const completeBy = (event: FoundEvent, transaction: TransactionInput | string | null): EventWithTerms => {
     const loan = loans.get(loanKey(event)) ?? 'fetchLoan was not asked'
     return completeEvent(event.decoded, event.contract.address, { loan, transaction })
   }
-  const completed = new Map(events.map((event) => [event, complete(event, null)]))
+  const completed = new Map(events.map((event) => [event, completeBy(event, null)]))
   const lacking = events.filter((event) => {
-    const found = completed.get(event)
-    return found !== undefined && needsTransaction(found)
+    const complete = completed.get(event)
+    return complete !== undefined && needsTransaction(complete)
   })
   const transactions = await transactionsOf(client, lacking)
   for (const event of lacking)
-    completed.set(event, complete(event, transactions.get(event.place.txHash) ?? null))
+    completed.set(event, completeBy(event, transactions.get(event.place.txHash) ?? null))
   return completed
 }
 

@@ -72,13 +72,26 @@ export interface FunctionLayout extends Layout {
   outputs: string[]
 }
 
+const FUNCTION_LAYOUTS: Record<ContractRole, ReadonlyMap<string, FunctionLayout>> = {
+  erc20Loans: functionLayoutsOf('erc20Loans'),
+  erc20CollateralLock: functionLayoutsOf('erc20CollateralLock'),
+}
+
+function functionLayoutsOf(role: ContractRole): ReadonlyMap<string, FunctionLayout> {
+  const layouts = new Map<string, FunctionLayout>()
+  INTERFACES[role].forEachFunction(({ name, selector, inputs, outputs }) => {
+    layouts.set(name, {
+      selector,
+      names: inputs.map((input) => input.name),
+      types: inputs.map((input) => input.type),
+      outputs: outputs.map((output) => output.type),
+    })
+  })
+  return layouts
+}
+
 export function functionLayout(role: ContractRole, name: string): FunctionLayout {
-  const fragment = INTERFACES[role].getFunction(name)
-  if (fragment === null) throw new Error(`the ABI of ${role} has no function ${name}`)
-  return {
-    selector: fragment.selector,
-    names: fragment.inputs.map((input) => input.name),
-    types: fragment.inputs.map((input) => input.type),
-    outputs: fragment.outputs.map((output) => output.type),
-  }
+  const layout = FUNCTION_LAYOUTS[role].get(name)
+  if (layout === undefined) throw new Error(`the ABI of ${role} has no function ${name}`)
+  return layout
 }

@@ -1,5 +1,7 @@
-import { promisify } from 'node:util'
-import { gunzip } from 'node:zlib'
+import type { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { StringDecoder } from 'node:string_decoder'
+import { createGunzip } from 'node:zlib'
 import { Agent, request } from 'undici'
 import { ABORTED, unlessAborted } from '../../../shared/until-aborted.ts'
 import { unescaped } from './foreign-text.ts'
@@ -25,8 +27,10 @@ export const MAX_BODY_BYTES = 128 * 1024 * 1024
 /** Blooms and state are mostly zeros, which pack well. Some providers refuse who does not say a name. */
 const ACCEPTED = { accept: 'application/json', 'accept-encoding': 'gzip', 'user-agent': 'loan-activity' }
 
-const utf8 = new TextDecoder()
-const unzip = promisify(gunzip)
+/** Its two names. Another coding was not asked for: whoever names one may well mean none. */
+const GZIP: ReadonlySet<string> = new Set(['gzip', 'x-gzip'])
+const UNPACKED_CHUNK_BYTES = 64 * 1024
+const BYTE_ORDER_MARK = '\ufeff'
 
 export function httpTarget(rpcUrl: string): HttpTarget {
   const url = new URL(rpcUrl)
@@ -54,11 +58,11 @@ export function undiciPost(rpcUrl: string): HttpPost {
   return (body, timeoutMs, controller) =>
     underTimeLimit(timeoutMs, controller, async () => {
       const response = await request(target, { ...options, body, signal: controller.signal })
-      const packed = await readBody(response.body)
+      const { statusCode: status, headers: answered, body: bytes } = response
       return {
-        status: response.statusCode,
-        retryAfterMs: retryAfter(headerText(response.headers['retry-after'])),
-        text: utf8.decode(await unpacked(packed, headerText(response.headers['content-encoding']))),
+        status,
+        retryAfterMs: retryAfter(headerText(answered['retry-after'])),
+        text: await readText(bytes, headerText(answered['content-encoding']), status),
       }
     })
 }
@@ -87,29 +91,30 @@ export async function underTimeLimit<T>(
   }
 }
 
-async function readBody(body: AsyncIterable<Buffer>): Promise<Buffer> {
-  const parts: Buffer[] = []
-  let bytes = 0
-  for await (const part of body) {
-    bytes += part.byteLength
-    if (bytes > MAX_BODY_BYTES) throw tooLarge()
-    parts.push(part)
-  }
-  const [only] = parts
-  return only !== undefined && parts.length === 1 ? only : Buffer.concat(parts)
-}
-
-async function unpacked(body: Buffer, encoding: string | null): Promise<Buffer> {
-  if (encoding === null || encoding === 'identity') return body
-  if (encoding !== 'gzip') throw new EndpointFault('answer in an encoding that was not asked for')
+/** What is said with a refusal need not be readable: its status counts. */
+async function readText(body: Readable, coding: string | null, status: number): Promise<string> {
+  if (!GZIP.has(coding?.trim().toLowerCase() ?? '')) return textOf(body)
   try {
-    return await unzip(body, { maxOutputLength: MAX_BODY_BYTES })
+    return await pipeline(body, createGunzip({ chunkSize: UNPACKED_CHUNK_BYTES }), textOf)
   } catch (error) {
     const code = codeOf(error)
-    throw code === 'ERR_BUFFER_TOO_LARGE'
-      ? tooLarge()
-      : new EndpointFault(`answer is no gzip (${code ?? 'unnamed error'})`)
+    if (code?.startsWith('Z_') !== true) throw error
+    if (status !== 200) return ''
+    throw new EndpointFault(`answer is no gzip (${code})`)
   }
+}
+
+/** Piece by piece, so that a large body is not there twice. */
+async function textOf(parts: AsyncIterable<Buffer>): Promise<string> {
+  const decoder = new StringDecoder('utf8')
+  let [text, bytes] = ['', 0]
+  for await (const part of parts) {
+    bytes += part.byteLength
+    if (bytes > MAX_BODY_BYTES) throw tooLarge()
+    text += decoder.write(part)
+  }
+  text += decoder.end()
+  return text.startsWith(BYTE_ORDER_MARK) ? text.slice(BYTE_ORDER_MARK.length) : text
 }
 
 function tooLarge(): EndpointFault {

@@ -20,7 +20,7 @@ export interface EndpointOptions extends GovernorLimits {
   classify: (code: number, message: string) => RpcErrorKind
   /** How a body is read; JSON.parse where nothing else is said. */
   parse?: (text: string) => unknown
-  /** How bodies travel; by fetch where nothing else is said. */
+  /** How bodies travel; by undici where nothing else is said. */
   connect?: (url: string) => HttpPost
   /** Beside the parts of the URL: never shown, also not where an endpoint quotes it. */
   secret?: string | null
@@ -126,6 +126,9 @@ export class RpcEndpoint {
     const http = await this.#post(body, this.#options.timeoutMs, controller)
     if (http.status === 429 || (http.status === 503 && http.retryAfterMs !== null)) {
       throw new RateLimited(`HTTP ${http.status}`, http.retryAfterMs)
+    }
+    if (http.status >= 300 && http.status < 400) {
+      throw new EndpointFault(`HTTP ${http.status}: a redirect, which is not followed`)
     }
     const json = parseBody(http, this.#options.parse ?? JSON.parse)
     if (batch.length === 1) {
