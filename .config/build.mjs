@@ -6,6 +6,7 @@
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { decode, encode } from '@jridgewell/sourcemap-codec'
 import { build } from 'esbuild'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -44,7 +45,27 @@ const { outputFiles } = await build({
 
 // What was there before goes once there is something in its place.
 rmSync(outdir, { recursive: true, force: true })
-for (const { path, contents } of outputFiles) {
+for (const { path, contents, text } of outputFiles) {
   mkdirSync(dirname(path), { recursive: true })
-  writeFileSync(path, contents)
+  writeFileSync(path, path.endsWith('.map') ? withoutPackages(text) : contents)
+}
+
+/**
+ * A source map of our own files only. Node takes all of it apart for the first error whose stack is looked at (whatever a
+ * stream is destroyed with is one): those of the packages were nine tenths of it, and 50 MiB.
+ */
+function withoutPackages(text) {
+  const map = JSON.parse(text)
+  const isPackage = map.sources.map((source) => source.includes('node_modules/'))
+  let wasOwn = false
+  const lines = decode(map.mappings).map((line) =>
+    line.flatMap((segment) => {
+      const isOwn = segment.length > 1 && !isPackage[segment[1]]
+      // Where a package's code begins there is no source any more: without a word it would be the last one's.
+      const kept = isOwn ? [segment] : wasOwn ? [[segment[0]]] : []
+      wasOwn = isOwn
+      return kept
+    }),
+  )
+  return JSON.stringify({ ...map, mappings: encode(lines) })
 }

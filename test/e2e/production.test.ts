@@ -1,5 +1,14 @@
 import { execFile } from 'node:child_process'
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { SourceMap } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -52,6 +61,36 @@ async function answers(url: string): Promise<boolean> {
     () => false,
   )
 }
+
+void t.test(
+  'stacks of our own files are told by their sources; packages have no map, which would be 50 MiB',
+  async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'loan-activity-maps-'))
+    t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+    await buildInto(folder)
+    const found = { own: 0, packages: 0 }
+    const dist = join(folder, 'dist')
+    for (const name of readdirSync(dist, { recursive: true, encoding: 'utf8' })) {
+      if (!name.endsWith('.js')) continue
+      const map = new SourceMap(JSON.parse(readFileSync(join(dist, `${name}.map`), 'utf8')))
+      // Each module of a bundle begins with a comment that names it.
+      for (const [index, line] of readFileSync(join(dist, name), 'utf8').split('\n').entries()) {
+        const [, file] = /^ *\/\/ (\S+\.[cm]?[jt]s)$/.exec(line) ?? []
+        if (file === undefined) continue
+        const entry = map.findEntry(index + 1, 80)
+        const source = 'originalSource' in entry ? entry.originalSource : undefined
+        if (file.startsWith('node_modules/')) {
+          if (source !== undefined) t.fail(`${file} is said to be ${source}`)
+          found.packages += 1
+        } else if (/^(indexer|api|shared|migrations)\//.test(file)) {
+          if (source?.endsWith(file) !== true) t.fail(`${file} is said to be ${source ?? 'nothing'}`)
+          found.own += 1
+        }
+      }
+    }
+    t.ok(found.own > 100 && found.packages > 100, JSON.stringify(found))
+  },
+)
 
 void t.test('build, migrate, indexer, api and ops of the compiled program', async (t) => {
   const redisUrl = await testRedis(t)
