@@ -8,7 +8,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { SourceMap } from 'node:module'
+import { SourceMap, type SourceMapPayload } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -72,7 +72,8 @@ void t.test(
     const dist = join(folder, 'dist')
     for (const name of readdirSync(dist, { recursive: true, encoding: 'utf8' })) {
       if (!name.endsWith('.js')) continue
-      const map = new SourceMap(JSON.parse(readFileSync(join(dist, `${name}.map`), 'utf8')))
+      const payload = JSON.parse(readFileSync(join(dist, `${name}.map`), 'utf8')) as SourceMapPayload
+      const map = new SourceMap(payload)
       // Each module of a bundle begins with a comment that names it.
       for (const [index, line] of readFileSync(join(dist, name), 'utf8').split('\n').entries()) {
         const [, file] = /^ *\/\/ (\S+\.[cm]?[jt]s)$/.exec(line) ?? []
