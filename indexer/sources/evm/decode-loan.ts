@@ -62,7 +62,7 @@ export function decodeLoan(role: ContractRole, data: HexText): LoanState | null 
   return loan.borrower === ZERO_ADDRESS && loan.lender === ZERO_ADDRESS ? null : loan
 }
 
-/** In the order of the ABI. */
+/** In the order of the ABI. Written out for each contract: shared fields that are spread into it take three times as long. */
 function erc20Loan(next: Outputs): Erc20LoanState {
   return {
     role: 'erc20Loans',
@@ -86,7 +86,7 @@ function erc20Loan(next: Outputs): Erc20LoanState {
   }
 }
 
-/** In the order of the ABI. */
+/** As {@link erc20Loan}. */
 function collateralLock(next: Outputs): CollateralLockState {
   return {
     role: 'erc20CollateralLock',
