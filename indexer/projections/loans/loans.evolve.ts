@@ -52,12 +52,12 @@ export function evolveLoan(loan: Loan | undefined, entry: LogEntry): Loan | unde
   }
   if (isErc20LoanEvent(event)) {
     const part = loan && 'erc20LoansContract' in loan.part ? loan.part : initialErc20Loan(event, chain)
-    return { ...place, loanType: 'ERC20FIL', part: evolveErc20Loan(part, event) }
+    return { loanType: 'ERC20FIL', part: evolveErc20Loan(part, event), ...place }
   }
   if (isCollateralLockEvent(event)) {
     const part =
       loan && 'collateralLockContractAddress' in loan.part ? loan.part : initialCollateralLock(event, chain)
-    return { ...place, loanType: 'FILERC20', part: evolveCollateralLock(part, event) }
+    return { loanType: 'FILERC20', part: evolveCollateralLock(part, event), ...place }
   }
   return loan
 }

@@ -41,15 +41,20 @@ export async function chainEvents(
   const completed = await completeAll(reader.client, events)
   const decimals = await reader.decimals.of(events.flatMap(tokenSeen))
   return found.map((item) => {
-    const base = { ...item.place, contract: item.contract.address, role: item.contract.role }
-    if (!isEvent(item)) return Object.assign(base, undecodable(item.decoded))
+    const { address: contract, role } = item.contract
+    if (!isEvent(item)) return { contract, role, ...item.place, ...undecodable(item.decoded) }
     const complete = completed.get(item)
     if (complete === undefined) throw new Error(`${item.decoded.kind} was not completed`)
     const token = tokenOf(item.decoded)
-    return Object.assign(base, complete, {
+    // Own names before those of others: the other way round node 20 takes forty times as long (docs/performance.md).
+    return {
+      contract,
+      role,
       loanId: loanIdOf(item.contract, item.decoded.contractLoanId),
       tokenDecimals: token === null ? null : (decimals.get(token) ?? null),
-    })
+      ...item.place,
+      ...complete,
+    }
   })
 }
 

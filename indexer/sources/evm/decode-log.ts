@@ -75,7 +75,7 @@ const BUILDERS: Record<EvmEventKind, (fields: Fields) => DecodedEvent> = {
   Withdraw: (f) => ({
     kind: 'Withdraw',
     contractLoanId: f.uint('loanId'),
-    args: { ...borrowerAmountToken(f), secretA1: f.hex('secretA1') },
+    args: { secretA1: f.hex('secretA1'), ...borrowerAmountToken(f) },
   }),
   Payback: (f) => ({
     kind: 'Payback',
@@ -131,7 +131,7 @@ const BUILDERS: Record<EvmEventKind, (fields: Fields) => DecodedEvent> = {
   CancelBorrowRequest: (f) => ({
     kind: 'CancelBorrowRequest',
     contractLoanId: f.uint('loanId'),
-    args: { ...borrowerCollateralToken(f), secretA1: f.hex('secretA1') },
+    args: { secretA1: f.hex('secretA1'), ...borrowerCollateralToken(f) },
   }),
 }
 

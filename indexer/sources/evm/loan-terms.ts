@@ -64,7 +64,7 @@ export function completeEvent(event: DecodedEvent, contract: string, sources: Te
           arg(call, 'uint', 'loanExpirationPeriod'),
         ),
       }
-      return { ...event, terms: collect.terms(values) }
+      return { terms: collect.terms(values), ...event }
     }
     case 'ApproveRequest': {
       const loan = erc20Loan(sources.loan)
@@ -73,7 +73,7 @@ export function completeEvent(event: DecodedEvent, contract: string, sources: Te
         loanExpiration: collect.term('loanExpiration', from(loan, 'loanExpiration')),
         acceptExpiration: collect.term('acceptExpiration', from(loan, 'acceptExpiration')),
       }
-      return { ...event, terms: collect.terms(values) }
+      return { terms: collect.terms(values), ...event }
     }
     case 'CreateBorrowRequest': {
       const loan = collateralLock(sources.loan)
@@ -102,7 +102,7 @@ export function completeEvent(event: DecodedEvent, contract: string, sources: Te
           arg(call, 'uint', 'loanExpirationPeriod'),
         ),
       }
-      return { ...event, terms: collect.terms(values) }
+      return { terms: collect.terms(values), ...event }
     }
     case 'AcceptOffer': {
       const loan = collateralLock(sources.loan)
@@ -111,14 +111,14 @@ export function completeEvent(event: DecodedEvent, contract: string, sources: Te
         loanExpiration: collect.term('loanExpiration', from(loan, 'loanExpiration')),
         lockPrice: collect.term('lockPrice', from(loan, 'lockPrice')),
       }
-      return { ...event, terms: collect.terms(values) }
+      return { terms: collect.terms(values), ...event }
     }
     case 'UnlockCollateral': {
       const call = directCall(event, contract, 'unlockCollateral', sources)
       const collect = new Collector()
       const secret = nonEmpty(from(collateralLock(sources.loan), 'secretB1'))
       const values = { secretB1: collect.term('secretB1', secret, arg(call, 'hex', 'secretB1')) }
-      return { ...event, terms: collect.terms(values) }
+      return { terms: collect.terms(values), ...event }
     }
     case 'SeizeCollateral': {
       const loan = collateralLock(sources.loan)
@@ -128,7 +128,7 @@ export function completeEvent(event: DecodedEvent, contract: string, sources: Te
         liquidationPrice: collect.term('liquidationPrice', from(loan, 'liquidationPrice')),
         secretA1: collect.term('secretA1', nonEmpty(from(loan, 'secretA1')), arg(call, 'hex', 'secretA1')),
       }
-      return { ...event, terms: collect.terms(values) }
+      return { terms: collect.terms(values), ...event }
     }
     case 'Withdraw':
     case 'Payback':
@@ -137,7 +137,7 @@ export function completeEvent(event: DecodedEvent, contract: string, sources: Te
     case 'CancelLoan':
     case 'UnlockRefundableCollateral':
     case 'CancelBorrowRequest':
-      return { ...event, terms: { values: {} } }
+      return { terms: { values: {} }, ...event }
   }
 }
 
