@@ -33,27 +33,23 @@ export async function writeEntries(trx: Trx, entries: LogEntry[]): Promise<void>
 }
 
 function insertLog(trx: Trx, entries: LogEntry[]): Promise<void> {
-  return copyRows(
-    trx,
-    'ledger.event_log',
-    entries.map((entry) => ({
-      position: entry.position,
-      step: entry.step,
-      network: entry.network,
-      blockchain: entry.blockchain,
-      op: entry.op,
-      natural_key: entry.naturalKey,
-      revision: entry.revision,
-      subject: entry.subject,
-      previous_subject: entry.previousSubject,
-      kind: entry.kind,
-      block_number: entry.blockNumber,
-      block_hash: entry.blockHash,
-      log_index: entry.logIndex,
-      body: entry.event === null ? null : JSON.stringify(entry.event),
-      cause: entry.cause,
-      recorded_at: entry.recordedAt,
-      origin: entry.origin,
-    })),
-  )
+  return copyRows(trx, 'ledger.event_log', entries, (entry) => ({
+    position: entry.position,
+    step: entry.step,
+    network: entry.network,
+    blockchain: entry.blockchain,
+    op: entry.op,
+    natural_key: entry.naturalKey,
+    revision: entry.revision,
+    subject: entry.subject,
+    previous_subject: entry.previousSubject,
+    kind: entry.kind,
+    block_number: entry.blockNumber,
+    block_hash: entry.blockHash,
+    log_index: entry.logIndex,
+    body: entry.event === null ? null : JSON.stringify(entry.event),
+    cause: entry.cause,
+    recorded_at: entry.recordedAt,
+    origin: entry.origin,
+  }))
 }

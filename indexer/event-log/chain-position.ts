@@ -167,14 +167,13 @@ export async function putHeaders(
     .where('number', '>', after)
     .execute()
   if (headers.length === 0) return
-  const rows = headers.map(({ number, hash, parentHash, timeS }) => ({
+  await copyRows(trx, 'ledger.block_headers', headers, ({ number, hash, parentHash, timeS }) => ({
     network,
     number,
     hash,
     parent_hash: parentHash,
     time_s: timeS,
   }))
-  await copyRows(trx, 'ledger.block_headers', rows)
 }
 
 /** Forgets the headers below `number`: those blocks are final. */

@@ -49,5 +49,5 @@ export async function updateChannelAddresses(trx: Trx, entries: LogEntry[]): Pro
         ]
       : [],
   )
-  await copyRows(trx, 'ledger.channel_addresses', rows)
+  await copyRows(trx, 'ledger.channel_addresses', rows, (row) => row)
 }

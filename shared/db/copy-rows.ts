@@ -5,34 +5,47 @@ import type { Trx } from './transaction.ts'
 /** What a column is given: what is JSON, as its text. */
 export type CopyValue = string | number | Date | null
 
+type CopyRow = Readonly<Record<string, CopyValue>>
+
+/** Characters of rows that are made into bytes together. */
+const PART_CHARACTERS = 32 * 1024
+
 /**
- * Adds rows to a table. All have the columns of the first, by their names. Takes Postgres half of what the same rows cost
- * as JSON: no document is taken apart.
+ * Adds a row for each item to a table. All have the columns of the first, by their names. Takes Postgres half of what the
+ * same rows cost as JSON: no document is taken apart. Here a row lives no longer than its part of the bytes takes to be
+ * made: thousands of them at once would be copied by each collection of garbage.
  */
-export async function copyRows(
+export async function copyRows<T>(
   trx: Trx,
   table: string,
-  rows: readonly Readonly<Record<string, CopyValue>>[],
+  items: readonly T[],
+  rowOf: (item: T) => CopyRow,
 ): Promise<void> {
-  const [first] = rows
+  const [first] = items
   if (first === undefined) return
-  const columns = Object.keys(first)
+  const columns = Object.keys(rowOf(first))
   const names = sql.join(columns.map((column) => sql.ref(column)))
   const { sql: text } = sql`copy ${sql.table(table)} (${names}) from stdin`.compile(trx)
-  await trx.executeQuery(CompiledQuery.raw(text, [new CopyText(toText(columns, rows))]))
+  await trx.executeQuery(CompiledQuery.raw(text, [new CopyText(toParts(columns, items, rowOf))]))
 }
 
-function toText(columns: readonly string[], rows: readonly Readonly<Record<string, CopyValue>>[]): string {
+function toParts<T>(columns: readonly string[], items: readonly T[], rowOf: (item: T) => CopyRow): Buffer[] {
+  const parts: Buffer[] = []
   let text = ''
-  for (const row of rows) {
+  for (const item of items) {
+    const row = rowOf(item)
     let separator = ''
     for (const column of columns) {
       text += separator + fieldText(row[column])
       separator = '\t'
     }
     text += '\n'
+    if (text.length < PART_CHARACTERS) continue
+    parts.push(Buffer.from(text))
+    text = ''
   }
-  return text
+  parts.push(Buffer.from(text))
+  return parts
 }
 
 const SPECIAL = /[\\\t\n\r]/

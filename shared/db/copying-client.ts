@@ -1,12 +1,12 @@
 import type { PostgresCursor, PostgresPoolClient, PostgresQueryResult } from 'kysely'
 import pg from 'pg'
 
-/** The only parameter of a `copy … from stdin`: rows in Postgres's text format (its manual, COPY, "Text Format"). */
+/** The only parameter of a `copy … from stdin`: rows in Postgres's text format (its manual, COPY, "Text Format"), cut anywhere. */
 export class CopyText {
-  readonly text: string
+  readonly parts: readonly Buffer[]
 
-  constructor(text: string) {
-    this.text = text
+  constructor(parts: readonly Buffer[]) {
+    this.parts = parts
   }
 }
 
@@ -35,14 +35,14 @@ export class CopyingClient implements PostgresPoolClient {
     this.#client.release()
   }
 
-  #copy(statement: string, { text }: CopyText): Promise<PostgresQueryResult<never>> {
+  #copy(statement: string, { parts }: CopyText): Promise<PostgresQueryResult<never>> {
     return new Promise((resolve, reject) => {
       const done = (error: Error | null | undefined): void => {
         // A null says that there is none, whatever its type says.
         if (error) reject(error)
         else resolve({ command: 'INSERT', rowCount: 0, rows: [] })
       }
-      this.#client.query(new CopyQuery(statement, Buffer.from(text), done))
+      this.#client.query(new CopyQuery(statement, parts, done))
     })
   }
 }
@@ -58,19 +58,24 @@ const LENGTH_BYTES = 4
  */
 class CopyQuery extends pg.Query {
   readonly #statement: string
-  readonly #rows: Buffer
+  readonly #rows: readonly Buffer[]
 
-  constructor(statement: string, rows: Buffer, done: (error: Error | null | undefined) => void) {
+  constructor(statement: string, rows: readonly Buffer[], done: (error: Error | null | undefined) => void) {
     super(statement, done)
     this.#statement = statement
     this.#rows = rows
   }
 
   override submit = (connection: pg.Connection): void => {
+    const { stream } = connection
+    stream.cork()
     connection.query(this.#statement)
-    connection.stream.write(header(COPY_DATA, this.#rows.length))
-    connection.stream.write(this.#rows)
-    connection.stream.write(header(COPY_DONE, 0))
+    for (const part of this.#rows) {
+      stream.write(header(COPY_DATA, part.length))
+      stream.write(part)
+    }
+    stream.write(header(COPY_DONE, 0))
+    stream.uncork()
   }
 
   /** The server's word that it copies. */

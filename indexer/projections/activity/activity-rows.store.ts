@@ -23,7 +23,8 @@ export async function insertRecords(context: FoldContext, records: NewRecord[]):
   const copied = copyRows(
     trx,
     `${schema}.activity`,
-    numbered.map(({ id, kind, txHash, loanId, ofChannel, at }) => ({
+    numbered,
+    ({ id, kind, txHash, loanId, ofChannel, at }) => ({
       id,
       slot: slots.get(id) ?? null,
       kind,
@@ -34,7 +35,7 @@ export async function insertRecords(context: FoldContext, records: NewRecord[]):
       natural_key: ofChannel?.naturalKey ?? null,
       created_at: at,
       updated_at: at,
-    })),
+    }),
   )
   await overlapping([copied, addToCounts(trx, schema, ids)])
   counters.records += records.length

@@ -1,6 +1,5 @@
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { StringDecoder } from 'node:string_decoder'
 import { createGunzip } from 'node:zlib'
 import { Agent, request } from 'undici'
 import { ABORTED, unlessAborted } from '../../../shared/until-aborted.ts'
@@ -104,16 +103,17 @@ async function readText(body: Readable, coding: string | null, status: number): 
   }
 }
 
-/** Piece by piece, so that a large body is not there twice. */
-async function textOf(parts: AsyncIterable<Buffer>): Promise<string> {
-  const decoder = new StringDecoder('utf8')
-  let [text, bytes] = ['', 0]
-  for await (const part of parts) {
+/** Made into text as a whole: a text of pieces would be copied again, and both live in the heap. */
+async function textOf(body: AsyncIterable<Buffer>): Promise<string> {
+  const parts: Buffer[] = []
+  let bytes = 0
+  for await (const part of body) {
     bytes += part.byteLength
     if (bytes > MAX_BODY_BYTES) throw tooLarge()
-    text += decoder.write(part)
+    parts.push(part)
   }
-  text += decoder.end()
+  const [first] = parts
+  const text = (first !== undefined && parts.length === 1 ? first : Buffer.concat(parts, bytes)).toString()
   return text.startsWith(BYTE_ORDER_MARK) ? text.slice(BYTE_ORDER_MARK.length) : text
 }
 

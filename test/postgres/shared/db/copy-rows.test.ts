@@ -28,13 +28,25 @@ void t.test('what is copied is what is there, whatever it holds', async (t) => {
       })
       const found = await inTransaction(db, async (trx) => {
         await sql`delete from copied`.execute(trx)
-        await copyRows(trx, 'public.copied', given)
+        await copyRows(trx, 'public.copied', given, asItIs)
         return sql`select said, body, at, amount from copied order by id`.execute(trx)
       })
       t.same(found.rows, JSON.parse(JSON.stringify(rows), revive))
     }),
   )
 })
+
+void t.test('many rows and long ones are all copied, in whatever parts they travel', async (t) => {
+  const { db } = await testDatabase(t)
+  await sql`create table copied (id integer, said text)`.execute(db)
+  const rows = Array.from({ length: 5_000 }, (_, id) => ({ id, said: 'añ€😀'.repeat(id % 1_000) }))
+  await inTransaction(db, (trx) => copyRows(trx, 'copied', rows, asItIs))
+  t.same((await sql`select id, said from copied order by id`.execute(db)).rows, rows)
+})
+
+function asItIs(row: Record<string, CopyValue>): Record<string, CopyValue> {
+  return row
+}
 
 /** Dates come back as dates. */
 function revive(name: string, value: unknown): unknown {
@@ -47,23 +59,21 @@ void t.test(
     const { db } = await testDatabase(t)
     await sql`create table copied (id integer primary key)`.execute(db)
     const ids = (trx: Parameters<typeof copyRows>[0], ...given: number[]): Promise<void> =>
-      copyRows(
-        trx,
-        'copied',
-        given.map((id) => ({ id })),
-      )
+      copyRows(trx, 'copied', given, (id) => ({ id }))
     await t.rejects(
       inTransaction(db, (trx) => ids(trx, 1, 2, 1)),
       { code: '23505' },
     )
     const refused = inTransaction(db, async (trx) => {
       // Refused before any row is read, though the rows are on their way.
-      await t.rejects(copyRows(trx, 'nowhere', [{ id: 1, much: 'x'.repeat(1_000_000) }]), { code: '42P01' })
+      await t.rejects(copyRows(trx, 'nowhere', [{ id: 1, much: 'x'.repeat(1_000_000) }], asItIs), {
+        code: '42P01',
+      })
       await sql`select 1`.execute(trx)
     })
     await t.rejects(refused, { code: '25P02' }, 'the transaction is void, and the connection answers')
     await inTransaction(db, (trx) => ids(trx, 3))
-    await inTransaction(db, (trx) => copyRows(trx, 'copied', []))
+    await inTransaction(db, (trx) => copyRows(trx, 'copied', [], asItIs))
     t.same((await sql`select id from copied`.execute(db)).rows, [{ id: 3 }])
   },
 )
@@ -75,7 +85,7 @@ void t.test('a server that goes while rows are on their way is an error that may
   const throughLink = connect(link.url, { name: 'copying', max: 1 })
   t.teardown(() => throughLink.destroy())
   const rows = Array.from({ length: 200 }, (_, id) => ({ id, said: 'x'.repeat(1_000_000) }))
-  const copying = inTransaction(throughLink, (trx) => copyRows(trx, 'copied', rows)).catch(
+  const copying = inTransaction(throughLink, (trx) => copyRows(trx, 'copied', rows, asItIs)).catch(
     (error: unknown) => error,
   )
   // It has begun, and most of its rows are still here.
@@ -95,8 +105,8 @@ void t.test('a session that ends while rows are copied is an error that may pass
   await sql`create table copied (id integer primary key)`.execute(db)
   // Keeps the copy waiting for the row that is there and not committed.
   const copying = inTransaction(db, async (other) => {
-    await copyRows(other, 'copied', [{ id: 1 }])
-    const waiting = inTransaction(db, (trx) => copyRows(trx, 'copied', [{ id: 1 }])).catch(
+    await copyRows(other, 'copied', [{ id: 1 }], asItIs)
+    const waiting = inTransaction(db, (trx) => copyRows(trx, 'copied', [{ id: 1 }], asItIs)).catch(
       (error: unknown) => error,
     )
     while ((await endOneThatWaits()) === 0);
