@@ -22,6 +22,7 @@ export class RangeWidth {
   readonly #max: number
   readonly #targetEvents: number
   #width: number
+  #isTried = false
   #failedWidth = Number.POSITIVE_INFINITY
   #successes = 0
 
@@ -35,6 +36,11 @@ export class RangeWidth {
     return this.#width
   }
 
+  /** Whether any range was read: before, it is not known how many events there are in one. */
+  get isTried(): boolean {
+    return this.#isTried
+  }
+
   /** A read of `blocks` blocks failed. Narrower now, unless another range's failure already did that. */
   failed(blocks: number): void {
     this.#successes = 0
@@ -45,6 +51,7 @@ export class RangeWidth {
 
   /** A read of `blocks` blocks gave `events` events. */
   succeeded(blocks: number, events = 0): void {
+    this.#isTried = true
     if (events > this.#targetEvents && blocks > 1) {
       this.#width = Math.min(this.#width, Math.max(1, Math.floor((blocks * this.#targetEvents) / events)))
       return

@@ -29,7 +29,7 @@ export interface FollowOptions {
 /** A reorg reaches the new head in one step, unless that is further beyond the replaced blocks than this. */
 const MAX_REORG_REACH = 1024
 /** Blocks of the first range, until it is known how many events they have. */
-const FIRST_WIDTH = 16
+const FIRST_WIDTH = 4
 /** Ranges get narrower above this many events, for several are held in memory. */
 const TARGET_EVENTS_PER_RANGE = 500
 /** Blocks from the head to a final one above it that are read to see whether that one continues it. */

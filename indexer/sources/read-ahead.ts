@@ -8,9 +8,12 @@ export interface PlacedRead extends BlockRange {
 }
 
 interface ReadAheadOptions {
-  source: ChainSource
+  source: Pick<ChainSource, 'readRange'>
   width: RangeWidth
-  /** Ranges that are read or held at once: the bound of what is in memory while the consumer is slow. */
+  /**
+   * Ranges that are read or held at once: the bound of what is in memory while the consumer is slow. The first is read alone,
+   * for nobody knows how many events are in it.
+   */
   parallel: number
   signal: AbortSignal
 }
@@ -23,7 +26,7 @@ export async function* readAhead(range: BlockRange, options: ReadAheadOptions): 
   const ahead: Promise<PlacedRead[]>[] = []
   let next = range.from
   for (;;) {
-    while (ahead.length < options.parallel) {
+    while (ahead.length < (options.width.isTried ? options.parallel : 1)) {
       const span = nextRange(next, range.to, options.width.width)
       if (span === null) break
       next = span.to + 1
