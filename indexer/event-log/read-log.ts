@@ -5,7 +5,7 @@ import { naturalKey } from '../../shared/events/natural-key.ts'
 import type { Db } from '../../shared/db/connect.ts'
 import type { Trx } from '../../shared/db/transaction.ts'
 import { ofNetwork } from './of-network.ts'
-import type { LastEntry } from './plan-entries.evolve.ts'
+import { compareByChain, type LastEntry } from './plan-entries.evolve.ts'
 
 /** The row of an entry is the entry, once {@link requireWhole} has looked at it. */
 const ENTRY =
@@ -45,8 +45,8 @@ async function endOfSteps(db: Db | Trx, position: number, limit: number): Promis
 }
 
 /**
- * What the log says of these subjects up to and including `position`: the entries that hold then. `newest` has the last
- * entries up to there, all of them from its first on, or none: what they hold is not read again.
+ * What the log says of these subjects up to and including `position`: the entries that hold then, by network and in chain
+ * order. `newest` has the last entries up to there, all of them from its first on, or none: the log need not hold them yet.
  */
 export async function getHeldEntriesOf(
   trx: Trx,
@@ -54,22 +54,30 @@ export async function getHeldEntriesOf(
   position: number,
   newest: readonly LogEntry[] = [],
 ): Promise<LogEntry[]> {
-  const known = new Map(newest.map((entry) => [entry.position, entry]))
-  const firstKnown = newest[0]?.position ?? position + 1
+  const before = (newest[0]?.position ?? position + 1) - 1
+  const said = new Map(newest.map((entry) => [`${entry.network} ${entry.naturalKey}`, entry]))
+  const again = [...said.values()]
   // `+ 0`: nearly all entries are up to that position, and nothing is found by it.
   const { rows } = await sql<LogEntry>`
     with keys as (
       select distinct network, natural_key from ledger.event_log
-      where subject = any(${subjects}) and position + 0 <= ${position}
+      where subject = any(${subjects}) and position + 0 <= ${before} and (network, natural_key) not in (
+        select * from unnest(${again.map(({ network }) => network)}::text[], ${again.map((entry) => entry.naturalKey)}::text[]))
     )
-    select ${ENTRY}, case when position < ${firstKnown} then body end as event from keys cross join lateral (
+    select ${ENTRY}, body as event from keys cross join lateral (
       select * from ledger.event_log e
-      where e.natural_key = keys.natural_key and ${ofNetwork('e.network')} = keys.network and e.position + 0 <= ${position}
+      where e.natural_key = keys.natural_key and ${ofNetwork('e.network')} = keys.network and e.position + 0 <= ${before}
       order by revision desc limit 1
     ) last
-    where last.op <> 'retract' and last.subject = any(${subjects})
-    order by last.network, last.block_number, last.log_index, last.position`.execute(trx)
-  return requireWhole(rows.map((row) => known.get(row.position) ?? row))
+    where last.op <> 'retract' and last.subject = any(${subjects})`.execute(trx)
+  const wanted = new Set<string | null>(subjects)
+  const fresh = again.filter(({ op, subject }) => op !== 'retract' && wanted.has(subject))
+  return [...requireWhole(rows), ...fresh].sort(compareInNetworks)
+}
+
+function compareInNetworks(a: LogEntry, b: LogEntry): number {
+  if (a.network !== b.network) return a.network < b.network ? -1 : 1
+  return compareByChain(a, b) || a.position - b.position
 }
 
 /**

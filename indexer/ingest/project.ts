@@ -35,12 +35,13 @@ export async function project(
     )
   }
   const log: { written?: Promise<void> } = {}
-  for (const segment of segmentsOf(entries, state.channels > 0)) {
+  const segments = segmentsOf(entries, state.channels > 0)
+  for (const segment of segments) {
     const last = segment.at(-1)
     if (last === undefined) continue
     const heldEntriesOf = async (subjects: string[]): Promise<LogEntry[]> => {
-      if (log.written === undefined) throw new Error('the log is asked before it is written')
-      await log.written
+      // Of its own segment the fold knows what the log will hold; those before it must be there.
+      if (segment !== segments[0]) await log.written
       return getHeldEntriesOf(trx, subjects, last.position, segment)
     }
     const context = { trx, schema, counters: state, heldEntriesOf }

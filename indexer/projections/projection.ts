@@ -17,10 +17,7 @@ export interface FoldContext {
   trx: Trx
   schema: ProjectionSchema
   counters: FoldCounters
-  /**
-   * What the log holds of these subjects as of the last entry of the segment that is being folded. To be asked after what is
-   * stored was read, not before: until then the segment may not be in the log.
-   */
+  /** What the log holds of these subjects as of the last entry of the segment that is being folded. */
   heldEntriesOf: (subjects: string[]) => Promise<LogEntry[]>
 }
 

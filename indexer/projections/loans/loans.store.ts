@@ -12,17 +12,32 @@ export const loansProjection: Projection = {
   name: 'loans',
   apply: async (context, segment) => {
     const entriesOf = groupBySubject(segment)
-    const stored = await getLoans(context, [...entriesOf.keys()])
-    const changes: Change[] = []
-    const refold = new Map<string, LogEntry[]>()
-    for (const [subject, entries] of entriesOf) {
+    const subjects = [...entriesOf.keys()]
+    // What is corrected or taken back is folded anew in any case: asked for at once, it is read while the log is written.
+    const corrected = subjects.filter((subject) => entriesOf.get(subject)?.some(({ op }) => op !== 'append'))
+    const [stored, held] = await overlapping([
+      getLoans(context, subjects),
+      getHeldBySubject(context, corrected),
+    ])
+    const late = [...entriesOf]
+      .filter(([subject, entries]) => !held.has(subject) && !inOrder(stored.get(subject)?.loan, entries))
+      .map(([subject]) => subject)
+    for (const [subject, entries] of await getHeldBySubject(context, late)) held.set(subject, entries)
+    const changes = [...entriesOf].map(([subject, entries]) => {
+      const all = held.get(subject)
       const before = stored.get(subject)
-      if (inOrder(before?.loan, entries)) changes.push(foldOnto(subject, before, entries))
-      else refold.set(subject, entries)
-    }
-    changes.push(...(await refoldAll(context, stored, refold)))
+      return all === undefined ? foldOnto(subject, before, entries) : foldAnew(subject, before, entries, all)
+    })
     await writeChanges(context, changes)
   },
+}
+
+/** What holds of each of these loans; an empty list where nothing does. */
+async function getHeldBySubject(context: FoldContext, subjects: string[]): Promise<Map<string, LogEntry[]>> {
+  const held = new Map(subjects.map((subject): [string, LogEntry[]] => [subject, []]))
+  if (held.size === 0) return held
+  for (const entry of await context.heldEntriesOf(subjects)) held.get(entry.subject ?? '')?.push(entry)
+  return held
 }
 
 interface StoredLoan {
@@ -87,29 +102,24 @@ function foldOnto(subject: string, before: StoredLoan | undefined, entries: LogE
   }
 }
 
-async function refoldAll(
-  context: FoldContext,
-  stored: Map<string, StoredLoan>,
-  refold: Map<string, LogEntry[]>,
-): Promise<Change[]> {
-  if (refold.size === 0) return []
-  const held = groupBySubject(await context.heldEntriesOf([...refold.keys()]))
-  return [...refold].map(([subject, entries]): Change => {
-    const { position, recordedAt } = firstOf(entries)
-    const before = stored.get(subject)
-    const loan = (held.get(subject) ?? [])
-      .filter((entry) => entry.subject === subject)
-      .reduce<Loan | undefined>(evolveLoan, undefined)
-    const updatedAt = before !== undefined && saysTheSame(before.loan, loan) ? before.updatedAt : recordedAt
-    return {
-      subject,
-      loan,
-      isNew: before === undefined,
-      firstPosition: position,
-      createdAt: before?.createdAt ?? recordedAt,
-      updatedAt,
-    }
-  })
+/** From all that holds of the loan: what changed is not at its end. */
+function foldAnew(
+  subject: string,
+  before: StoredLoan | undefined,
+  entries: LogEntry[],
+  held: LogEntry[],
+): Change {
+  const { position, recordedAt } = firstOf(entries)
+  const loan = held.reduce<Loan | undefined>(evolveLoan, undefined)
+  const updatedAt = before !== undefined && saysTheSame(before.loan, loan) ? before.updatedAt : recordedAt
+  return {
+    subject,
+    loan,
+    isNew: before === undefined,
+    firstPosition: position,
+    createdAt: before?.createdAt ?? recordedAt,
+    updatedAt,
+  }
 }
 
 function saysTheSame(a: Loan | undefined, b: Loan | undefined): boolean {
