@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BlockHeader } from '../../shared/events/chain-step.ts'
 import { RetryableError } from '../../shared/errors.ts'
-import { RangeWidth } from '../sources/block-ranges.ts'
+import { FIRST_WIDTH, RangeWidth } from '../sources/block-ranges.ts'
 import type { BlocksRead, ChainSource } from '../sources/chain-source.ts'
 import { readAhead } from '../sources/read-ahead.ts'
 
@@ -15,7 +15,6 @@ export interface Reading extends BlocksRead {
 
 /** How many blocks that are not final yet are read at once. */
 const TIP_CHUNK = 64
-const FIRST_WIDTH = 16
 const TARGET_EVENTS = 1_000
 const PARALLEL = 4
 const ATTEMPTS = 20
@@ -30,10 +29,11 @@ export async function* readAgain(
   span: { from: number; to: number; finalized: number },
   signal: AbortSignal,
 ): AsyncGenerator<Reading> {
+  const width = new RangeWidth(source.maxBlockRange, { first: FIRST_WIDTH, targetEvents: TARGET_EVENTS })
   let next = span.from
   for (let attempt = 1; next <= span.to && !signal.aborted; attempt += 1) {
     try {
-      for await (const reading of readOnce(source, { ...span, from: next }, signal)) {
+      for await (const reading of readOnce(source, width, { ...span, from: next }, signal)) {
         yield reading
         next = reading.last.number + 1
         attempt = 1
@@ -47,10 +47,10 @@ export async function* readAgain(
 
 async function* readOnce(
   source: ChainSource,
+  width: RangeWidth,
   span: { from: number; to: number; finalized: number },
   signal: AbortSignal,
 ): AsyncGenerator<Reading> {
-  const width = new RangeWidth(source.maxBlockRange, { first: FIRST_WIDTH, targetEvents: TARGET_EVENTS })
   const final = { from: span.from, to: Math.min(span.to, span.finalized) }
   for await (const { from, read } of readAhead(final, { source, width, parallel: PARALLEL, signal })) {
     yield { from, last: read.last, headers: [], events: read.events, evidence: read.evidence }

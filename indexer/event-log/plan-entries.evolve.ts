@@ -34,8 +34,9 @@ export function planEntries(
     .filter((entry) => entry.op !== 'retract' && !eventByKey.has(entry.naturalKey))
     .sort((a, b) => compareByChain(b, a))
     .map((entry): NewEntry => {
-      const retraction = { op: 'retract', revision: entry.revision + 1, event: null } as const
-      return { previousSubject: null, cause, ...network, ...entry, ...retraction }
+      const revision = entry.revision + 1
+      const own = { op: 'retract', revision, previousSubject: null, cause, event: null } as const
+      return { ...entry, ...network, ...own }
     })
   const additions = [...eventByKey].flatMap(([key, event]): NewEntry[] => {
     const before = lastByKey.get(key)

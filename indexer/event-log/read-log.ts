@@ -55,14 +55,19 @@ export async function getHeldEntriesOf(
   newest: readonly LogEntry[] = [],
 ): Promise<LogEntry[]> {
   const before = (newest[0]?.position ?? position + 1) - 1
-  const said = new Map(newest.map((entry) => [`${entry.network} ${entry.naturalKey}`, entry]))
-  const again = [...said.values()]
+  const wanted = new Set<string | null>(subjects)
+  const concerned = newest.filter((entry) => wanted.has(entry.subject) || wanted.has(entry.previousSubject))
+  const again = [
+    ...new Map(concerned.map((entry) => [`${entry.network} ${entry.naturalKey}`, entry])).values(),
+  ]
   // `+ 0`: nearly all entries are up to that position, and nothing is found by it.
   const { rows } = await sql<LogEntry>`
     with keys as (
-      select distinct network, natural_key from ledger.event_log
-      where subject = any(${subjects}) and position + 0 <= ${before} and (network, natural_key) not in (
-        select * from unnest(${again.map(({ network }) => network)}::text[], ${again.map((entry) => entry.naturalKey)}::text[]))
+      select distinct network, natural_key from ledger.event_log about
+      where subject = any(${subjects}) and position + 0 <= ${before} and not exists (
+        select from unnest(${again.map(({ network }) => network)}::text[], ${again.map((entry) => entry.naturalKey)}::text[])
+          as said(network, natural_key)
+        where said.network = about.network and said.natural_key = about.natural_key)
     )
     select ${ENTRY}, body as event from keys cross join lateral (
       select * from ledger.event_log e
@@ -70,7 +75,6 @@ export async function getHeldEntriesOf(
       order by revision desc limit 1
     ) last
     where last.op <> 'retract' and last.subject = any(${subjects})`.execute(trx)
-  const wanted = new Set<string | null>(subjects)
   const fresh = again.filter(({ op, subject }) => op !== 'retract' && wanted.has(subject))
   return [...requireWhole(rows), ...fresh].sort(compareInNetworks)
 }

@@ -34,21 +34,18 @@ export async function project(
       `${schema} is folded up to entry ${state.foldedPosition} and not ${after}: run \`ops replay\``,
     )
   }
-  const log: { written?: Promise<void> } = {}
-  const segments = segmentsOf(entries, state.channels > 0)
-  for (const segment of segments) {
+  let written: Promise<void> | undefined
+  for (const segment of segmentsOf(entries, state.channels > 0)) {
     const last = segment.at(-1)
     if (last === undefined) continue
-    const heldEntriesOf = async (subjects: string[]): Promise<LogEntry[]> => {
-      // Of its own segment the fold knows what the log will hold; those before it must be there.
-      if (segment !== segments[0]) await log.written
-      return getHeldEntriesOf(trx, subjects, last.position, segment)
-    }
+    // The log holds what comes before the segment: of the segment itself it is told.
+    const heldEntriesOf = (subjects: string[]): Promise<LogEntry[]> =>
+      getHeldEntriesOf(trx, subjects, last.position, segment)
     const context = { trx, schema, counters: state, heldEntriesOf }
     for (const projections of PROJECTIONS) {
       const applied = projections.map((projection) => projection.apply(context, segment))
-      log.written ??= writeLog()
-      await overlapping([log.written, ...applied])
+      written ??= writeLog()
+      await overlapping([written, ...applied])
     }
     state.foldedPosition = last.position
   }

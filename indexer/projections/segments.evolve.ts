@@ -25,7 +25,8 @@ export function isAboutChannel({ subject }: LogEntry): boolean {
   return subject?.startsWith('channel/') === true
 }
 
-function stepsOf(entries: LogEntry[]): LogEntry[][] {
+/** Entries in the order of their positions, those of one step together. */
+export function stepsOf(entries: readonly LogEntry[]): LogEntry[][] {
   const steps: LogEntry[][] = []
   for (const entry of entries) {
     const last = steps.at(-1)

@@ -1,7 +1,7 @@
 import { messageOf, RetryableError } from '../../shared/errors.ts'
 import type { BlockHeader, BlockRef, ChainStep } from '../../shared/events/chain-step.ts'
 import { ABORTED, unlessAborted } from '../../shared/until-aborted.ts'
-import { RangeWidth } from './block-ranges.ts'
+import { FIRST_WIDTH, RangeWidth } from './block-ranges.ts'
 import { ChainMoved } from './chain-moved.ts'
 import type { ChainSource, ResumePoint } from './chain-source.ts'
 import { confirmedRanges } from './confirmed-ranges.ts'
@@ -28,8 +28,6 @@ export interface FollowOptions {
 
 /** A reorg reaches the new head in one step, unless that is further beyond the replaced blocks than this. */
 const MAX_REORG_REACH = 1024
-/** Blocks of the first range, until it is known how many events they have. */
-const FIRST_WIDTH = 4
 /** Ranges get narrower above this many events, for several are held in memory. */
 const TARGET_EVENTS_PER_RANGE = 500
 /** Blocks from the head to a final one above it that are read to see whether that one continues it. */

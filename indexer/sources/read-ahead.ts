@@ -20,12 +20,13 @@ interface ReadAheadOptions {
 
 /**
  * Reads final blocks in parallel ranges and yields them in order. A range that fails is read again in narrower
- * ones; throws when a single block cannot be read.
+ * ones; throws when a single block cannot be read. Ends when `signal` is aborted.
  */
 export async function* readAhead(range: BlockRange, options: ReadAheadOptions): AsyncGenerator<PlacedRead> {
   const ahead: Promise<PlacedRead[]>[] = []
   let next = range.from
   for (;;) {
+    if (options.signal.aborted) return
     while (ahead.length < (options.width.isTried ? options.parallel : 1)) {
       const span = nextRange(next, range.to, options.width.width)
       if (span === null) break

@@ -44,7 +44,7 @@ function toParts<T>(columns: readonly string[], items: readonly T[], rowOf: (ite
     parts.push(Buffer.from(text))
     text = ''
   }
-  parts.push(Buffer.from(text))
+  if (text !== '') parts.push(Buffer.from(text))
   return parts
 }
 

@@ -69,13 +69,16 @@ class CopyQuery extends pg.Query {
   override submit = (connection: pg.Connection): void => {
     const { stream } = connection
     stream.cork()
-    connection.query(this.#statement)
-    for (const part of this.#rows) {
-      stream.write(header(COPY_DATA, part.length))
-      stream.write(part)
+    try {
+      connection.query(this.#statement)
+      for (const part of this.#rows) {
+        stream.write(header(COPY_DATA, part.length))
+        stream.write(part)
+      }
+      stream.write(header(COPY_DONE, 0))
+    } finally {
+      stream.uncork()
     }
-    stream.write(header(COPY_DONE, 0))
-    stream.uncork()
   }
 
   /** The server's word that it copies. */

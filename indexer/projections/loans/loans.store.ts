@@ -4,7 +4,7 @@ import type { LoanType } from '../../../shared/events/chain-event.ts'
 import type { LogEntry } from '../../../shared/events/log-entry.ts'
 import type { FoldContext, Projection } from '../projection.ts'
 import { addressIn } from '../links/loan-facts.evolve.ts'
-import { isAboutChannel } from '../segments.evolve.ts'
+import { isAboutChannel, stepsOf } from '../segments.evolve.ts'
 import { evolveLoan, isAfter, type Loan } from './loans.evolve.ts'
 
 /** The contract's half of every loan. */
@@ -13,7 +13,7 @@ export const loansProjection: Projection = {
   apply: async (context, segment) => {
     const entriesOf = groupBySubject(segment)
     const subjects = [...entriesOf.keys()]
-    // What is corrected or taken back is folded anew in any case: asked for at once, it is read while the log is written.
+    // What is corrected or taken back is folded anew in any case: asked for with what is stored, before the log is written.
     const corrected = subjects.filter((subject) => entriesOf.get(subject)?.some(({ op }) => op !== 'append'))
     const [stored, held] = await overlapping([
       getLoans(context, subjects),
@@ -23,11 +23,9 @@ export const loansProjection: Projection = {
       .filter(([subject, entries]) => !held.has(subject) && !inOrder(stored.get(subject)?.loan, entries))
       .map(([subject]) => subject)
     for (const [subject, entries] of await getHeldBySubject(context, late)) held.set(subject, entries)
-    const changes = [...entriesOf].map(([subject, entries]) => {
-      const all = held.get(subject)
-      const before = stored.get(subject)
-      return all === undefined ? foldOnto(subject, before, entries) : foldAnew(subject, before, entries, all)
-    })
+    const changes = [...entriesOf].map(([subject, entries]) =>
+      fold(subject, stored.get(subject), entries, held.get(subject)),
+    )
     await writeChanges(context, changes)
   },
 }
@@ -82,15 +80,29 @@ function inOrder(loan: Loan | undefined, entries: LogEntry[]): boolean {
   return true
 }
 
-/** Entry by entry, for updatedAt is the time of the last entry that changed something, however the log is cut. */
-function foldOnto(subject: string, before: StoredLoan | undefined, entries: LogEntry[]): Change {
+/**
+ * Step by step, for updatedAt is the time of the last step that changed something, however the log is cut. A step that does
+ * not continue the loan makes it anew from all that held then (`held`, which has everything up to the last step).
+ */
+function fold(
+  subject: string,
+  before: StoredLoan | undefined,
+  entries: LogEntry[],
+  held: LogEntry[] | undefined,
+): Change {
   const { position, recordedAt } = firstOf(entries)
   let loan = before?.loan
   let updatedAt = before?.updatedAt ?? recordedAt
-  for (const entry of entries) {
-    const next = evolveLoan(loan, entry)
-    if (!saysTheSame(loan, next)) updatedAt = entry.recordedAt
+  const become = (next: Loan | undefined, at: Date): void => {
+    if (!saysTheSame(loan, next)) updatedAt = at
     loan = next
+  }
+  for (const step of held === undefined ? [entries] : stepsOf(entries)) {
+    if (inOrder(loan, step)) {
+      for (const entry of step) become(evolveLoan(loan, entry), entry.recordedAt)
+    } else {
+      become(foldAnew(subject, held, step), firstOf(step).recordedAt)
+    }
   }
   return {
     subject,
@@ -102,24 +114,11 @@ function foldOnto(subject: string, before: StoredLoan | undefined, entries: LogE
   }
 }
 
-/** From all that holds of the loan: what changed is not at its end. */
-function foldAnew(
-  subject: string,
-  before: StoredLoan | undefined,
-  entries: LogEntry[],
-  held: LogEntry[],
-): Change {
-  const { position, recordedAt } = firstOf(entries)
-  const loan = held.reduce<Loan | undefined>(evolveLoan, undefined)
-  const updatedAt = before !== undefined && saysTheSame(before.loan, loan) ? before.updatedAt : recordedAt
-  return {
-    subject,
-    loan,
-    isNew: before === undefined,
-    firstPosition: position,
-    createdAt: before?.createdAt ?? recordedAt,
-    updatedAt,
-  }
+/** The loan after a step. Where several steps are folded at once they only append: what held then is what holds of before. */
+function foldAnew(subject: string, held: LogEntry[] | undefined, step: LogEntry[]): Loan | undefined {
+  const last = step.at(-1)?.position
+  if (held === undefined || last === undefined) throw new Error(`what holds of ${subject} was not read`)
+  return held.filter(({ position }) => position <= last).reduce<Loan | undefined>(evolveLoan, undefined)
 }
 
 function saysTheSame(a: Loan | undefined, b: Loan | undefined): boolean {

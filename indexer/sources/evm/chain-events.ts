@@ -46,7 +46,7 @@ export async function chainEvents(
     const complete = completed.get(item)
     if (complete === undefined) throw new Error(`${item.decoded.kind} was not completed`)
     const token = tokenOf(item.decoded)
-    // Own names before those of others: the other way round node 20 takes forty times as long (docs/performance.md).
+    // Own names before those of others: the other way round node 20 takes many times as long (docs/performance.md).
     return {
       contract,
       role,

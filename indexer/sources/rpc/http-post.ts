@@ -103,7 +103,10 @@ async function readText(body: Readable, coding: string | null, status: number): 
   }
 }
 
-/** Made into text as a whole: a text of pieces would be copied again, and both live in the heap. */
+/**
+ * Made into text as a whole: a text of pieces would be copied again, and both live in the heap. Meanwhile its bytes are there
+ * twice, outside of it.
+ */
 async function textOf(body: AsyncIterable<Buffer>): Promise<string> {
   const parts: Buffer[] = []
   let bytes = 0
@@ -113,7 +116,9 @@ async function textOf(body: AsyncIterable<Buffer>): Promise<string> {
     parts.push(part)
   }
   const [first] = parts
-  const text = (first !== undefined && parts.length === 1 ? first : Buffer.concat(parts, bytes)).toString()
+  const text = (
+    first !== undefined && parts.length === 1 ? first : Buffer.concat(parts.splice(0), bytes)
+  ).toString()
   return text.startsWith(BYTE_ORDER_MARK) ? text.slice(BYTE_ORDER_MARK.length) : text
 }
 

@@ -1,10 +1,13 @@
+import fc from 'fast-check'
 import { sql } from 'kysely'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { replaceEvents } from '../../../indexer/ingest/ingest-step.ts'
 import { replay } from '../../../indexer/ingest/replay.ts'
 import { digestReadModel } from '../../../indexer/projections/digest.store.ts'
+import { inTransaction } from '../../../shared/db/transaction.ts'
 import { testDatabase } from '../../helpers/database.ts'
-import { ingestStories } from '../../helpers/ingest-ledger.ts'
+import { EVM, ingestStories } from '../../helpers/ingest-ledger.ts'
 import { tellStories } from '../../helpers/two-chain-stories.ts'
 
 void t.test(
@@ -95,3 +98,28 @@ void t.test(
     t.same(await digestReadModel(db), digest)
   },
 )
+
+void t.test('events that are found later, between others, are the same loans after a replay', async (t) => {
+  const { evm } = tellStories(7, 6)
+  const rounds = 3
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.nat(rounds - 1), { minLength: evm.length, maxLength: evm.length }),
+      async (round) => {
+        const { db } = await testDatabase(t)
+        for (let now = 0; now < rounds; now += 1) {
+          const found = evm.filter((_, index) => (round[index] ?? 0) <= now)
+          const blocks = { from: 0, to: evm.at(-1)?.blockNumber ?? 0 }
+          await inTransaction(db, (trx) => replaceEvents(trx, EVM, blocks, found, 'reindex'))
+          // Each round has a time of its own.
+          await sleep(5)
+        }
+        const digest = await digestReadModel(db)
+        const { signal } = new AbortController()
+        await replay(db, { restart: true, signal, onProgress: () => undefined })
+        t.same(await digestReadModel(db), digest)
+      },
+    ),
+    { numRuns: 8 },
+  )
+})

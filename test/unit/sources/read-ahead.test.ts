@@ -8,21 +8,34 @@ const header = (number: number): RangeRead['first'] => ({
   ...{ number, hash: `0x${number}`, parentHash: `0x${number - 1}`, timeS: number },
 })
 
+const EVENT: RangeRead['events'][number] = {
+  ...{
+    kind: 'Undecodable',
+    role: 'erc20Loans',
+    contract: '0x',
+    reason: '',
+    topics: [],
+    dataHead: '0x',
+    dataBytes: 0,
+  },
+  ...{ blockNumber: 1, blockHash: '0x1', blockTimeS: 1, txHash: '0x1', logIndex: 0, txLogIndex: 0 },
+}
+
 const allAsked = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
 
 /** A chain whose reads end when they are told to. */
 class SlowChain {
-  readonly asked: { from: number; to: number; answer: () => void }[] = []
+  readonly asked: { from: number; to: number; answer: (events?: number) => void }[] = []
 
   readonly source: Pick<ChainSource, 'readRange'> = {
     readRange: (from, to) =>
       new Promise((resolve) => {
-        const read = { first: header(from), last: header(to), headers: [], events: [], evidence: [] }
         this.asked.push({
           from,
           to,
-          answer: () => {
-            resolve(read)
+          answer: (count = 0) => {
+            const events = Array.from({ length: count }, () => EVENT)
+            resolve({ first: header(from), last: header(to), headers: [], events, evidence: [] })
           },
         })
       }),
@@ -50,7 +63,7 @@ void t.test('the first range is read alone, and as many as are allowed once it i
   await ranges.return(undefined)
 })
 
-void t.test('a first range that fails is still alone when it is read again', async (t) => {
+void t.test('a first range that fails is read again in narrower ones, and still alone', async (t) => {
   const asked: string[] = []
   const width = new RangeWidth(100, { first: 4 })
   const { signal } = new AbortController()
@@ -66,4 +79,30 @@ void t.test('a first range that fails is still alone when it is read again', asy
   void ranges.next()
   await allAsked()
   t.strictSame(asked, ['1-4', '1-2', '1-1', '2-3', '2-2'])
+})
+
+void t.test('ranges are narrow from the second on where the first has many events', async (t) => {
+  const chain = new SlowChain()
+  const width = new RangeWidth(100, { first: 4, targetEvents: 500 })
+  const { signal } = new AbortController()
+  const ranges = readAhead({ from: 1, to: 1_000 }, { source: chain.source, width, parallel: 4, signal })
+  const first = ranges.next()
+  chain.asked[0]?.answer(2_000)
+  t.match((await first).value, { from: 1, to: 4 })
+  void ranges.next()
+  await allAsked()
+  t.strictSame(chain.spans, ['1-4', '5-5', '6-6', '7-7', '8-8'])
+})
+
+void t.test('once it is aborted nothing more is asked, however much is left', async (t) => {
+  const chain = new SlowChain()
+  const width = new RangeWidth(100, { first: 4 })
+  const stop = new AbortController()
+  const range = { from: 1, to: 1_000_000 }
+  const ranges = readAhead(range, { source: chain.source, width, parallel: 4, signal: stop.signal })
+  void ranges.next()
+  stop.abort()
+  chain.asked[0]?.answer()
+  t.strictSame(await ranges.next(), { done: true, value: undefined })
+  t.strictSame(chain.spans, ['1-4'])
 })

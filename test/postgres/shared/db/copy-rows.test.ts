@@ -40,6 +40,8 @@ void t.test('many rows and long ones are all copied, in whatever parts they trav
   const { db } = await testDatabase(t)
   await sql`create table copied (id integer, said text)`.execute(db)
   const rows = Array.from({ length: 5_000 }, (_, id) => ({ id, said: 'añ€😀'.repeat(id % 1_000) }))
+  // The last one fills a part.
+  rows.push({ id: 5_000, said: 'x'.repeat(40_000) })
   await inTransaction(db, (trx) => copyRows(trx, 'copied', rows, asItIs))
   t.same((await sql`select id, said from copied order by id`.execute(db)).rows, rows)
 })

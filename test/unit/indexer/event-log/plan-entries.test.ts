@@ -70,7 +70,9 @@ void t.test(
     const [first, second, third] = chain.events.filter((event) => event.kind === 'CreateLoanOffer')
     if (first === undefined || second === undefined || third === undefined)
       throw new Error('the seed makes three offers')
-    const live = [first, second].map((event) => held(event, 4))
+    // Whatever else stands in an entry that held.
+    const wider = { cause: 'reindex', previousSubject: 'ERC20FIL/7', network: 'evm:9' }
+    const live = [first, second].map((event) => ({ ...wider, ...held(event, 4) }))
     const moved: ChainEvent = { ...first, loanId: '99', contractLoanId: '99' }
     const [retract, replace, append, ...more] = planEntries(NETWORK, live, [moved, third], 'reorg')
     t.match(retract, {
@@ -78,7 +80,9 @@ void t.test(
       naturalKey: naturalKey(second),
       revision: 5,
       cause: 'reorg',
+      previousSubject: null,
       event: null,
+      ...NETWORK,
     })
     t.equal(retract?.origin, 7, 'the entry that appended it')
     t.equal(replace?.origin, 7)

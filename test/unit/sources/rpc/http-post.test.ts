@@ -51,6 +51,12 @@ void t.test('packed answers are asked for and unpacked, whatever their status', 
   t.same(asked, ['gzip', 'loan-activity', 'gzip', 'loan-activity'])
 })
 
+void t.test('a packed answer of many pieces is the text that it was', async (t) => {
+  const long = `${'a'.repeat(65_535)}€${'ö😀'.repeat(100_000)}`
+  const text = await outcome(t, (_, response) => response.writeHead(200, GZIP).end(gzipSync(long)))
+  t.ok(text === long)
+})
+
 void t.test('a character that comes in two pieces is one character', async (t) => {
   const bytes = Buffer.from('a\u{1F600}b')
   const text = await outcome(t, (_, response) => {
