@@ -55,6 +55,7 @@ function shortReason(error: unknown): string {
   return error instanceof Error ? storableText(error.message, 80) : 'unknown'
 }
 
+/** Arguments in the order of the ABI. */
 const BUILDERS: Record<EvmEventKind, (fields: Fields) => DecodedEvent> = {
   CreateLoanOffer: (f) => ({
     kind: 'CreateLoanOffer',
@@ -75,7 +76,12 @@ const BUILDERS: Record<EvmEventKind, (fields: Fields) => DecodedEvent> = {
   Withdraw: (f) => ({
     kind: 'Withdraw',
     contractLoanId: f.uint('loanId'),
-    args: { secretA1: f.hex('secretA1'), ...borrowerAmountToken(f) },
+    args: {
+      borrower: f.address('borrower'),
+      amount: f.uint('amount'),
+      token: f.address('token'),
+      secretA1: f.hex('secretA1'),
+    },
   }),
   Payback: (f) => ({
     kind: 'Payback',
@@ -131,7 +137,12 @@ const BUILDERS: Record<EvmEventKind, (fields: Fields) => DecodedEvent> = {
   CancelBorrowRequest: (f) => ({
     kind: 'CancelBorrowRequest',
     contractLoanId: f.uint('loanId'),
-    args: { secretA1: f.hex('secretA1'), ...borrowerCollateralToken(f) },
+    args: {
+      borrower: f.address('borrower'),
+      collateralAmount: f.uint('collateralAmount'),
+      token: f.address('token'),
+      secretA1: f.hex('secretA1'),
+    },
   }),
 }
 
