@@ -5,7 +5,7 @@ export interface BlockRange {
 }
 
 /** Blocks of the first range, until it is known how many events blocks have. */
-export const FIRST_WIDTH = 4
+export const FIRST_WIDTH = 8
 
 /** Successful full-width reads after which a width that once failed is tried again. */
 const RETRY_FAILED_WIDTH_AFTER = 64
