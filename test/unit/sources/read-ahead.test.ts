@@ -2,23 +2,26 @@ import t from 'tap'
 import { RetryableError } from '../../../shared/errors.ts'
 import { RangeWidth } from '../../../indexer/sources/block-ranges.ts'
 import type { ChainSource, RangeRead } from '../../../indexer/sources/chain-source.ts'
-import { readAhead } from '../../../indexer/sources/read-ahead.ts'
+import { readAhead, type PlacedRead } from '../../../indexer/sources/read-ahead.ts'
 
 const header = (number: number): RangeRead['first'] => ({
   ...{ number, hash: `0x${number}`, parentHash: `0x${number - 1}`, timeS: number },
 })
 
 const EVENT: RangeRead['events'][number] = {
-  ...{
-    kind: 'Undecodable',
-    role: 'erc20Loans',
-    contract: '0x',
-    reason: '',
-    topics: [],
-    dataHead: '0x',
-    dataBytes: 0,
-  },
-  ...{ blockNumber: 1, blockHash: '0x1', blockTimeS: 1, txHash: '0x1', logIndex: 0, txLogIndex: 0 },
+  blockNumber: 1,
+  blockHash: '0x1',
+  blockTimeS: 1,
+  txHash: '0x1',
+  logIndex: 0,
+  txLogIndex: 0,
+  contract: '0x',
+  role: 'erc20Loans',
+  kind: 'Undecodable',
+  reason: '',
+  topics: [],
+  dataHead: '0x',
+  dataBytes: 0,
 }
 
 const allAsked = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
@@ -44,13 +47,17 @@ class SlowChain {
   get spans(): string[] {
     return this.asked.map(({ from, to }) => `${from}-${to}`)
   }
+
+  /** Four ranges at once, about 500 events each, the first of four blocks. */
+  readFrom1To(to: number, signal = new AbortController().signal): AsyncGenerator<PlacedRead> {
+    const width = new RangeWidth(100, { first: 4, targetEvents: 500 })
+    return readAhead({ from: 1, to }, { source: this.source, width, parallel: 4, signal })
+  }
 }
 
 void t.test('the first range is read alone, and as many as are allowed once it is known', async (t) => {
   const chain = new SlowChain()
-  const width = new RangeWidth(100, { first: 4, targetEvents: 500 })
-  const { signal } = new AbortController()
-  const ranges = readAhead({ from: 1, to: 1_000 }, { source: chain.source, width, parallel: 4, signal })
+  const ranges = chain.readFrom1To(1_000)
   const first = ranges.next()
   t.strictSame(chain.spans, ['1-4'], 'nobody knows how many events four such ranges would have')
   chain.asked[0]?.answer()
@@ -83,9 +90,7 @@ void t.test('a first range that fails is read again in narrower ones, and still 
 
 void t.test('ranges are narrow from the second on where the first has many events', async (t) => {
   const chain = new SlowChain()
-  const width = new RangeWidth(100, { first: 4, targetEvents: 500 })
-  const { signal } = new AbortController()
-  const ranges = readAhead({ from: 1, to: 1_000 }, { source: chain.source, width, parallel: 4, signal })
+  const ranges = chain.readFrom1To(1_000)
   const first = ranges.next()
   chain.asked[0]?.answer(2_000)
   t.match((await first).value, { from: 1, to: 4 })
@@ -96,10 +101,8 @@ void t.test('ranges are narrow from the second on where the first has many event
 
 void t.test('once it is aborted nothing more is asked, however much is left', async (t) => {
   const chain = new SlowChain()
-  const width = new RangeWidth(100, { first: 4 })
   const stop = new AbortController()
-  const range = { from: 1, to: 1_000_000 }
-  const ranges = readAhead(range, { source: chain.source, width, parallel: 4, signal: stop.signal })
+  const ranges = chain.readFrom1To(1_000_000, stop.signal)
   void ranges.next()
   stop.abort()
   chain.asked[0]?.answer()
