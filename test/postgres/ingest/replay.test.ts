@@ -2,9 +2,11 @@ import fc from 'fast-check'
 import { sql } from 'kysely'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { getEntriesAfter, getHeldEntriesOf } from '../../../indexer/event-log/read-log.ts'
 import { replaceEvents } from '../../../indexer/ingest/ingest-step.ts'
 import { replay } from '../../../indexer/ingest/replay.ts'
 import { digestReadModel } from '../../../indexer/projections/digest.store.ts'
+import { stepsOf } from '../../../indexer/projections/segments.evolve.ts'
 import { inTransaction } from '../../../shared/db/transaction.ts'
 import { testDatabase } from '../../helpers/database.ts'
 import { EVM, ingestStories } from '../../helpers/ingest-ledger.ts'
@@ -122,4 +124,30 @@ void t.test('events that are found later, between others, are the same loans aft
     ),
     { numRuns: 8 },
   )
+})
+
+void t.test('what holds of a loan is the same with the last step told as with all of it read', async (t) => {
+  const { db } = await testDatabase(t)
+  const { evm } = tellStories(9, 6)
+  const blocks = { from: 0, to: evm.at(-1)?.blockNumber ?? 0 }
+  // The same contracts on two networks: keys and loans of one are those of the other.
+  const networks = [EVM, { ...EVM, network: 'evm:31338' }]
+  for (const left of [3, 0, 2]) {
+    const found = evm.filter((_, index) => left === 0 || index % left !== 0)
+    for (const identity of networks)
+      await inTransaction(db, (trx) => replaceEvents(trx, identity, blocks, found, 'reindex'))
+  }
+  const log = stepsOf(await getEntriesAfter(db, 0, 1_000_000))
+  t.equal(log.length, 6)
+  t.ok(log.flat().some(({ op }) => op === 'retract'))
+  const subjects = [...new Set(log.flat().flatMap(({ subject }) => subject ?? []))]
+  for (const step of log) {
+    const last = step.at(-1)?.position ?? 0
+    const [told, read] = await inTransaction(db, async (trx) => [
+      await getHeldEntriesOf(trx, subjects, last, step),
+      await getHeldEntriesOf(trx, subjects, last),
+    ])
+    t.ok(read.length > 0)
+    t.same(told, read)
+  }
 })
