@@ -129,13 +129,14 @@ async function pipe(
   end: (reason: string) => void,
 ): Promise<string> {
   const { backend, health, source, db, log } = run
-  const inFlight = new InFlight()
+  const inFlight = new InFlight(writerEpoch)
   const queue = openBatchQueue(backend, health.network)
   const worker = startBatchWorker<Outcome>(backend, health.network, {
     ingest: (job) => {
       if (job.writerEpoch === writerEpoch) inFlight.begun(job.sequence)
       return ingestStep(db, health, job.writerEpoch, job.step)
     },
+    inHand: (job) => inFlight.stepOf(job),
     isRetryable: isDatabaseRetryable,
     onDone: (job, outcome) => onDone(run, writerEpoch, inFlight, job, outcome, end),
     onRetry: (job, error) => {

@@ -2,7 +2,7 @@ import { UnrecoverableError } from 'bullmq'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { messageOf } from '../../shared/errors.ts'
 import type { JobWorker, QueueBackend, ReceivedJob } from './backend.ts'
-import { batchQueueName, parseBatch, type BatchJob } from './batch-queue.ts'
+import { batchQueueName, parseBatch, type BatchJob, type StepInHand } from './batch-queue.ts'
 
 export interface BatchHandling<Outcome> {
   /** Writes one step. */
@@ -12,6 +12,8 @@ export interface BatchHandling<Outcome> {
   onDone: (job: BatchJob, outcome: Outcome) => void
   onRetry: (job: BatchJob, error: unknown) => void
   onDead: (job: BatchJob | undefined, error: unknown) => void
+  /** Steps that need not be unpacked. */
+  inHand: StepInHand
   signal: AbortSignal
 }
 
@@ -41,7 +43,7 @@ export function startBatchWorker<Outcome>(
 async function handleJob<Outcome>(received: ReceivedJob, handling: BatchHandling<Outcome>): Promise<unknown> {
   let job: BatchJob | undefined
   try {
-    job = await parseBatch(received.data)
+    job = await parseBatch(received.data, handling.inHand)
     const outcome = await ingestPatiently(job, handling)
     if (outcome === LEFT) return null
     handling.onDone(job, outcome)

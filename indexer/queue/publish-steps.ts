@@ -3,7 +3,7 @@ import type { ChainStep } from '../../shared/events/chain-step.ts'
 import { textLength } from '../../shared/text-length.ts'
 import { unlessAborted } from '../../shared/until-aborted.ts'
 import type { JobQueue } from './backend.ts'
-import { addBatch } from './batch-queue.ts'
+import { addBatch, type BatchJob } from './batch-queue.ts'
 import { Changes } from './changes.ts'
 import { joinSteps, type StepBounds } from './join-steps.ts'
 
@@ -16,10 +16,19 @@ const STEPS_WAITING = 2
 const MOST_JOINED: StepBounds = { events: 4_000, blocks: 65_536, ranges: 64 }
 /** Characters of their events' texts: anybody can make an event of 128 KiB, and several steps are held in memory. */
 const MOST_TEXT = 16 * 1024 * 1024
+/** A step of more stays in the queue alone until the writer has its turn: two others may wait with it. */
+const MOST_TEXT_IN_HAND = 6 * 1024 * 1024
 
-/** Counts the steps that were published and are not written yet. */
+interface ReadStep {
+  step: ChainStep
+  /** Characters of its events' texts. */
+  text: number
+}
+
+/** The steps that one writer published and that are not written yet. */
 export class InFlight {
-  readonly #sequences = new Set<number>()
+  readonly #writerEpoch: number
+  readonly #steps = new Map<number, ChainStep | undefined>()
   /** Of those, the ones that the writer has not begun. */
   readonly #waiting = new Set<number>()
   #anyBegun = false
@@ -27,8 +36,12 @@ export class InFlight {
   /** When the count last went down, or up from nothing; milliseconds of the monotonic clock. */
   #movedAtMs = performance.now()
 
+  constructor(writerEpoch: number) {
+    this.#writerEpoch = writerEpoch
+  }
+
   get size(): number {
-    return this.#sequences.size
+    return this.#steps.size
   }
 
   /** Milliseconds since something was last written, while something waits; 0 while nothing does. */
@@ -36,9 +49,14 @@ export class InFlight {
     return this.size === 0 ? 0 : performance.now() - this.#movedAtMs
   }
 
-  add(sequence: number): void {
+  /** The step of a job, where it is in hand. It is not when it is another writer's, written, or one of long texts. */
+  stepOf({ writerEpoch, sequence }: Omit<BatchJob, 'step'>): ChainStep | undefined {
+    return writerEpoch === this.#writerEpoch ? this.#steps.get(sequence) : undefined
+  }
+
+  add(sequence: number, { step, text }: ReadStep): void {
     if (this.size === 0) this.#movedAtMs = performance.now()
-    this.#sequences.add(sequence)
+    this.#steps.set(sequence, text > MOST_TEXT_IN_HAND ? undefined : step)
     this.#waiting.add(sequence)
   }
 
@@ -49,7 +67,7 @@ export class InFlight {
   }
 
   done(sequence: number): void {
-    if (!this.#sequences.delete(sequence)) return
+    if (!this.#steps.delete(sequence)) return
     this.begun(sequence)
     this.#movedAtMs = performance.now()
     this.#changes.notify()
@@ -77,15 +95,13 @@ export class InFlight {
  */
 class Backlog {
   readonly #changes = new Changes()
-  #step: ChainStep | undefined
-  /** Characters of its events' texts. */
-  #text = 0
+  #read: ReadStep | undefined
   #ended = false
 
   /** Resolves once the step has a place here: memory does not grow while the queue is full. */
   async put(step: ChainStep, signal: AbortSignal): Promise<void> {
     const text = step.type === 'finalized' ? 0 : textLength(step.events)
-    await this.#changes.until(() => this.#tryPut(step, text), signal)
+    await this.#changes.until(() => this.#tryPut({ step, text }), signal)
     this.#changes.notify()
   }
 
@@ -96,11 +112,11 @@ class Backlog {
   }
 
   /** The next step; undefined once nothing is left, or `signal` is aborted. */
-  async take(signal: AbortSignal): Promise<ChainStep | undefined> {
-    let taken: ChainStep | undefined
+  async take(signal: AbortSignal): Promise<ReadStep | undefined> {
+    let taken: ReadStep | undefined
     await this.#changes.until(() => {
-      taken = this.#step
-      this.#step = undefined
+      taken = this.#read
+      this.#read = undefined
       return taken !== undefined || this.#ended
     }, signal)
     this.#changes.notify()
@@ -108,16 +124,15 @@ class Backlog {
   }
 
   /** Whether it has a place now; where it has, it is there. */
-  #tryPut(step: ChainStep, text: number): boolean {
-    if (this.#step === undefined) {
-      this.#step = step
-      this.#text = text
+  #tryPut(next: ReadStep): boolean {
+    if (this.#read === undefined) {
+      this.#read = next
       return true
     }
-    const joined = this.#text + text > MOST_TEXT ? undefined : joinSteps(this.#step, step, MOST_JOINED)
-    if (joined === undefined) return false
-    this.#step = joined
-    this.#text += text
+    const text = this.#read.text + next.text
+    const step = text > MOST_TEXT ? undefined : joinSteps(this.#read.step, next.step, MOST_JOINED)
+    if (step === undefined) return false
+    this.#read = { step, text }
     return true
   }
 }
@@ -150,11 +165,11 @@ export async function publishSteps(
   const publish = async (): Promise<void> => {
     for (let sequence = 1; ; sequence += 1) {
       await inFlight.untilFewerWait(STEPS_WAITING, signal)
-      const step = await backlog.take(signal)
-      if (step === undefined || signal.aborted) return
-      inFlight.add(sequence)
+      const read = await backlog.take(signal)
+      if (read === undefined || signal.aborted) return
+      inFlight.add(sequence, read)
       // A queue that is away keeps the step until it is back; whoever stops does not wait for that.
-      await unlessAborted(addBatch(queue, { writerEpoch, sequence, step }), signal)
+      await unlessAborted(addBatch(queue, { writerEpoch, sequence, step: read.step }), signal)
     }
   }
   const endingAll = async (work: () => Promise<void>): Promise<void> => {

@@ -40,7 +40,7 @@ for (const kind of ['postgres', 'redis'] as const) {
       t.equal(backend.kind, kind)
       t.same(await backend.check(), [])
       const queue = openBatchQueue(backend, 'evm:1')
-      const inFlight = new InFlight()
+      const inFlight = new InFlight(1)
       const seen: number[] = []
       let most = 0
       const stop = new AbortController()
@@ -84,7 +84,7 @@ for (const kind of ['postgres', 'redis'] as const) {
       async (t) => {
         const backend = open(t)
         const queue = openBatchQueue(backend, 'evm:9')
-        const inFlight = new InFlight()
+        const inFlight = new InFlight(1)
         const stop = new AbortController()
         const chain = new RandomChain(1)
         const read: BlocksStep[] = []
@@ -135,7 +135,7 @@ for (const kind of ['postgres', 'redis'] as const) {
     await t.test('steps of long texts are not joined beyond what memory allows', async (t) => {
       const backend = open(t)
       const queue = openBatchQueue(backend, 'evm:10')
-      const inFlight = new InFlight()
+      const inFlight = new InFlight(1)
       const stop = new AbortController()
       const chain = new RandomChain(2)
       const textOf = (step: ChainStep): number => JSON.stringify(step).length
@@ -460,8 +460,8 @@ void t.test('a Redis that is not there ends in one clear line', async (t) => {
 
 /** Of a writer that has written before: the source need not wait for its first step. */
 function underWay(): InFlight {
-  const inFlight = new InFlight()
-  inFlight.add(0)
+  const inFlight = new InFlight(1)
+  inFlight.add(0, { step: finalized(0), text: 0 })
   inFlight.done(0)
   return inFlight
 }
@@ -473,6 +473,7 @@ function quiet(signal: AbortSignal): BatchHandling<string> {
     onDone: () => undefined,
     onRetry: () => undefined,
     onDead: () => undefined,
+    inHand: () => undefined,
     signal,
   }
 }

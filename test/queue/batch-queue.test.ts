@@ -2,6 +2,7 @@ import { deflateRawSync } from 'node:zlib'
 import t from 'tap'
 import { addBatch, parseBatch, type BatchJob } from '../../indexer/queue/batch-queue.ts'
 import type { JobQueue } from '../../indexer/queue/backend.ts'
+import { InFlight } from '../../indexer/queue/publish-steps.ts'
 import { PermanentError } from '../../shared/errors.ts'
 import { RandomChain } from '../helpers/random-chain.ts'
 
@@ -47,3 +48,24 @@ void t.test('whatever else somebody puts into the queue is refused for good', as
   }
   t.match(await parseBatch({ ...frame, step: packed({ type: 'finalized' }) }), { ...frame })
 })
+
+void t.test(
+  'a step in hand need not be unpacked; of another writer, and once it is written, it is not in hand',
+  async (t) => {
+    const [first, second] = [new RandomChain(2), new RandomChain(3)].map((chain) => chain.grow(20))
+    if (first === undefined || second === undefined) throw new Error('two chains')
+    const inFlight = new InFlight(2)
+    inFlight.add(1, { step: first, text: 0 })
+    const parse = (writerEpoch: number, step: string): Promise<BatchJob> =>
+      parseBatch({ writerEpoch, sequence: 1, step }, (job) => inFlight.stepOf(job))
+    const queue = new Given()
+    await addBatch(queue, { writerEpoch: 1, sequence: 1, step: second })
+    const [{ step: packed }] = queue.data as [{ step: string }]
+
+    t.equal((await parse(2, 'not looked at')).step, first)
+    t.strictSame((await parse(1, packed)).step, JSON.parse(JSON.stringify(second)))
+    inFlight.done(1)
+    t.strictSame((await parse(2, packed)).step, JSON.parse(JSON.stringify(second)))
+    await t.rejects(parse(2, 'not packed'), PermanentError)
+  },
+)

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Test } from 'tap'
 import { isEvmLoanEvent, type ChainEvent } from '../../../shared/events/chain-event.ts'
 import type { BlockHeader, BlockRef, ChainStep, RangeEvidence } from '../../../shared/events/chain-step.ts'
@@ -20,6 +21,9 @@ export class StepIndex {
   }
 
   apply(step: ChainStep): void {
+    // The writer takes it as it is where it can, and as a job carries it where it cannot: both must be the same.
+    if (!isDeepStrictEqual(JSON.parse(JSON.stringify(step)), step))
+      throw new Error('a step that is not what its JSON says')
     if (step.type === 'finalized') {
       const { block } = step
       if (this.position === null || block.number > this.position.number)
