@@ -33,7 +33,7 @@ export function decodeLog(role: ContractRole, log: RawLog): DecodedLog {
     kind: 'Undecodable',
     reason,
     topics: [...log.topics],
-    dataHead: log.data.slice(0, 2 + DATA_HEAD_BYTES * 2),
+    dataHead: copyOf(log.data.slice(0, 2 + DATA_HEAD_BYTES * 2)),
     dataBytes,
   })
   const [topic] = log.topics
@@ -47,6 +47,11 @@ export function decodeLog(role: ContractRole, log: RawLog): DecodedLog {
   } catch (error) {
     return undecodable(`${layout.kind}: data does not decode (${shortReason(error)})`)
   }
+}
+
+/** A text of its own: V8 makes a slice a view, which keeps all of a text in memory that anybody may have made long. */
+function copyOf(hex: string): string {
+  return Buffer.from(hex, 'latin1').toString('latin1')
 }
 
 /** ethers quotes the whole data in its messages; only its code is worth keeping. */

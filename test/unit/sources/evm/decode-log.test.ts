@@ -4,6 +4,7 @@ import t from 'tap'
 import { EVENT_LAYOUTS } from '../../../../indexer/sources/evm/contracts.ts'
 import { decodeLog } from '../../../../indexer/sources/evm/decode-log.ts'
 import type { ContractRole } from '../../../../shared/events/chain-event.ts'
+import { collectGarbage, usedBytes } from '../../../fuzz/memory.ts'
 
 const ROLES: ContractRole[] = ['erc20Loans', 'erc20CollateralLock']
 const coder = AbiCoder.defaultAbiCoder()
@@ -114,5 +115,21 @@ void t.test('huge, foreign and surplus', (t) => {
   t.equal(reason([offer.topic], `0x${'00'.repeat(65_537)}`), 'CreateLoanOffer: data of 65537 bytes')
   const seize = layouts.find(({ kind }) => kind === 'SeizeCollateral')
   t.match(reason([seize?.topic ?? ''], '0x'), /^no event of erc20Loans/, 'the other contract’s event')
+  t.end()
+})
+
+void t.test('what is kept of a log that anybody made long does not keep all of it', (t) => {
+  const count = 64
+  const bytes = 512 * 1024
+  const answered = JSON.stringify(`0x${'ab'.repeat(bytes)}`)
+  collectGarbage()
+  const before = usedBytes()
+  const kept = Array.from({ length: count }, () =>
+    decodeLog('erc20Loans', { topics: [], data: JSON.parse(answered) as string }),
+  )
+  collectGarbage()
+  const keptBytes = usedBytes() - before
+  t.ok(keptBytes < (count * bytes) / 4, `${keptBytes} bytes are kept of ${count} logs of ${bytes} bytes`)
+  t.ok(kept.every((decoded) => decoded.kind === 'Undecodable' && decoded.dataBytes === bytes))
   t.end()
 })
