@@ -180,6 +180,8 @@ async function pipe(
     end('the source ended')
     clearInterval(watchdog)
     await within(CLOSE_MS, Promise.allSettled([counting, worker.close(), queue.close()]))
+    // A worker that is left behind keeps what it was given.
+    inFlight.clear()
   }
 }
 

@@ -61,14 +61,17 @@ export async function addBatch(queue: JobQueue, job: BatchJob): Promise<void> {
   })
 }
 
-/** The step of a job that this process itself put into the queue, for as long as it has it. */
-export type StepInHand = (job: Omit<BatchJob, 'step'>) => ChainStep | undefined
+/** What a job is known by. */
+export type BatchKey = Omit<BatchJob, 'step'>
+
+/** Finds the step of a job that this process itself put into the queue, for as long as it has it. */
+export type FindInHand = (key: BatchKey) => ChainStep | undefined
 
 /**
- * The job that the data are, its step taken from what is in hand where it is: then it need not be unpacked. Rejects with a
- * PermanentError when the data are no batch of this service.
+ * The job that the data are. Its step is what is in hand, and what the data carry is not looked at, or it is unpacked. Rejects
+ * with a PermanentError when the data are no batch of this service.
  */
-export async function parseBatch(data: unknown, inHand: StepInHand = () => undefined): Promise<BatchJob> {
+export async function parseBatch(data: unknown, inHand: FindInHand = () => undefined): Promise<BatchJob> {
   const frame = checked(frameSchema, data)
   const known = inHand(frame)
   if (known !== undefined) return { ...frame, step: known }

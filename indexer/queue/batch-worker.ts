@@ -2,7 +2,7 @@ import { UnrecoverableError } from 'bullmq'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { messageOf } from '../../shared/errors.ts'
 import type { JobWorker, QueueBackend, ReceivedJob } from './backend.ts'
-import { batchQueueName, parseBatch, type BatchJob, type StepInHand } from './batch-queue.ts'
+import { batchQueueName, parseBatch, type BatchJob, type FindInHand } from './batch-queue.ts'
 
 export interface BatchHandling<Outcome> {
   /** Writes one step. */
@@ -12,8 +12,7 @@ export interface BatchHandling<Outcome> {
   onDone: (job: BatchJob, outcome: Outcome) => void
   onRetry: (job: BatchJob, error: unknown) => void
   onDead: (job: BatchJob | undefined, error: unknown) => void
-  /** Steps that need not be unpacked. */
-  inHand: StepInHand
+  inHand: FindInHand
   signal: AbortSignal
 }
 

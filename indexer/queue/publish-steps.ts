@@ -3,7 +3,7 @@ import type { ChainStep } from '../../shared/events/chain-step.ts'
 import { textLength } from '../../shared/text-length.ts'
 import { unlessAborted } from '../../shared/until-aborted.ts'
 import type { JobQueue } from './backend.ts'
-import { addBatch, type BatchJob } from './batch-queue.ts'
+import { addBatch, type BatchKey } from './batch-queue.ts'
 import { Changes } from './changes.ts'
 import { joinSteps, type StepBounds } from './join-steps.ts'
 
@@ -16,10 +16,11 @@ const STEPS_WAITING = 2
 const MOST_JOINED: StepBounds = { events: 4_000, blocks: 65_536, ranges: 64 }
 /** Characters of their events' texts: anybody can make an event of 128 KiB, and several steps are held in memory. */
 const MOST_TEXT = 16 * 1024 * 1024
-/** A step of more stays in the queue alone until the writer has its turn: two others may wait with it. */
+/** A step of more is in the queue alone until the writer takes it: meanwhile others are in memory. */
 const MOST_TEXT_IN_HAND = 6 * 1024 * 1024
 
-interface ReadStep {
+/** A step, and how long it is. */
+interface MeasuredStep {
   step: ChainStep
   /** Characters of its events' texts. */
   text: number
@@ -50,11 +51,11 @@ export class InFlight {
   }
 
   /** The step of a job, where it is in hand. It is not when it is another writer's, written, or one of long texts. */
-  stepOf({ writerEpoch, sequence }: Omit<BatchJob, 'step'>): ChainStep | undefined {
+  stepOf({ writerEpoch, sequence }: BatchKey): ChainStep | undefined {
     return writerEpoch === this.#writerEpoch ? this.#steps.get(sequence) : undefined
   }
 
-  add(sequence: number, { step, text }: ReadStep): void {
+  add(sequence: number, { step, text }: MeasuredStep): void {
     if (this.size === 0) this.#movedAtMs = performance.now()
     this.#steps.set(sequence, text > MOST_TEXT_IN_HAND ? undefined : step)
     this.#waiting.add(sequence)
@@ -64,6 +65,12 @@ export class InFlight {
     if (!this.#waiting.delete(sequence)) return
     this.#anyBegun = true
     this.#changes.notify()
+  }
+
+  /** Lets all steps go: nobody waits for them any more. */
+  clear(): void {
+    this.#steps.clear()
+    this.#waiting.clear()
   }
 
   done(sequence: number): void {
@@ -95,7 +102,7 @@ export class InFlight {
  */
 class Backlog {
   readonly #changes = new Changes()
-  #read: ReadStep | undefined
+  #held: MeasuredStep | undefined
   #ended = false
 
   /** Resolves once the step has a place here: memory does not grow while the queue is full. */
@@ -112,11 +119,11 @@ class Backlog {
   }
 
   /** The next step; undefined once nothing is left, or `signal` is aborted. */
-  async take(signal: AbortSignal): Promise<ReadStep | undefined> {
-    let taken: ReadStep | undefined
+  async take(signal: AbortSignal): Promise<MeasuredStep | undefined> {
+    let taken: MeasuredStep | undefined
     await this.#changes.until(() => {
-      taken = this.#read
-      this.#read = undefined
+      taken = this.#held
+      this.#held = undefined
       return taken !== undefined || this.#ended
     }, signal)
     this.#changes.notify()
@@ -124,15 +131,15 @@ class Backlog {
   }
 
   /** Whether it has a place now; where it has, it is there. */
-  #tryPut(next: ReadStep): boolean {
-    if (this.#read === undefined) {
-      this.#read = next
+  #tryPut(next: MeasuredStep): boolean {
+    if (this.#held === undefined) {
+      this.#held = next
       return true
     }
-    const text = this.#read.text + next.text
-    const step = text > MOST_TEXT ? undefined : joinSteps(this.#read.step, next.step, MOST_JOINED)
+    const text = this.#held.text + next.text
+    const step = text > MOST_TEXT ? undefined : joinSteps(this.#held.step, next.step, MOST_JOINED)
     if (step === undefined) return false
-    this.#read = { step, text }
+    this.#held = { step, text }
     return true
   }
 }
@@ -162,14 +169,19 @@ export async function publishSteps(
     }
     backlog.end()
   }
+  /** One step, by a call of its own: a loop that waits for the next would keep it in memory. False: nothing follows. */
+  const publishNext = async (sequence: number): Promise<boolean> => {
+    const taken = await backlog.take(signal)
+    if (taken === undefined || signal.aborted) return false
+    inFlight.add(sequence, taken)
+    // A queue that is away keeps the step until it is back; whoever stops does not wait for that.
+    await unlessAborted(addBatch(queue, { writerEpoch, sequence, step: taken.step }), signal)
+    return true
+  }
   const publish = async (): Promise<void> => {
     for (let sequence = 1; ; sequence += 1) {
       await inFlight.untilFewerWait(STEPS_WAITING, signal)
-      const read = await backlog.take(signal)
-      if (read === undefined || signal.aborted) return
-      inFlight.add(sequence, read)
-      // A queue that is away keeps the step until it is back; whoever stops does not wait for that.
-      await unlessAborted(addBatch(queue, { writerEpoch, sequence, step: read.step }), signal)
+      if (!(await publishNext(sequence))) return
     }
   }
   const endingAll = async (work: () => Promise<void>): Promise<void> => {

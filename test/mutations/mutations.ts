@@ -106,6 +106,22 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     promise: 6,
+    what: 'steps of long texts are in memory while they wait, besides in the queue',
+    file: 'indexer/queue/publish-steps.ts',
+    from: 'text > MOST_TEXT_IN_HAND ? undefined : step',
+    to: 'text < 0 ? undefined : step',
+    noticedBy: [{ test: 'test/queue/batch-queue.test.ts' }],
+  },
+  {
+    promise: 6,
+    what: 'an undecodable log keeps all of its data in memory',
+    file: 'indexer/sources/evm/decode-log.ts',
+    from: "return Buffer.from(hex, 'latin1').toString('latin1')",
+    to: 'return hex',
+    noticedBy: [{ test: 'test/unit/sources/evm/decode-log.test.ts' }],
+  },
+  {
+    promise: 6,
     what: 'finished jobs stay',
     file: 'indexer/queue/batch-queue.ts',
     from: 'removeOnComplete: true',

@@ -64,8 +64,18 @@ void t.test(
 
     t.equal((await parse(2, 'not looked at')).step, first)
     t.strictSame((await parse(1, packed)).step, JSON.parse(JSON.stringify(second)))
+    inFlight.add(3, { step: first, text: 7 * 1024 * 1024 })
+    t.equal(inFlight.stepOf({ writerEpoch: 2, sequence: 3 }), undefined, 'nor is one of long texts')
+    t.equal(inFlight.size, 2, 'though it is under way')
     inFlight.done(1)
     t.strictSame((await parse(2, packed)).step, JSON.parse(JSON.stringify(second)))
     await t.rejects(parse(2, 'not packed'), PermanentError)
+    inFlight.add(4, { step: first, text: 0 })
+    inFlight.clear()
+    t.equal(
+      inFlight.stepOf({ writerEpoch: 2, sequence: 4 }),
+      undefined,
+      'once the writer has ended, nothing is',
+    )
   },
 )
