@@ -1,4 +1,6 @@
+import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { runNpm } from '../helpers/programs.ts'
 import { hasRedisServer } from '../helpers/start-services.ts'
 import { casesOf, tryCases } from '../kill-points/cases.ts'
 import { prepareGround } from '../kill-points/ground.ts'
@@ -9,6 +11,8 @@ import { makeReference } from '../kill-points/reference.ts'
 t.setTimeout(900_000)
 
 const POINTS = 5
+/** The `begin` of a step's transaction, as the command names it. */
+const BEGIN = '4aa88a50'
 
 void t.test('an indexer that dies at any statement or command leaves nothing half done', async (t) => {
   const ground = await prepareGround('npm test', null)
@@ -26,4 +30,15 @@ void t.test('an indexer that dies at any statement or command leaves nothing hal
     if (verdict.complaints.length > 0) t.comment(verdict.output)
     t.ok(verdict.missed.length <= cases.length / 2, `${cases.length - verdict.missed.length} deaths`)
   }
+})
+
+void t.test('the command tries a point that is named, and says what came of it', async (t) => {
+  const root = fileURLToPath(new URL('../../', import.meta.url))
+  const args = ['kill-points', '--', '--queue', 'postgres', '--point', BEGIN, '--lanes', '1']
+  const program = runNpm(root, args, {})
+  t.teardown(() => program.signal('SIGKILL'))
+  const { code } = await program.ended
+  t.equal(code, 0, program.stderr())
+  t.match(program.stdout(), new RegExp(`${BEGIN} .+ before . held`))
+  t.match(program.stdout(), new RegExp(`${BEGIN} .+ after . held`))
 })

@@ -30,6 +30,12 @@ model against an undisturbed one and against a replay, queues, locks and connect
 
 Exit codes: 0 all held, 1 something did not (where the programs' output is, is told), 2 a flag is wrong.`
 
+/**
+ * On indexes of its own: what is read together is written together, so that some statements are only sent where one of the
+ * two chains was read a little sooner than the other.
+ */
+const TRIES_TO_REACH = 5
+
 await runProgram('kill-points', HELP, async () => {
   const flags = readFlags()
   const ground = await prepareGround(flags.seed, null)
@@ -42,12 +48,6 @@ await runProgram('kill-points', HELP, async () => {
     await ground.stop()
   }
 })
-
-/**
- * On indexes of its own: what is read together is written together, so that some statements are only sent where one of the
- * two chains was read a little sooner than the other.
- */
-const TRIES_TO_REACH = 5
 
 type Flags = ReturnType<typeof readFlags>
 
