@@ -136,7 +136,8 @@ async function pipe(
       if (job.writerEpoch === writerEpoch) inFlight.begun(job.sequence)
       return ingestStep(db, health, job.writerEpoch, job.step)
     },
-    inHand: (job) => inFlight.stepOf(job),
+    hand: inFlight,
+    onElsewhere: () => end('another process writes this network'),
     isRetryable: isDatabaseRetryable,
     onDone: (job, outcome) => onDone(run, writerEpoch, inFlight, job, outcome, end),
     onRetry: (job, error) => {

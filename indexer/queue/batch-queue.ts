@@ -5,12 +5,21 @@ import type { ChainStep } from '../../shared/events/chain-step.ts'
 import { messageOf, PermanentError } from '../../shared/errors.ts'
 import type { JobQueue, QueueBackend } from './backend.ts'
 
-/** What a job carries: one step, and the writer that read it. A job of an earlier writer is void. */
-export interface BatchJob {
+/** What a job is known by: the writer that read its step, and which it is. A job of an earlier writer is void. */
+export interface BatchKey {
   writerEpoch: number
   /** 1, 2, 3 … within one writer epoch. */
   sequence: number
+}
+
+/** One step to be written. */
+export interface BatchJob extends BatchKey {
   step: ChainStep
+}
+
+/** A job as it was taken from the queue; null where it names a step that is not in hand. */
+export interface TakenBatch extends BatchKey {
+  step: ChainStep | null
 }
 
 /** Failed jobs that are kept to be looked at; the oldest go first. */
@@ -20,13 +29,14 @@ const FAILED_KEPT = 1000
 const MAX_STEP_BYTES = 256 * 1024 * 1024
 
 /**
- * What is in the queue: the step travels as base64 of its deflated JSON. Both backends copy and keep a job's data more
- * than once, and Postgres takes them apart as JSON: a quarter of the size costs a quarter of all that.
+ * What is in the queue: a step's name, for whoever published it has it and is the only one that may write it; whatever ends
+ * that writer makes its jobs void. A step that its writer does not keep in memory travels as base64 of its deflated JSON.
+ * Both backends copy and keep a job's data more than once, and Postgres takes them apart as JSON.
  */
 const frameSchema = z.object({
   writerEpoch: z.int().positive(),
   sequence: z.int().positive(),
-  step: z.string(),
+  step: z.string().nullable(),
 })
 const stepSchema = z.looseObject({ type: z.enum(['blocks', 'reorg', 'finalized']) })
 
@@ -45,36 +55,47 @@ export function openBatchQueue(backend: QueueBackend, network: string): JobQueue
   return backend.openQueue(batchQueueName(network))
 }
 
-export function batchJobId({ writerEpoch, sequence }: BatchJob): string {
+export function batchJobId({ writerEpoch, sequence }: BatchKey): string {
   return `epoch-${writerEpoch}-${sequence}`
 }
 
-/** The id saves work when a step is added twice; that it is applied once is decided in Postgres. */
-export async function addBatch(queue: JobQueue, job: BatchJob): Promise<void> {
-  const packed = await pack(JSON.stringify(job.step))
-  const { writerEpoch, sequence } = job
-  const frame = { writerEpoch, sequence, step: packed.toString('base64') }
-  await queue.add(job.step.type, frame, {
-    jobId: batchJobId(job),
-    removeOnComplete: true,
-    removeOnFail: { count: FAILED_KEPT },
-  })
+/** A job that carries its step. */
+export async function addBatch(queue: JobQueue, { step, ...key }: BatchJob): Promise<void> {
+  const packed = await pack(JSON.stringify(step))
+  await add(queue, step.type, key, packed.toString('base64'))
 }
 
-/** What a job is known by. */
-export type BatchKey = Omit<BatchJob, 'step'>
+/** A job that names its step, which its writer keeps in hand until it is written. */
+export function addNamedBatch(queue: JobQueue, { step, ...key }: BatchJob): Promise<void> {
+  return add(queue, step.type, key, null)
+}
 
-/** Finds the step of a job that this process itself put into the queue, for as long as it has it. */
-export type FindInHand = (key: BatchKey) => ChainStep | undefined
+/** The id saves work when a step is added twice; that it is applied once is decided in Postgres. */
+async function add(queue: JobQueue, name: string, key: BatchKey, step: string | null): Promise<void> {
+  await queue.add(
+    name,
+    { ...key, step },
+    { jobId: batchJobId(key), removeOnComplete: true, removeOnFail: { count: FAILED_KEPT } },
+  )
+}
+
+/** What one writer has of the steps that it put into the queue. */
+export interface StepsInHand {
+  /** The step of a job, for as long as it is in hand. */
+  stepOf: (key: BatchKey) => ChainStep | undefined
+  /** Whether a step is of a writer that came after this one. */
+  isOfLater: (key: BatchKey) => boolean
+}
 
 /**
- * The job that the data are. Its step is what is in hand, and what the data carry is not looked at, or it is unpacked. Rejects
- * with a PermanentError when the data are no batch of this service.
+ * The job that the data are. Its step is what is in hand, or what the data carry. Rejects with a PermanentError when the data
+ * are no batch of this service.
  */
-export async function parseBatch(data: unknown, inHand: FindInHand = () => undefined): Promise<BatchJob> {
+export async function parseBatch(data: unknown, hand: Pick<StepsInHand, 'stepOf'>): Promise<TakenBatch> {
   const frame = checked(frameSchema, data)
-  const known = inHand(frame)
+  const known = hand.stepOf(frame)
   if (known !== undefined) return { ...frame, step: known }
+  if (frame.step === null) return { ...frame, step: null }
   const step: unknown = await unpack(frame.step)
   checked(stepSchema, step)
   // The frame is checked; the step inside was made by this service's own source.

@@ -2,7 +2,7 @@ import { UnrecoverableError } from 'bullmq'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { messageOf } from '../../shared/errors.ts'
 import type { JobWorker, QueueBackend, ReceivedJob } from './backend.ts'
-import { batchQueueName, parseBatch, type BatchJob, type FindInHand } from './batch-queue.ts'
+import { batchQueueName, parseBatch, type BatchJob, type BatchKey, type StepsInHand } from './batch-queue.ts'
 
 export interface BatchHandling<Outcome> {
   /** Writes one step. */
@@ -12,7 +12,9 @@ export interface BatchHandling<Outcome> {
   onDone: (job: BatchJob, outcome: Outcome) => void
   onRetry: (job: BatchJob, error: unknown) => void
   onDead: (job: BatchJob | undefined, error: unknown) => void
-  inHand: FindInHand
+  /** A job came that only a later writer can write. */
+  onElsewhere: (key: BatchKey) => void
+  hand: StepsInHand
   signal: AbortSignal
 }
 
@@ -41,16 +43,24 @@ export function startBatchWorker<Outcome>(
 
 async function handleJob<Outcome>(received: ReceivedJob, handling: BatchHandling<Outcome>): Promise<unknown> {
   let job: BatchJob | undefined
+  let isElsewhere = false
   try {
-    job = await parseBatch(received.data, handling.inHand)
-    const outcome = await ingestPatiently(job, handling)
-    if (outcome === LEFT) return null
-    handling.onDone(job, outcome)
-    return outcome
+    const { step, ...key } = await parseBatch(received.data, handling.hand)
+    if (step !== null) {
+      job = { ...key, step }
+      const outcome = await ingestPatiently(job, handling)
+      if (outcome === LEFT) return null
+      handling.onDone(job, outcome)
+      return outcome
+    }
+    // Of an earlier writer it is void, and of this one it was written, or is not waited for any more.
+    isElsewhere = handling.hand.isOfLater(key)
+    if (isElsewhere) handling.onElsewhere(key)
   } catch (error) {
     handling.onDead(job, error)
     throw new UnrecoverableError(messageOf(error))
   }
+  return isElsewhere ? received.putBack() : null
 }
 
 /** Not written, for the database was away until it was time to stop. Whoever writes next reads from where Postgres stands. */

@@ -3,7 +3,7 @@ import type { ChainStep } from '../../shared/events/chain-step.ts'
 import { textLength } from '../../shared/text-length.ts'
 import { unlessAborted } from '../../shared/until-aborted.ts'
 import type { JobQueue } from './backend.ts'
-import { addBatch, type BatchKey } from './batch-queue.ts'
+import { addBatch, addNamedBatch, type BatchKey, type StepsInHand } from './batch-queue.ts'
 import { Changes } from './changes.ts'
 import { joinSteps, type StepBounds } from './join-steps.ts'
 
@@ -16,7 +16,7 @@ const STEPS_WAITING = 2
 const MOST_JOINED: StepBounds = { events: 4_000, blocks: 65_536, ranges: 64 }
 /** Characters of their events' texts: anybody can make an event of 128 KiB, and several steps are held in memory. */
 const MOST_TEXT = 16 * 1024 * 1024
-/** A step of more is in the queue alone until the writer takes it: meanwhile others are in memory. */
+/** A step of more is in the queue alone until the writer takes it: meanwhile others are in memory. Of any other a job has the name. */
 const MOST_TEXT_IN_HAND = 6 * 1024 * 1024
 
 /** A step, and how long it is. */
@@ -27,7 +27,7 @@ interface MeasuredStep {
 }
 
 /** The steps that one writer published and that are not written yet. */
-export class InFlight {
+export class InFlight implements StepsInHand {
   readonly #writerEpoch: number
   readonly #steps = new Map<number, ChainStep | undefined>()
   /** Of those, the ones that the writer has not begun. */
@@ -55,10 +55,17 @@ export class InFlight {
     return writerEpoch === this.#writerEpoch ? this.#steps.get(sequence) : undefined
   }
 
-  add(sequence: number, { step, text }: MeasuredStep): void {
+  /** Whether it is in hand from now on. */
+  add(sequence: number, { step, text }: MeasuredStep): boolean {
     if (this.size === 0) this.#movedAtMs = performance.now()
-    this.#steps.set(sequence, text > MOST_TEXT_IN_HAND ? undefined : step)
+    const isKept = text <= MOST_TEXT_IN_HAND
+    this.#steps.set(sequence, isKept ? step : undefined)
     this.#waiting.add(sequence)
+    return isKept
+  }
+
+  isOfLater({ writerEpoch }: BatchKey): boolean {
+    return writerEpoch > this.#writerEpoch
   }
 
   begun(sequence: number): void {
@@ -173,9 +180,9 @@ export async function publishSteps(
   const publishNext = async (sequence: number): Promise<boolean> => {
     const taken = await backlog.take(signal)
     if (taken === undefined || signal.aborted) return false
-    inFlight.add(sequence, taken)
+    const addTo = inFlight.add(sequence, taken) ? addNamedBatch : addBatch
     // A queue that is away keeps the step until it is back; whoever stops does not wait for that.
-    await unlessAborted(addBatch(queue, { writerEpoch, sequence, step: taken.step }), signal)
+    await unlessAborted(addTo(queue, { writerEpoch, sequence, step: taken.step }), signal)
     return true
   }
   const publish = async (): Promise<void> => {

@@ -4,8 +4,14 @@ import { sql } from 'kysely'
 import type { ClientConfig } from 'pg'
 import t from 'tap'
 import { openQueueBackend } from '../../indexer/open-queue-backend.ts'
-import { addBatch, openBatchQueue } from '../../indexer/queue/batch-queue.ts'
-import { queueOnPostgres } from '../../indexer/queue/backend.ts'
+import {
+  addBatch,
+  addNamedBatch,
+  openBatchQueue,
+  type BatchKey,
+  type StepsInHand,
+} from '../../indexer/queue/batch-queue.ts'
+import { queueOnPostgres, type JobWorker } from '../../indexer/queue/backend.ts'
 import { startBatchWorker, type BatchHandling } from '../../indexer/queue/batch-worker.ts'
 import { InFlight, publishSteps } from '../../indexer/queue/publish-steps.ts'
 import { connect } from '../../shared/db/connect.ts'
@@ -45,7 +51,7 @@ for (const kind of ['postgres', 'redis'] as const) {
       let most = 0
       const stop = new AbortController()
       const worker = startBatchWorker<string>(backend, 'evm:1', {
-        ...quiet(stop.signal),
+        ...quiet(stop.signal, inFlight),
         ingest: async ({ sequence }) => {
           inFlight.begun(sequence)
           // What is being written takes no room from what waits: the source goes on while the database works.
@@ -115,7 +121,7 @@ for (const kind of ['postgres', 'redis'] as const) {
 
         const written: ChainStep[] = []
         const worker = startBatchWorker<string>(backend, 'evm:9', {
-          ...quiet(stop.signal),
+          ...quiet(stop.signal, inFlight),
           ingest: ({ step }) => {
             written.push(step)
             return Promise.resolve('applied')
@@ -157,7 +163,7 @@ for (const kind of ['postgres', 'redis'] as const) {
       await sleep(1_000)
       const written: number[] = []
       const worker = startBatchWorker<string>(backend, 'evm:10', {
-        ...quiet(stop.signal),
+        ...quiet(stop.signal, inFlight),
         ingest: ({ step }) => {
           written.push(textOf(step))
           return Promise.resolve('applied')
@@ -208,6 +214,48 @@ for (const kind of ['postgres', 'redis'] as const) {
       t.ok(hasEnded(), 'nothing is under way any more')
       await queue.close()
     })
+
+    await t.test(
+      'a job names its step: who has it writes it, a later writer’s is put back, any other is void',
+      async (t) => {
+        const backend = open(t)
+        const queue = openBatchQueue(backend, 'evm:11')
+        const stop = new AbortController()
+        const wrote: string[] = []
+        const elsewhere: BatchKey[] = []
+        const writer = (name: string, inFlight: InFlight): JobWorker =>
+          startBatchWorker<string>(backend, 'evm:11', {
+            ...quiet(stop.signal, inFlight),
+            ingest: ({ writerEpoch, sequence, step }) => {
+              wrote.push(`${name}: ${writerEpoch}-${sequence} ${JSON.stringify(step)}`)
+              return Promise.resolve('applied')
+            },
+            onElsewhere: (key) => elsewhere.push(key),
+            onDead: (_job, error) => t.fail(String(error)),
+          })
+        const [frozen, later] = [new InFlight(2), new InFlight(3)]
+        const step = finalized(7)
+        later.add(1, { step, text: 0 })
+        for (const writerEpoch of [1, 2, 3]) await addNamedBatch(queue, { writerEpoch, sequence: 1, step })
+        const first = writer('frozen', frozen)
+        const counts = await waitFor(
+          () => queue.getJobCounts('waiting', 'active', 'delayed', 'failed'),
+          (c) => c['waiting'] === 0 && c['active'] === 0 && c['delayed'] === 1,
+        )
+        t.same(counts, { waiting: 0, active: 0, delayed: 1, failed: 0 })
+        t.same(elsewhere[0], { writerEpoch: 3, sequence: 1 }, 'it is told that it is not the writer any more')
+        await first.close()
+        t.same(wrote, [])
+        const second = writer('later', later)
+        await waitFor(
+          () => Promise.resolve(wrote.length),
+          (length) => length > 0,
+        )
+        t.same(wrote, [`later: 3-1 ${JSON.stringify(step)}`])
+        await second.close()
+        await queue.close()
+      },
+    )
 
     await t.test(
       'what cannot be written now is tried again in place; what never can is a dead letter',
@@ -466,14 +514,15 @@ function underWay(): InFlight {
   return inFlight
 }
 
-function quiet(signal: AbortSignal): BatchHandling<string> {
+function quiet(signal: AbortSignal, hand: StepsInHand = new InFlight(1)): BatchHandling<string> {
   return {
     ingest: () => Promise.resolve('applied'),
     isRetryable: () => false,
     onDone: () => undefined,
     onRetry: () => undefined,
     onDead: () => undefined,
-    inHand: () => undefined,
+    onElsewhere: () => undefined,
+    hand,
     signal,
   }
 }
