@@ -43,3 +43,15 @@ export function continuityOfReorg(
   if (finalized === null && step.ancestor.number === startNumber - 1) return 'apply'
   return ancestorHash === step.ancestor.hash ? 'apply' : 'broken'
 }
+
+/** `ourHash`: of our block at its height; undefined when it is not remembered. */
+export function continuityOfFinalized(
+  { block: position, finalized }: { block: BlockRef | null; finalized: BlockRef | null },
+  ourHash: string | undefined,
+  block: BlockRef,
+): Continuity {
+  if (finalized !== null && block.number <= finalized.number) return 'seen'
+  if (position === null || block.number > position.number) return 'future'
+  const hash = block.number === position.number ? position.hash : ourHash
+  return hash === undefined || hash === block.hash ? 'apply' : 'broken'
+}

@@ -21,7 +21,12 @@ import { planEntries, type Cause } from '../event-log/plan-entries.evolve.ts'
 import { getLastEntries, lockLog } from '../event-log/read-log.ts'
 import { LIVE_SCHEMA } from '../projections/projection.ts'
 import { concerningChannels, receiversOf, type KnownChannel } from './channel-messages.evolve.ts'
-import { continuityOfBlocks, continuityOfReorg, type Continuity } from './continuity.evolve.ts'
+import {
+  continuityOfBlocks,
+  continuityOfFinalized,
+  continuityOfReorg,
+  type Continuity,
+} from './continuity.evolve.ts'
 import { project } from './project.ts'
 
 export interface NetworkIdentity {
@@ -102,9 +107,11 @@ async function ingestFinalized(
   position: ChainPosition,
   step: FinalizedStep,
 ): Promise<Outcome> {
-  if (position.finalized !== null && step.block.number <= position.finalized.number) return 'seen'
+  const ourHash = await findHeaderHash(trx, network, step.block.number)
+  const continuity = continuityOfFinalized(position, ourHash, step.block)
+  if (continuity !== 'apply') return continuity
   await moveFinalized(trx, network, step.block)
-  await forgetHeadersBelow(trx, network, Math.min(step.block.number, position.block?.number ?? 0))
+  await forgetHeadersBelow(trx, network, step.block.number)
   return 'applied'
 }
 

@@ -12,7 +12,7 @@ import { miscounts } from '../../helpers/counted-history.ts'
 import { testDatabase } from '../../helpers/database.ts'
 import { LIVE_ENTRIES, recordsWithKeys } from '../../helpers/log-views.ts'
 import { RandomChain } from '../../helpers/random-chain.ts'
-import type { ChainStep } from '../../../shared/events/chain-step.ts'
+import type { BlockRef, ChainStep } from '../../../shared/events/chain-step.ts'
 
 const IDENTITY = { network: 'evm:1', blockchain: 'TEST' }
 
@@ -121,10 +121,18 @@ void t.test('a step is applied if and only if it continues the position', async 
   const reorg = chain.reorg(3, 4)
   t.equal(await ingest({ ...reorg, ancestor: { ...reorg.ancestor, hash: '0xother' } }), 'broken')
   t.equal(await ingest({ ...reorg, replaces: { number: 99, hash: '0x' } }), 'future')
+  const finalize = (block: BlockRef): Promise<Outcome> => ingest({ type: 'finalized', block })
+  const left = first.headers.find(({ number }) => number === reorg.ancestor.number + 1)
+  if (left === undefined) throw new Error('the reorg leaves no block of the first step')
+  t.equal(await finalize({ number: second.to.number + 1, hash: '0x' }), 'future')
   t.equal(
-    await ingest({ type: 'finalized', block: { number: reorg.ancestor.number + 1, hash: '0x' } }),
-    'applied',
+    await finalize({ number: second.to.number, hash: '0xother' }),
+    'broken',
+    'the position is another block',
   )
+  t.equal(await finalize({ number: left.number, hash: '0xother' }), 'broken', 'of a branch that is not ours')
+  t.equal(await finalize(left), 'applied')
+  t.equal(await finalize(left), 'seen')
   t.equal(await ingest(reorg), 'broken', 'a final block is never rolled back')
   const rows = await recordsWithKeys(db)
   t.equal(rows.length, chain.blocks.length > 0 ? rows.length : -1)
