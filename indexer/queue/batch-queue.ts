@@ -17,7 +17,7 @@ export interface BatchJob extends BatchKey {
   step: ChainStep
 }
 
-/** A job as it was taken from the queue; null where it names a step that is not in hand. */
+/** A job as it was taken from the queue; null where its step is not for this writer, or is not in hand any more. */
 export interface TakenBatch extends BatchKey {
   step: ChainStep | null
 }
@@ -91,11 +91,11 @@ export interface StepsInHand {
  * The job that the data are. Its step is what is in hand, or what the data carry. Rejects with a PermanentError when the data
  * are no batch of this service.
  */
-export async function parseBatch(data: unknown, hand: Pick<StepsInHand, 'stepOf'>): Promise<TakenBatch> {
+export async function parseBatch(data: unknown, hand: StepsInHand): Promise<TakenBatch> {
   const frame = checked(frameSchema, data)
   const known = hand.stepOf(frame)
   if (known !== undefined) return { ...frame, step: known }
-  if (frame.step === null) return { ...frame, step: null }
+  if (frame.step === null || hand.isOfLater(frame)) return { ...frame, step: null }
   const step: unknown = await unpack(frame.step)
   checked(stepSchema, step)
   // The frame is checked; the step inside was made by this service's own source.

@@ -1,7 +1,7 @@
 import type { BlocksStep, ChainStep } from '../../shared/events/chain-step.ts'
 import { joinEvidence } from '../../shared/events/join-evidence.ts'
 
-/** What one transaction writes, and one job carries, at most. */
+/** What one transaction writes, and one job stands for, at most. */
 export interface StepBounds {
   events: number
   blocks: number

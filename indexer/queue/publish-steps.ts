@@ -16,7 +16,7 @@ const STEPS_WAITING = 2
 const MOST_JOINED: StepBounds = { events: 4_000, blocks: 65_536, ranges: 64 }
 /** Characters of their events' texts: anybody can make an event of 128 KiB, and several steps are held in memory. */
 const MOST_TEXT = 16 * 1024 * 1024
-/** A step of more is in the queue alone until the writer takes it: meanwhile others are in memory. Of any other a job has the name. */
+/** A job has a step's name; one of more text is in the queue alone until the writer takes it, for others are in memory. */
 const MOST_TEXT_IN_HAND = 6 * 1024 * 1024
 
 /** A step, and how long it is. */

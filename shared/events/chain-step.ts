@@ -53,5 +53,5 @@ export interface FinalizedStep {
   block: BlockRef
 }
 
-/** What a source yields and a job carries. */
+/** What a source yields, a job stands for and the writer writes. */
 export type ChainStep = BlocksStep | ReorgStep | FinalizedStep

@@ -108,8 +108,8 @@ export const MUTATIONS: readonly Mutation[] = [
     promise: 6,
     what: 'steps of long texts are in memory while they wait, besides in the queue',
     file: 'indexer/queue/publish-steps.ts',
-    from: 'text > MOST_TEXT_IN_HAND ? undefined : step',
-    to: 'text < 0 ? undefined : step',
+    from: 'text <= MOST_TEXT_IN_HAND',
+    to: 'text >= 0',
     noticedBy: [{ test: 'test/queue/batch-queue.test.ts' }],
   },
   {
@@ -119,6 +119,14 @@ export const MUTATIONS: readonly Mutation[] = [
     from: "return Buffer.from(hex, 'latin1').toString('latin1')",
     to: 'return hex',
     noticedBy: [{ test: 'test/unit/sources/evm/decode-log.test.ts' }],
+  },
+  {
+    promise: 2,
+    what: 'a block is final though our branch has another at its height',
+    file: 'indexer/ingest/continuity.evolve.ts',
+    from: "return hash === undefined || hash === block.hash ? 'apply' : 'broken'",
+    to: "return hash === '' ? 'broken' : 'apply'",
+    noticedBy: [{ test: INGEST }],
   },
   {
     promise: 6,

@@ -25,7 +25,7 @@ class Given implements JobQueue {
 }
 
 /** Who has no step in hand. */
-const NONE = { stepOf: (): undefined => undefined }
+const NONE = { stepOf: (): undefined => undefined, isOfLater: () => false }
 
 void t.test('a step comes out as it went in, and takes a fraction of its JSON', async (t) => {
   const chain = new RandomChain(1)
@@ -73,6 +73,11 @@ void t.test('a job names the step that its writer has in hand, and nobody else f
   t.equal((await parse(named)).step, first)
   t.equal((await parse({ writerEpoch: 1, sequence: 1, step: null })).step, null, 'of another writer')
   t.strictSame((await parse(carried)).step, JSON.parse(JSON.stringify(second)))
+  t.equal(
+    (await parse({ ...Object(carried), writerEpoch: 3 })).step,
+    null,
+    'of a later writer, whatever it carries',
+  )
   t.notOk(inFlight.add(3, { step: first, text: 7 * 1024 * 1024 }), 'one of long texts is not kept')
   t.equal(inFlight.stepOf({ writerEpoch: 2, sequence: 3 }), undefined)
   t.equal(inFlight.size, 2, 'though it is under way')
