@@ -36,7 +36,7 @@ async function addForeign(db: Db): Promise<string> {
     with head as (update ledger.log_head set last_position = last_position + 1 returning last_position)
     insert into ledger.event_log
     select head.last_position, head.last_position, network, blockchain, 'append', ${key}, 1, subject, null, kind,
-      block_number, block_hash, log_index + 1000, jsonb_set(body, '{txHash}', to_jsonb('0x' || repeat('ee', 32))), null, recorded_at
+      block_number, block_hash, log_index + 1000, jsonb_set(body::jsonb, '{txHash}', to_jsonb('0x' || repeat('ee', 32))), null, recorded_at
     from ledger.event_log, head where kind = 'Payback' order by position limit 1`.execute(db)
   return key
 }

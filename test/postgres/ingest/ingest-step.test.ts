@@ -105,6 +105,19 @@ void t.test(
   },
 )
 
+void t.test('the log keeps an event as the text it came as', async (t) => {
+  const { db, ingest } = await open(t)
+  const chain = new RandomChain(11)
+  await ingest(chain.genesis())
+  while (chain.events.length === 0) await ingest(chain.grow(5))
+  const { rows } = await sql<{ body: string }>`
+    select body::text from ledger.event_log order by block_number, log_index`.execute(db)
+  t.same(
+    rows.map(({ body }) => body),
+    chain.events.map((event) => JSON.stringify(event)),
+  )
+})
+
 void t.test('a step is applied if and only if it continues the position', async (t) => {
   const { db, ingest } = await open(t)
   const chain = new RandomChain(7)

@@ -9,6 +9,8 @@ const LANDED = [
   '2026-11-22-log-without-copies.ts',
   '2026-11-22-records-of-a-kind.ts',
   '2026-11-22-the-log-by-its-keys.ts',
+  '2026-11-22-what-a-kind-says-as-json.ts',
+  '2026-11-23-bodies-as-json.ts',
 ]
 
 void t.test('a migration comes after those that databases have, by name', (t) => {
