@@ -30,6 +30,7 @@ export async function copyRows<T>(
 }
 
 function toParts<T>(columns: readonly string[], items: readonly T[], rowOf: (item: T) => CopyRow): Buffer[] {
+  const fieldText = fieldTexts()
   const parts: Buffer[] = []
   let text = ''
   for (const item of items) {
@@ -48,12 +49,23 @@ function toParts<T>(columns: readonly string[], items: readonly T[], rowOf: (ite
   return parts
 }
 
-const SPECIAL = /[\\\t\n\r]/
+/** Texts of fields, one after the other: rows that are written together mostly share their times. */
+function fieldTexts(): (value: CopyValue | undefined) => string {
+  let last: { time: Date; text: string } | undefined
+  return (value) => {
+    if (typeof value === 'string') return escaped(value)
+    if (typeof value === 'number') return `${value}`
+    if (value === undefined || value === null) return '\\N'
+    if (last?.time !== value) last = { time: value, text: value.toISOString() }
+    return last.text
+  }
+}
+
 const ESCAPED: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' }
 
-function fieldText(value: CopyValue | undefined): string {
-  if (value === undefined || value === null) return '\\N'
-  if (typeof value === 'number') return `${value}`
-  if (typeof value !== 'string') return value.toISOString()
-  return SPECIAL.test(value) ? value.replaceAll(/[\\\t\n\r]/g, (found) => ESCAPED[found] ?? found) : value
+/** To look for each of them takes half of what one expression for all takes. */
+function escaped(value: string): string {
+  const isPlain =
+    !value.includes('\\') && !value.includes('\t') && !value.includes('\n') && !value.includes('\r')
+  return isPlain ? value : value.replaceAll(/[\\\t\n\r]/g, (found) => ESCAPED[found] ?? found)
 }
