@@ -15,7 +15,7 @@ const LEVELS = [0, 1, 2]
 
 /** The number of the stretch that a record's id lies in. */
 export function stretchOf(id: number): number {
-  return Math.floor(id / widthOf(0))
+  return Math.floor(id / (FAN_OUT * IDS_PER_ENTRY))
 }
 
 /** Counts records that were added after all others. */
@@ -58,16 +58,14 @@ export async function removeFromCounts(trx: Trx, schema: ProjectionSchema, ids: 
 
 /** How many of these records lie in each stretch of each level. */
 function nodesOf(ids: number[]): RawBuilder<unknown> {
+  const byStretch = new Map<number, number>()
+  for (const id of ids) byStretch.set(stretchOf(id), (byStretch.get(stretchOf(id)) ?? 0) + 1)
   return sql`(
-    select level, id / width as number, case level when ${sql.lit(LEVELS.length - 1)} then 0 else id / width / ${sql.lit(FAN_OUT)} end as parent,
-      count(*) as records
-    from unnest(${ids}::bigint[]) id
-    cross join unnest(${LEVELS}::smallint[], ${LEVELS.map(widthOf)}::bigint[]) as levels(level, width)
+    select level, stretch / width as number,
+      case level when ${sql.lit(LEVELS.length - 1)} then 0 else stretch / width / ${sql.lit(FAN_OUT)} end as parent,
+      sum(own)::bigint as records
+    from unnest(${[...byStretch.keys()]}::bigint[], ${[...byStretch.values()]}::bigint[]) as stretches(stretch, own)
+    cross join unnest(${LEVELS}::smallint[], ${LEVELS.map((level) => FAN_OUT ** level)}::bigint[]) as levels(level, width)
     group by 1, 2, 3
   )`
-}
-
-/** Ids in a stretch of that level. */
-function widthOf(level: number): number {
-  return FAN_OUT ** (level + 1) * IDS_PER_ENTRY
 }
