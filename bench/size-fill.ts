@@ -72,18 +72,19 @@ interface Part extends Pick<Fill, 'eventsPerLoan'> {
   to: number
 }
 
+/** Without nulls a body is written without the spaces that the database puts into JSON that it builds. */
 async function fillLog(db: Db, { from, to, eventsPerLoan }: Part): Promise<void> {
   await sql`
     insert into ledger.event_log (position, step, network, blockchain, op, natural_key, revision, subject, kind,
       block_number, block_hash, log_index, body, recorded_at)
     select n, n - n % 500 + case when n % 500 = 0 then 0 else 1 end, 'evm:1', 'BENCH', 'append',
       tx || '/erc20Loans/0/Payback', 1, 'ERC20FIL/f-' || n / ${eventsPerLoan}, 'Payback', n / 10,
-      '0x' || repeat(md5((n / 10)::text), 2), n % 10, json_build_object('kind', 'Payback', 'role', 'erc20Loans',
+      '0x' || repeat(md5((n / 10)::text), 2), n % 10, json_strip_nulls(json_build_object('kind', 'Payback', 'role', 'erc20Loans',
         'contract', '0x' || repeat('c1', 20), 'txHash', tx, 'loanId', 'f-' || n / ${eventsPerLoan}::bigint,
         'contractLoanId', (n / ${eventsPerLoan}::bigint)::text, 'blockNumber', n / 10, 'blockTimeS', 1650000000 + n,
         'blockHash', '0x' || repeat(md5((n / 10)::text), 2), 'logIndex', n % 10, 'txLogIndex', 0, 'tokenDecimals', 18,
         'terms', '{"values":{}}'::json, 'args', json_build_object('borrower', '0x' || repeat('b1', 20),
-          'amount', (n * 1000000007)::text, 'token', '0x' || repeat('aa', 20))),
+          'amount', (n * 1000000007)::text, 'token', '0x' || repeat('aa', 20)))),
       to_timestamp(1650000000 + n)
     from (
       select n, '0x' || encode(sha256(n::text::bytea), 'hex') as tx

@@ -89,7 +89,7 @@ function saysTheSame(entry: LastEntry, event: ChainEvent): boolean {
   return canonicalJson(entry.event) === canonicalJson(event)
 }
 
-/** JSON with sorted keys: the database gives an object's keys back in an order of its own. */
+/** JSON with sorted keys: `jsonb`, which all bodies once were, gives an object's keys back in an order of its own. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, inner: unknown) =>
     inner !== null && typeof inner === 'object' && !Array.isArray(inner)

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { z } from 'zod'
 import { startAnvil } from '../../devnet/evm/anvil.ts'
@@ -377,6 +378,10 @@ void t.test(`a hostile hour, seed ${SEED}`, { timeout: 1_190_000 }, async (t) =>
       settleDelayEpochs: SETTLE_DELAY,
     }
     t.same((await compareWithChain(api.db, anvil.url, deployment)).differences, [])
+    await t.resolves(
+      sql`select body::jsonb from ledger.event_log`.execute(api.db),
+      'what is kept can be taken apart by the database',
+    )
     const ofOthers = (difference: string): boolean =>
       difference.includes(` ${loanOfLiar} FIL testnet - ERC20FIL`) ||
       difference.startsWith(`/api/loan/ERC20/${loanOfLiar} `)

@@ -23,7 +23,7 @@ export async function contentOf(db: Db): Promise<string[]> {
     select 'header ' || jsonb_build_array(network, number, hash, parent_hash)::text from ledger.block_headers
     union all
     select 'entry ' || jsonb_build_array(network, natural_key, kind, block_number, block_hash, log_index,
-                                         subject, body - 'way')::text
+                                         subject, body::jsonb - 'way')::text
     from ${LIVE_ENTRIES} live
     union all
     select 'record ' || jsonb_build_array(network, natural_key, tx_hash, event, loan_id, blockchain, network_id,

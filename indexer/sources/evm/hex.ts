@@ -15,7 +15,7 @@ export function parseQuantity(value: unknown): number | null {
 export function parseHex(value: unknown, bytes?: number): string | null {
   if (typeof value !== 'string' || value.length % 2 !== 0) return null
   if (bytes !== undefined && value.length !== 2 + bytes * 2) return null
-  // The usual case by far, which needs no copy.
+  // The usual case by far.
   if (isLowerHex(value)) return value
   return /^0x[0-9a-fA-F]*$/.test(value) ? value.toLowerCase() : null
 }

@@ -36,6 +36,19 @@ void t.test('what is copied is what is there, whatever it holds', async (t) => {
   )
 })
 
+void t.test('rows that share their times, in turns, keep each its own', async (t) => {
+  const { db } = await testDatabase(t)
+  await sql`create table copied (id integer, made timestamptz(3), changed timestamptz(3))`.execute(db)
+  const times = [new Date(1), new Date(2), new Date(2), new Date(3)] as const
+  const rows = [0, 0, 1, 2, 1, 3, 0].map((time, id) => ({
+    id,
+    made: times[time] ?? null,
+    changed: times[(time + 1) % 4] ?? null,
+  }))
+  await inTransaction(db, (trx) => copyRows(trx, 'copied', rows, asItIs))
+  t.strictSame((await sql`select id, made, changed from copied order by id`.execute(db)).rows, rows)
+})
+
 void t.test('many rows and long ones are all copied, in whatever parts they travel', async (t) => {
   const { db } = await testDatabase(t)
   await sql`create table copied (id integer, said text)`.execute(db)
