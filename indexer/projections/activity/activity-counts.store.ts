@@ -59,7 +59,7 @@ export async function removeFromCounts(trx: Trx, schema: ProjectionSchema, ids: 
 /** How many of these records lie in each stretch of each level. */
 function nodesOf(ids: number[]): RawBuilder<unknown> {
   const byStretch = new Map<number, number>()
-  for (const id of ids) byStretch.set(stretchOf(id), (byStretch.get(stretchOf(id)) ?? 0) + 1)
+  for (const stretch of ids.map(stretchOf)) byStretch.set(stretch, (byStretch.get(stretch) ?? 0) + 1)
   return sql`(
     select level, stretch / width as number,
       case level when ${sql.lit(LEVELS.length - 1)} then 0 else stretch / width / ${sql.lit(FAN_OUT)} end as parent,
