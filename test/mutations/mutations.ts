@@ -146,6 +146,14 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     promise: 7,
+    what: 'a loan is believed to be as a node showed it once, whatever its block says',
+    file: 'indexer/sources/evm/loan-reader.ts',
+    from: "return typeof loan === 'object' ? loan.state !== state : loan === NO_SUCH_LOAN || loan === NOTHING",
+    to: 'return false',
+    noticedBy: [{ test: 'test/chain/sources/evm-source.test.ts' }],
+  },
+  {
+    promise: 7,
     what: 'logs that do not make their block’s bloom are believed',
     file: 'indexer/sources/evm/block-reader.ts',
     from: 'if (bloomOf(logs) !== header.logsBloom)',

@@ -4,7 +4,8 @@ import type { EvmLog } from './decode-answer.ts'
 import { decodeLog, type DecodedEvent, type DecodedLog } from './decode-log.ts'
 import type { LoanState, TransactionInput } from './decode-loan.ts'
 import type { RpcClient } from '../rpc/rpc-client.ts'
-import { readLoans, readTransactions } from './loan-reader.ts'
+import { readLoans, readTransactions, type LoanQuery } from './loan-reader.ts'
+import { STATE_AFTER } from './loan-states.ts'
 import { completeEvent, lacksTerms, needsTransaction, type EventWithTerms } from './loan-terms.ts'
 import type { TokenDecimals, TokenSeen } from './token-decimals.ts'
 import { loanIdOf, type WatchedContract, type WatchedContracts } from './watched-contracts.ts'
@@ -19,6 +20,8 @@ interface Found {
 /** A log that is one of our events. */
 interface FoundEvent extends Found {
   decoded: DecodedEvent
+  /** One for all events of the loan in this block. */
+  loan: LoanQuery
 }
 
 export interface EventReader {
@@ -65,14 +68,16 @@ async function completeAll(
 ): Promise<ReadonlyMap<Found, EventWithTerms>> {
   const loans = await loansOf(client, events)
   const completeBy = (event: FoundEvent, transaction: TransactionInput | string | null): EventWithTerms => {
-    const loan = loans.get(loanKey(event)) ?? 'fetchLoan was not asked'
+    const loan = loans.get(event.loan) ?? 'fetchLoan was not asked'
     return completeEvent(event.decoded, event.contract.address, { loan, transaction })
   }
-  const completed = new Map(events.map((event) => [event, completeBy(event, null)]))
-  const lacking = events.filter((event) => {
-    const complete = completed.get(event)
-    return complete !== undefined && needsTransaction(complete)
-  })
+  const completed = new Map<Found, EventWithTerms>()
+  const lacking: FoundEvent[] = []
+  for (const event of events) {
+    const complete = completeBy(event, null)
+    completed.set(event, complete)
+    if (needsTransaction(complete)) lacking.push(event)
+  }
   const transactions = await transactionsOf(client, lacking)
   for (const event of lacking)
     completed.set(event, completeBy(event, transactions.get(event.place.txHash) ?? null))
@@ -85,7 +90,7 @@ function undecodable(decoded: DecodedLog): Extract<DecodedLog, { kind: 'Undecoda
 }
 
 function isEvent(found: Found): found is FoundEvent {
-  return found.decoded.kind !== 'Undecodable'
+  return 'loan' in found
 }
 
 function place(
@@ -94,49 +99,63 @@ function place(
   blockTimes: ReadonlyMap<string, number>,
 ): Found[] {
   const ordinals = new Map<string, number>()
+  const loans = new Map<string, LoanQuery>()
+  let block: BlockRef | undefined
   return logs.map((log) => {
-    const contract = contracts.get(log.address)
-    const blockTimeS = blockTimes.get(log.blockHash)
+    const { blockNumber, blockHash, txHash, logIndex, address } = log
+    const contract = contracts.get(address)
+    const blockTimeS = blockTimes.get(blockHash)
     if (contract === undefined || blockTimeS === undefined) {
-      throw new Error(`log ${log.logIndex} of block ${log.blockNumber} is not one that was asked for`)
+      throw new Error(`log ${logIndex} of block ${blockNumber} is not one that was asked for`)
     }
-    const key = `${log.blockHash}/${log.txHash}/${log.address}`
+    if (block?.hash !== blockHash) {
+      block = { number: blockNumber, hash: blockHash }
+      ordinals.clear()
+      loans.clear()
+    }
+    const key = `${txHash}/${address}`
     const txLogIndex = ordinals.get(key) ?? 0
     ordinals.set(key, txLogIndex + 1)
-    const { blockNumber, blockHash, txHash, logIndex } = log
-    return {
+    const decoded = decodeLog(contract.role, log)
+    const found = {
       log,
       contract,
       place: { blockNumber, blockHash, blockTimeS, txHash, logIndex, txLogIndex },
-      decoded: decodeLog(contract.role, log),
+      decoded,
     }
+    return decoded.kind === 'Undecodable'
+      ? found
+      : { ...found, loan: loanIn(loans, contract, decoded, block) }
   })
 }
 
-function loanKey({ contract, decoded, place }: FoundEvent): string {
-  return `${contract.role}/${decoded.contractLoanId}/${place.blockHash}`
+/** What is asked of the event's loan: the same question for all its events in the block, of which the last one counts. */
+function loanIn(
+  loans: Map<string, LoanQuery>,
+  contract: WatchedContract,
+  { kind, contractLoanId }: DecodedEvent,
+  block: BlockRef,
+): LoanQuery {
+  const key = `${contract.role}/${contractLoanId}`
+  const known = loans.get(key)
+  const { role, address } = contract
+  const loan = known ?? { role, contract: address, contractLoanId, block, state: null }
+  loan.state = STATE_AFTER[kind]
+  if (known === undefined) loans.set(key, loan)
+  return loan
 }
 
 /** One call per loan and block that needs it. */
 async function loansOf(
   client: RpcClient,
   events: readonly FoundEvent[],
-): Promise<ReadonlyMap<string, LoanState | string>> {
-  const wanted = new Map(
-    events.filter((event) => lacksTerms(event.decoded)).map((event) => [loanKey(event), event]),
-  )
+): Promise<ReadonlyMap<LoanQuery, LoanState | string>> {
+  const wanted = new Set<LoanQuery>()
+  for (const { decoded, loan } of events) if (lacksTerms(decoded)) wanted.add(loan)
   if (wanted.size === 0) return new Map()
-  const keys = [...wanted.keys()]
-  const loans = await readLoans(
-    client,
-    [...wanted.values()].map(({ contract, decoded, place }) => ({
-      role: contract.role,
-      contract: contract.address,
-      contractLoanId: decoded.contractLoanId,
-      block: blockOf(place),
-    })),
-  )
-  return new Map(keys.map((key, index) => [key, loans[index] ?? 'fetchLoan was not asked']))
+  const queries = [...wanted]
+  const loans = await readLoans(client, queries)
+  return new Map(queries.map((query, index) => [query, loans[index] ?? 'fetchLoan was not asked']))
 }
 
 async function transactionsOf(
@@ -156,11 +175,7 @@ function tokenOf(event: DecodedEvent): string | null {
   return 'token' in event.args ? event.args.token : null
 }
 
-function tokenSeen({ decoded, place }: FoundEvent): TokenSeen[] {
+function tokenSeen({ decoded, loan }: FoundEvent): TokenSeen[] {
   const token = tokenOf(decoded)
-  return token === null ? [] : [{ token, block: blockOf(place) }]
-}
-
-function blockOf({ blockNumber, blockHash }: EventPlace): BlockRef {
-  return { number: blockNumber, hash: blockHash }
+  return token === null ? [] : [{ token, block: loan.block }]
 }

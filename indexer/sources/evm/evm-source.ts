@@ -184,7 +184,7 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
     const asked = queries.map(({ role, contractLoanId }) => {
       const contract = addresses.get(role)
       if (contract === undefined) throw new PermanentError(`${key}: no ${role} is configured`)
-      return { role, contract, contractLoanId, block }
+      return { role, contract, contractLoanId, block, state: null }
     })
     const loans = await readLoans(client, asked)
     return loans.map((loan) => (typeof loan === 'string' ? { loan: null, reason: loan } : { loan }))

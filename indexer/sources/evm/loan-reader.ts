@@ -13,13 +13,45 @@ export interface LoanQuery {
   contract: AddressText
   contractLoanId: UintText
   block: BlockRef
+  /** The state in which the block's own events leave the loan; null where they are not looked at. */
+  state: number | null
 }
 
-/** Each loan as its contract shows it at the end of its block, or the reason why that is not known. */
+const NO_SUCH_LOAN = 'fetchLoan knows no such loan'
+const NOTHING = 'fetchLoan answered nothing'
+
+/**
+ * Each loan as its contract shows it at the end of its block, or the reason why that is not known. A node can answer with
+ * the state of another block (an Anvil that is mining, a replica that is behind): what the block's own events
+ * contradict is asked once more. If it is said again it is believed, for a token that calls back makes events in an
+ * order of its own.
+ */
 export async function readLoans(
   client: RpcClient,
   queries: readonly LoanQuery[],
 ): Promise<(LoanState | string)[]> {
+  const loans = await fetchLoans(client, queries)
+  const doubted = queries.flatMap((query, index) =>
+    isDoubtful(query, loans[index]) ? [{ query, index }] : [],
+  )
+  if (doubted.length === 0) return loans
+  const again = await fetchLoans(
+    client,
+    doubted.map(({ query }) => query),
+  )
+  for (const [at, { index }] of doubted.entries()) {
+    const loan = again[at]
+    if (typeof loan === 'object') loans[index] = loan
+  }
+  return loans
+}
+
+function isDoubtful({ state }: LoanQuery, loan: LoanState | string | undefined): boolean {
+  if (state === null) return false
+  return typeof loan === 'object' ? loan.state !== state : loan === NO_SUCH_LOAN || loan === NOTHING
+}
+
+async function fetchLoans(client: RpcClient, queries: readonly LoanQuery[]): Promise<(LoanState | string)[]> {
   const calls = queries.map(({ role, contract, contractLoanId, block }) => ({
     to: contract,
     data: encodeFetchLoan(role, contractLoanId),
@@ -37,9 +69,9 @@ function loanIn(role: ContractRole, answer: RpcAnswer | undefined): LoanState | 
     return `fetchLoan failed: ${answer.message}`
   }
   const data = parseHex(answer.result)
-  if (data === null || data === '0x') return 'fetchLoan answered nothing'
+  if (data === null || data === '0x') return NOTHING
   try {
-    return decodeLoan(role, data) ?? 'fetchLoan knows no such loan'
+    return decodeLoan(role, data) ?? NO_SUCH_LOAN
   } catch {
     return `the answer of fetchLoan does not decode (${(data.length - 2) / 2} bytes)`
   }

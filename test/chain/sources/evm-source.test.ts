@@ -26,6 +26,7 @@ async function readAll(t: Test, chain: LittleChain, source: EvmSource): Promise<
 
 const A1 = hex('borrower’s secret')
 const B1 = hex('lender’s secret')
+const FETCH_LOAN = ABI.loans.getFunction('fetchLoan')?.selector ?? 'none'
 
 async function opened(t: Test, chain: LittleChain, changes = {}): Promise<EvmSource> {
   const source = createEvmSource(chain.network(changes))
@@ -167,6 +168,67 @@ void t.test(
       events.filter(({ txHash }) => txHash === offers[2]?.txHash).map(({ txLogIndex }) => txLogIndex),
       [0, 1, 2],
     )
+  },
+)
+
+void t.test(
+  'a state that the block’s own events contradict is asked once more, and then believed',
+  async (t) => {
+    const chain = await startLittleChain(t)
+    const [owner = ''] = chain.accounts
+    const [six = ''] = chain.tokens
+    const batcher = await batcherOf(chain, owner, six)
+    const empty = await chain.rpc('eth_blockNumber')
+    const batch = (...calls: string[]): Promise<unknown> =>
+      chain.send(
+        owner,
+        batcher,
+        ABI.batcher.encodeFunctionData('batch', [calls.map((call) => [chain.loans, call])]),
+      )
+    await batch(offer(six))
+    await chain.mine()
+    const approve = [1n, owner, hex('t1b'), hashOf(A1), `0x${'ab'.repeat(32)}`, 9n]
+    await batch(ABI.loans.encodeFunctionData('approveRequest', approve))
+    await chain.mine()
+    const before = await chain.rpc('eth_blockNumber')
+    await batch(ABI.loans.encodeFunctionData('cancelLoan', [1n, B1]))
+    await chain.mine()
+    const truth = await readAll(t, chain, await opened(t, chain))
+    t.match(only(truth, 'CreateLoanOffer').terms, { values: { interest: '7' }, unknown: undefined })
+
+    const asked = new Map<string, number>()
+    /** Answers `fetchLoan` as of `block`, whichever was asked for, to the first `lies` times that it is asked. */
+    const asOf = (block: unknown, lies: number): Promise<Proxy> => {
+      asked.clear()
+      return startProxy(t, chain.url, async (requests, truth) => {
+        const answers = await truth()
+        const lied = new Map<unknown, unknown>()
+        for (const { id, method, params } of requests) {
+          const question = JSON.stringify(params)
+          if (method !== 'eth_call' || !question.includes(FETCH_LOAN)) continue
+          asked.set(question, (asked.get(question) ?? 0) + 1)
+          if ((asked.get(question) ?? 0) > lies) continue
+          lied.set(id, await chain.rpc('eth_call', params[0], block))
+        }
+        return answers.map((answer) =>
+          lied.has(answer.id) ? { id: answer.id, result: lied.get(answer.id) } : answer,
+        )
+      })
+    }
+    const head = Number(await chain.rpc('eth_blockNumber'))
+    const readBy = async (proxy: Proxy): Promise<ChainEvent[]> =>
+      (await (await opened(t, chain, { rpcUrls: [proxy.url] })).readRange(0, head)).events
+    t.same(await readBy(await asOf('latest', 1)), truth, 'a later block, once')
+    t.same([...asked.values()], [2, 2], 'the offer’s block and the approval’s')
+    t.same(await readBy(await asOf('0x0', 1)), truth, 'before there was a contract, once')
+    t.same(await readBy(await asOf(empty, 1)), truth, 'before there was the loan')
+    t.same(await readBy(await asOf(before, 1)), truth, 'approved already')
+    const cancelled = await readBy(await asOf('latest', 1000))
+    t.same([...asked.values()], [2, 2], 'not for ever')
+    t.match(only(cancelled, 'CreateLoanOffer').terms, {
+      values: { interest: null, filLender: hex('t1lender') },
+      unknown: { interest: /state 6 already/ },
+    })
   },
 )
 
