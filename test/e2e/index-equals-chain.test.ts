@@ -104,19 +104,30 @@ interface Played {
 
 async function playUntil({ db, provider, player }: Played, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    const { number } = await db.selectFrom('ledger.chain_position').select('number').executeTakeFirstOrThrow()
-    if ((await provider.getBlockNumber()) - (number ?? 0) < MOST_BLOCKS_AHEAD) await player.playLoans(1)
+    const ahead = (await provider.getBlockNumber()) - (await positionOf(db))
+    if (ahead < MOST_BLOCKS_AHEAD) await player.playLoans(1)
     else await delay(50)
   }
 }
 
+/** Most lives end while the indexer writes, some before it wrote anything. Answers whether the position moved. */
 async function killAndRestart(
-  indexer: IndexerProcess,
+  { db, indexer }: { db: Db; indexer: IndexerProcess },
   random: ReturnType<typeof seededRandom>,
-): Promise<void> {
-  await delay(300 + random.below(1500))
+): Promise<boolean> {
+  const before = await positionOf(db)
+  const moved = async (): Promise<boolean> => (await positionOf(db)) !== before
+  if (random.chance(0.2)) await delay(random.below(1500))
+  else for (let waitedMs = 0; waitedMs < 10_000 && !(await moved()); waitedMs += 10) await delay(10)
+  await delay(random.below(200))
   await indexer.kill()
   indexer.start()
+  return moved()
+}
+
+async function positionOf(db: Db): Promise<number> {
+  const { number } = await db.selectFrom('ledger.chain_position').select('number').executeTakeFirstOrThrow()
+  return number ?? 0
 }
 
 /** Empties Redis while loans are played. */
@@ -156,9 +167,11 @@ for (const kind of ['postgres', 'redis'] as const) {
 
     const killed = new AbortController()
     const load = playUntil(opened, killed.signal)
-    for (let kill = 0; kill < KILLS; kill += 1) await killAndRestart(indexer, random)
+    let wrote = 0
+    for (let kill = 0; kill < KILLS; kill += 1) if (await killAndRestart(opened, random)) wrote += 1
     killed.abort()
     await load
+    t.ok(wrote >= KILLS / 2, `${wrote} of ${KILLS} lives wrote something before they were killed`)
     await check(t, `after ${KILLS} kills`)
     if (redisUrl !== null) {
       await loseQueue(redisUrl, opened)
