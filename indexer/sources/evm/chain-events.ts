@@ -15,12 +15,13 @@ interface Found {
   contract: WatchedContract
   place: EventPlace
   decoded: DecodedLog
+  /** One for all events of the loan in this block; null for a log that is no event. */
+  loan: LoanQuery | null
 }
 
 /** A log that is one of our events. */
 interface FoundEvent extends Found {
   decoded: DecodedEvent
-  /** One for all events of the loan in this block. */
   loan: LoanQuery
 }
 
@@ -90,7 +91,7 @@ function undecodable(decoded: DecodedLog): Extract<DecodedLog, { kind: 'Undecoda
 }
 
 function isEvent(found: Found): found is FoundEvent {
-  return 'loan' in found
+  return found.loan !== null
 }
 
 function place(
@@ -117,15 +118,13 @@ function place(
     const txLogIndex = ordinals.get(key) ?? 0
     ordinals.set(key, txLogIndex + 1)
     const decoded = decodeLog(contract.role, log)
-    const found = {
+    return {
       log,
       contract,
       place: { blockNumber, blockHash, blockTimeS, txHash, logIndex, txLogIndex },
       decoded,
+      loan: decoded.kind === 'Undecodable' ? null : loanIn(loans, contract, decoded, block),
     }
-    return decoded.kind === 'Undecodable'
-      ? found
-      : { ...found, loan: loanIn(loans, contract, decoded, block) }
   })
 }
 
