@@ -3,10 +3,12 @@ import type { RpcClient } from '../rpc/rpc-client.ts'
 import { readHeaders } from './block-reader.ts'
 import {
   checkBlooms,
+  readLogsBetween,
   readRangeLogs,
   readRangeWithHeaders,
   requireAll,
   sameLogs,
+  type LogsBetween,
   type RangeLogs,
 } from './range-reader.ts'
 import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
@@ -82,7 +84,7 @@ export class RangeEvidence {
     if (sameLogs(range, other.range)) return { range, check: 'second-endpoint' }
     const again = await readRangeLogs(endpoint, this.#contracts, range.from, range.to)
     if (sameLogs(again, other.range)) return { range: again, check: 'second-endpoint' }
-    const otherAgain = await readRangeLogs(other.endpoint, this.#contracts, range.from, range.to)
+    const otherAgain = await readLogsBetween(other.endpoint, this.#contracts, range.from, range.to)
     if (sameLogs(again, otherAgain)) return { range: again, check: 'second-endpoint' }
     return this.#arbitrate(endpoint, again, { endpoint: other.endpoint, range: otherAgain })
   }
@@ -106,7 +108,7 @@ export class RangeEvidence {
   #readElsewhere(endpoint: RpcEndpoint, { from, to }: RangeLogs): Promise<Answer | null> {
     const readOn = async (second: RpcEndpoint): Promise<Answer> => ({
       endpoint: second,
-      range: await readRangeLogs(second, this.#contracts, from, to),
+      range: await readLogsBetween(second, this.#contracts, from, to),
     })
     return this.#witness.ask(endpoint, readOn, { isWide: from < to })
   }
@@ -123,7 +125,7 @@ export class RangeEvidence {
     return this.#unchecked % MEASURE_EVERY === 0
   }
 
-  async #blooms(endpoint: RpcEndpoint, range: RangeLogs): Promise<boolean> {
+  async #blooms(endpoint: RpcEndpoint, range: LogsBetween): Promise<boolean> {
     const headers = await this.#headers(endpoint, range.from, range.to)
     requireAll(headers, range.from, range.to)
     return checkBlooms(endpoint, this.#contracts, range, headers)
@@ -156,5 +158,5 @@ export class RangeEvidence {
 
 interface Answer {
   endpoint: RpcEndpoint
-  range: RangeLogs
+  range: LogsBetween
 }

@@ -6,15 +6,19 @@ import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { BadAnswer, CallFailed } from '../rpc/rpc-error.ts'
 import type { WatchedContract, WatchedContracts } from './watched-contracts.ts'
 
-/** Our contracts' logs of final blocks, read by height from one endpoint. */
-export interface RangeLogs {
+/** Our contracts' logs of final blocks between two headers, as one endpoint gives them: to be compared with another's. */
+export interface LogsBetween {
   from: number
   to: number
   first: EvmHeader
   last: EvmHeader
+  logs: EvmLog[]
+}
+
+/** Our contracts' logs of final blocks, read by height from one endpoint. */
+export interface RangeLogs extends LogsBetween {
   /** Headers of the blocks that have our logs, ascending. */
   headers: EvmHeader[]
-  logs: EvmLog[]
 }
 
 /** With more logs than this a range of several blocks is read in narrower ranges, for it is held in memory. */
@@ -31,12 +35,35 @@ export async function readRangeLogs(
 ): Promise<RangeLogs> {
   const logs = await readLogs(endpoint, contracts, from, to)
   const numbers = [...new Set([from, ...logs.map((log) => log.blockNumber), to])]
-  const found: EvmHeader[] = []
-  for (const [index, header] of (await headersAt(endpoint, numbers)).entries()) {
+  return rangeOf(from, to, logs, await knownHeaders(endpoint, numbers))
+}
+
+/**
+ * With the headers of both ends alone. Each log names its block's hash: two endpoints that say the same logs say the same
+ * blocks, and one's headers bear out both.
+ */
+export async function readLogsBetween(
+  endpoint: RpcEndpoint,
+  contracts: WatchedContracts,
+  from: number,
+  to: number,
+): Promise<LogsBetween> {
+  const [logs, ends] = await Promise.all([
+    readLogs(endpoint, contracts, from, to),
+    knownHeaders(endpoint, [...new Set([from, to])]),
+  ])
+  const [first, last] = [ends[0], ends.at(-1)]
+  if (first === undefined || last === undefined) throw new BadAnswer(`blocks ${from} and ${to}: no headers`)
+  return { from, to, first, last, logs }
+}
+
+/** Of blocks that the endpoint must know. */
+async function knownHeaders(endpoint: RpcEndpoint, numbers: readonly number[]): Promise<EvmHeader[]> {
+  const headers = await headersAt(endpoint, numbers)
+  return headers.map((header, index) => {
     if (header === null) throw new CallFailed(`block ${numbers[index] ?? '?'} is not known`, 'missing-block')
-    found.push(header)
-  }
-  return rangeOf(from, to, logs, found)
+    return header
+  })
 }
 
 /** The logs, and the headers of all blocks of the range: what its blooms are checked with. */
@@ -99,18 +126,26 @@ function checkAsked(log: EvmLog, contracts: WatchedContracts, from: number, to: 
 }
 
 /** Whether two endpoints say the same of the same range. */
-export function sameLogs(left: RangeLogs, right: RangeLogs): boolean {
+export function sameLogs(left: LogsBetween, right: LogsBetween): boolean {
   if (left.first.hash !== right.first.hash || left.last.hash !== right.last.hash) return false
   if (left.logs.length !== right.logs.length) return false
   return left.logs.every((log, index) => {
     const other = right.logs[index]
-    return other !== undefined && fingerprint(log) === fingerprint(other)
+    return other !== undefined && isSameLog(log, other)
   })
 }
 
-function fingerprint(log: EvmLog): string {
-  const { blockHash, txHash, txIndex, logIndex, address, topics, data } = log
-  return [blockHash, txHash, txIndex, logIndex, address, ...topics, data].join()
+function isSameLog(left: EvmLog, right: EvmLog): boolean {
+  return (
+    left.blockHash === right.blockHash &&
+    left.txHash === right.txHash &&
+    left.txIndex === right.txIndex &&
+    left.logIndex === right.logIndex &&
+    left.address === right.address &&
+    left.data === right.data &&
+    left.topics.length === right.topics.length &&
+    left.topics.every((topic, index) => topic === right.topics[index])
+  )
 }
 
 /**
@@ -120,7 +155,7 @@ function fingerprint(log: EvmLog): string {
 export async function checkBlooms(
   endpoint: RpcEndpoint,
   contracts: WatchedContracts,
-  range: RangeLogs,
+  range: LogsBetween,
   headers: readonly EvmHeader[],
 ): Promise<boolean> {
   checkLinks(headers, range)
@@ -149,7 +184,7 @@ function byBlock(logs: readonly EvmLog[]): ReadonlyMap<number, EvmLog[]> {
   return blocks
 }
 
-function checkLinks(headers: readonly EvmHeader[], range: RangeLogs): void {
+function checkLinks(headers: readonly EvmHeader[], range: LogsBetween): void {
   for (const [index, header] of headers.entries()) {
     const before = headers[index - 1]
     if (before !== undefined && header.parentHash !== before.hash) {
@@ -160,8 +195,9 @@ function checkLinks(headers: readonly EvmHeader[], range: RangeLogs): void {
     throw new BadAnswer(`blocks ${range.from} to ${range.to}: two branches in one answer`)
   }
   const byNumber = new Map(headers.map((header) => [header.number, header.hash]))
-  for (const { number, hash } of range.headers) {
-    if (byNumber.get(number) !== hash) throw new BadAnswer(`block ${number}: a log of another block`)
+  for (const { blockNumber, blockHash } of range.logs) {
+    if (byNumber.get(blockNumber) !== blockHash)
+      throw new BadAnswer(`block ${blockNumber}: a log of another block`)
   }
 }
 

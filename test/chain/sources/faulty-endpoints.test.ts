@@ -129,6 +129,60 @@ void t.test('what two endpoints contradict each other about is never taken unche
   }
 })
 
+void t.test(
+  'a second endpoint is asked for logs, and not again for the headers of their blocks',
+  async (t) => {
+    const chain = await startLivelyChain(t)
+    const asked = { first: 0, second: 0 }
+    const counting = (name: keyof typeof asked): Promise<Proxy> =>
+      startProxy(t, chain.url, (requests) => {
+        asked[name] += requests.filter(({ method }) => method === 'eth_getBlockByNumber').length
+        return null
+      })
+    const [first, second] = [await counting('first'), await counting('second')]
+    const source = createEvmSource(chain.network({ rpcUrls: [first.url, second.url] }))
+    t.teardown(() => source.close())
+    await source.check()
+    const { number } = await source.head()
+    const before = { ...asked }
+    const { evidence, headers } = await source.readRange(1, number)
+    t.match(evidence, [{ check: 'second-endpoint' }])
+    const counts = [asked.first - before.first, asked.second - before.second]
+    t.ok(headers.length > 10, `${headers.length} blocks with logs`)
+    t.ok(Math.max(...counts) >= headers.length)
+    t.equal(Math.min(...counts), 2, 'both ends of the range')
+  },
+)
+
+void t.test('a second endpoint whose logs are of other blocks is found out', async (t) => {
+  const chain = await startLivelyChain(t)
+  const elsewhere = `0x${'e1'.repeat(32)}`
+  const liar = await startProxy(t, chain.url, async (requests, truth) => {
+    if (requests[0]?.method !== 'eth_getLogs') return null
+    return (await truth()).map((answer) => {
+      if (!Array.isArray(answer.result)) return answer
+      const logs = answer.result as { blockNumber: string }[]
+      const result = logs.map((log) =>
+        log.blockNumber === logs[0]?.blockNumber ? { ...log, blockHash: elsewhere } : log,
+      )
+      return { ...answer, result }
+    })
+  })
+  const said: string[] = []
+  const index = new StepIndex()
+  await catchUp(chain, index, {
+    network: chain.network({ rpcUrls: [chain.url, liar.url], maxBlockRange: 50 }),
+    witnessPatienceMs: 500,
+    report: (_, message) => said.push(message),
+  })
+  await sameAsNode(t, index, chain, 'one of two endpoints gives logs of another block')
+  t.match(said.join(), new RegExp(`${liar.url} is put aside for .*: .*a log of another block`))
+  t.ok(
+    index.evidence.every(({ check }) => check !== 'unchecked'),
+    'nothing went unchecked',
+  )
+})
+
 void t.test('a second endpoint that is away for a moment is waited for', async (t) => {
   const chain = await startLittleChain(t, { slotsInAnEpoch: 4 })
   const player = new Player(chain, seed)
