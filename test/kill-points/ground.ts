@@ -101,7 +101,9 @@ let places = 0
 export async function openPlace(ground: Ground, queue: QueueKind): Promise<Place> {
   const { chains, services } = ground
   places += 1
-  const database = `kill_points_${process.pid}_${places}`
+  // Its own from here on: another lane opens a place while this one waits.
+  const place = places
+  const database = `kill_points_${process.pid}_${place}`
   await asAdmin(services, (admin) =>
     sql`create database ${sql.id(database)} template ${sql.id(ground.template)}`.execute(admin),
   )
@@ -118,7 +120,7 @@ export async function openPlace(ground: Ground, queue: QueueKind): Promise<Place
   const networksFile = join(folder, 'networks.json')
   await writeFile(networksFile, JSON.stringify(networksOf(chains, evm.url, lotus.url)))
   // A database number of its own, as in test/helpers/redis.ts.
-  const number = (process.pid * 16 + places) % 512
+  const number = (process.pid * 16 + place) % 512
   const redisUrl = queue === 'redis' ? `${services.redisUrl ?? ''}/${number}` : undefined
   return {
     ...{ db, folder, urls: { databaseUrl, redisUrl } },
