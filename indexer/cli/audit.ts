@@ -72,6 +72,7 @@ async function auditLoans(
       loans.map(({ loanType, part }) => ({
         role: ROLE_OF_TYPE[loanType],
         contractLoanId: part['contractLoanId'] ?? '',
+        state: Number(part['state']),
       })),
       block,
     )

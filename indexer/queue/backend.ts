@@ -57,7 +57,7 @@ type WorkerSettings = Pick<
 
 /** BullMQ's tables live in a schema of their own. */
 const SCHEMA = 'queue'
-/** BullMQ's keys carry this prefix, so that a Redis can be shared. */
+/** BullMQ's keys carry this prefix, so that a Redis can be shared with other programs. */
 const PREFIX = 'loan-activity'
 /** Between two attempts to open a worker. */
 const OPENED_AGAIN_MS = 500

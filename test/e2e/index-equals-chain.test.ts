@@ -15,7 +15,7 @@ import { seededRandom } from '../helpers/random-chain.ts'
 import { testRedis } from '../helpers/redis.ts'
 import { recordRows } from '../helpers/log-views.ts'
 
-t.setTimeout(1_200_000)
+t.setTimeout(1_600_000)
 
 const KINDS = 13
 /** Its hostile player once gave a secret of zero bytes, which was taken for none. */
@@ -118,7 +118,7 @@ async function killAndRestart(
   const before = await positionOf(db)
   const moved = async (): Promise<boolean> => (await positionOf(db)) !== before
   if (random.chance(0.2)) await delay(random.below(1500))
-  else for (let waitedMs = 0; waitedMs < 10_000 && !(await moved()); waitedMs += 10) await delay(10)
+  else for (let waitedMs = 0; waitedMs < 20_000 && !(await moved()); waitedMs += 10) await delay(10)
   await delay(random.below(200))
   await indexer.kill()
   indexer.start()
@@ -145,7 +145,7 @@ async function loseQueue(redisUrl: string, played: Played): Promise<void> {
 }
 
 for (const kind of ['postgres', 'redis'] as const) {
-  void t.test(`queue on ${kind}, seed ${SEED}`, { timeout: 590_000 }, async (t) => {
+  void t.test(`queue on ${kind}, seed ${SEED}`, { timeout: 780_000 }, async (t) => {
     const opened = await scene(t, kind)
     if (opened === undefined) return
     const { db, redisUrl, provider, player, indexer, check } = opened

@@ -148,7 +148,7 @@ export const MUTATIONS: readonly Mutation[] = [
     promise: 7,
     what: 'a loan is believed to be as a node showed it once, whatever its block says',
     file: 'indexer/sources/evm/loan-reader.ts',
-    from: "return typeof loan === 'object' ? loan.state !== state : loan === NO_SUCH_LOAN || loan === NOTHING",
+    from: "return typeof loan === 'object' ? loan.state !== stateAfter : loan === NO_SUCH_LOAN || loan === NOTHING",
     to: 'return false',
     noticedBy: [{ test: 'test/chain/sources/evm-source.test.ts' }],
   },

@@ -1,5 +1,5 @@
 import type { BlockRef } from '../../../shared/events/chain-step.ts'
-import { askEveryone, settle } from '../rpc/ask-everyone.ts'
+import { askEveryone, settle, type AskOne } from '../rpc/ask-everyone.ts'
 import type { RpcClient } from '../rpc/rpc-client.ts'
 import { quantity } from './hex.ts'
 import { decodeHeader } from './decode-answer.ts'
@@ -19,10 +19,21 @@ const VIEW_GAS = 5_000_000n
 /**
  * What each call gives: its result or its JSON-RPC error, in the calls' order. Where an endpoint no longer has the
  * state, the others that are there are asked. Errors that may pass (time-outs, internal errors, a block the endpoint
- * does not know yet) are thrown when no endpoint answers, as transport faults are; see {@link settle}.
+ * does not know yet) are thrown when no endpoint answers, as transport faults are; see {@link settle}. Who is in `asked` is
+ * asked where nobody else is there; whoever is asked joins them.
  */
-export function viewAll(client: RpcClient, what: string, calls: readonly ViewCall[]): Promise<RpcAnswer[]> {
-  return askEveryone(client, what, calls, (endpoint, open) => viewOn(client, endpoint, open))
+export function viewAll(
+  client: RpcClient,
+  what: string,
+  calls: readonly ViewCall[],
+  asked = new Set<RpcEndpoint>(),
+): Promise<RpcAnswer[]> {
+  const isOther = client.available().some((endpoint) => !asked.has(endpoint))
+  const ask: AskOne<ViewCall> = (endpoint, open) => {
+    asked.add(endpoint)
+    return viewOn(client, endpoint, open)
+  }
+  return askEveryone(client, what, calls, ask, ['pruned'], isOther ? [...asked] : [])
 }
 
 /** A view function's answer in the newest state. Throws as {@link viewAll} does. */

@@ -138,8 +138,8 @@ function loanIn(
   const key = `${contract.role}/${contractLoanId}`
   const known = loans.get(key)
   const { role, address } = contract
-  const loan = known ?? { role, contract: address, contractLoanId, block, state: null }
-  loan.state = STATE_AFTER[kind]
+  const loan = known ?? { role, contract: address, contractLoanId, block, stateAfter: null }
+  loan.stateAfter = STATE_AFTER[kind]
   if (known === undefined) loans.set(key, loan)
   return loan
 }

@@ -36,9 +36,11 @@ export interface EvmSourceOptions {
   witnessPatienceMs?: number
 }
 
-export interface LoanQuery {
+export interface LoanAtHead {
   role: ContractRole
   contractLoanId: UintText
+  /** As the index has it: an answer that contradicts it is asked for once more. Missing: it is not looked at. */
+  state?: number
 }
 
 /** What `fetchLoan` says of a loan, or why that is not known (`reason`). */
@@ -46,7 +48,7 @@ export type LoanAnswer = { loan: LoanState } | { loan: null; reason: string }
 
 export interface EvmSource extends ChainSource {
   /** The loans as of the end of that block, in the queries' order; batched. Throws a RetryableError. */
-  fetchLoanStates(queries: readonly LoanQuery[], block: BlockRef): Promise<LoanAnswer[]>
+  fetchLoanStates(queries: readonly LoanAtHead[], block: BlockRef): Promise<LoanAnswer[]>
   fetchLoanState(role: ContractRole, contractLoanId: UintText, block: BlockRef): Promise<LoanAnswer>
 }
 
@@ -179,12 +181,12 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
     return false
   }
 
-  async function fetchLoanStates(queries: readonly LoanQuery[], block: BlockRef): Promise<LoanAnswer[]> {
+  async function fetchLoanStates(queries: readonly LoanAtHead[], block: BlockRef): Promise<LoanAnswer[]> {
     const addresses = new Map([...contracts.values()].map(({ role, address }) => [role, address]))
-    const asked = queries.map(({ role, contractLoanId }) => {
+    const asked = queries.map(({ role, contractLoanId, state }) => {
       const contract = addresses.get(role)
       if (contract === undefined) throw new PermanentError(`${key}: no ${role} is configured`)
-      return { role, contract, contractLoanId, block, state: null }
+      return { role, contract, contractLoanId, block, stateAfter: state ?? null }
     })
     const loans = await readLoans(client, asked)
     return loans.map((loan) => (typeof loan === 'string' ? { loan: null, reason: loan } : { loan }))

@@ -5,7 +5,7 @@ import { viewAll } from './ask-all.ts'
 import { decodeLoan, encodeFetchLoan, type LoanState, type TransactionInput } from './decode-loan.ts'
 import type { RpcClient } from '../rpc/rpc-client.ts'
 import { parseHex, quantity } from './hex.ts'
-import type { RpcAnswer } from '../rpc/rpc-endpoint.ts'
+import type { RpcAnswer, RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { BadAnswer, CallFailed } from '../rpc/rpc-error.ts'
 
 export interface LoanQuery {
@@ -14,7 +14,7 @@ export interface LoanQuery {
   contractLoanId: UintText
   block: BlockRef
   /** The state in which the block's own events leave the loan; null where they are not looked at. */
-  state: number | null
+  stateAfter: number | null
 }
 
 const NO_SUCH_LOAN = 'fetchLoan knows no such loan'
@@ -23,41 +23,61 @@ const NOTHING = 'fetchLoan answered nothing'
 /**
  * Each loan as its contract shows it at the end of its block, or the reason why that is not known. A node can answer with
  * the state of another block (an Anvil that is mining, a replica that is behind): what the block's own events
- * contradict is asked once more. If it is said again it is believed, for a token that calls back makes events in an
- * order of its own.
+ * contradict is asked once more, elsewhere if it can be. What nobody says otherwise is taken as it was said: a token that
+ * calls back makes events in an order of its own.
  */
 export async function readLoans(
   client: RpcClient,
   queries: readonly LoanQuery[],
 ): Promise<(LoanState | string)[]> {
-  const loans = await fetchLoans(client, queries)
+  const asked = new Set<RpcEndpoint>()
+  const loans = await fetchLoans(client, queries, asked)
   const doubted = queries.flatMap((query, index) =>
-    isDoubtful(query, loans[index]) ? [{ query, index }] : [],
+    isContradicted(query, loans[index]) ? [{ query, index }] : [],
   )
   if (doubted.length === 0) return loans
   const again = await fetchLoans(
     client,
     doubted.map(({ query }) => query),
+    asked,
   )
-  for (const [at, { index }] of doubted.entries()) {
+  const contradicted: string[] = []
+  for (const [at, { query, index }] of doubted.entries()) {
     const loan = again[at]
-    if (typeof loan === 'object') loans[index] = loan
+    const isBetter = typeof loan === 'object' && !isContradicted(query, loan)
+    if (isBetter || (typeof loan === 'object' && typeof loans[index] === 'string')) loans[index] = loan
+    if (!isBetter) contradicted.push(describe(query, loans[index]))
   }
+  const [first] = contradicted
+  if (first !== undefined)
+    client.say(`${contradicted.length} answers contradict the events of their blocks, the first ${first}`)
   return loans
 }
 
-function isDoubtful({ state }: LoanQuery, loan: LoanState | string | undefined): boolean {
-  if (state === null) return false
-  return typeof loan === 'object' ? loan.state !== state : loan === NO_SUCH_LOAN || loan === NOTHING
+function isContradicted({ stateAfter }: LoanQuery, loan: LoanState | string | undefined): boolean {
+  if (stateAfter === null) return false
+  return typeof loan === 'object' ? loan.state !== stateAfter : loan === NO_SUCH_LOAN || loan === NOTHING
 }
 
-async function fetchLoans(client: RpcClient, queries: readonly LoanQuery[]): Promise<(LoanState | string)[]> {
+function describe(
+  { role, contractLoanId, block, stateAfter }: LoanQuery,
+  loan: LoanState | string | undefined,
+): string {
+  const said = typeof loan === 'object' ? `state ${loan.state}` : (loan ?? 'no answer')
+  return `of loan ${contractLoanId} of ${role} at block ${block.number}: ${said} instead of state ${stateAfter ?? '?'}`
+}
+
+async function fetchLoans(
+  client: RpcClient,
+  queries: readonly LoanQuery[],
+  asked: Set<RpcEndpoint>,
+): Promise<(LoanState | string)[]> {
   const calls = queries.map(({ role, contract, contractLoanId, block }) => ({
     to: contract,
     data: encodeFetchLoan(role, contractLoanId),
     block,
   }))
-  const answers = await viewAll(client, 'fetchLoan', calls)
+  const answers = await viewAll(client, 'fetchLoan', calls, asked)
   return queries.map((query, index) => loanIn(query.role, answers[index]))
 }
 

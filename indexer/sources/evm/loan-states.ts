@@ -1,7 +1,7 @@
 import type { EvmEventKind } from '../../../shared/events/chain-event.ts'
 
 /**
- * The state in which each event leaves its loan, as `fetchLoan` numbers them (protocol, section 2). The borrower's share
+ * (pure) The state in which each event leaves its loan, as `fetchLoan` numbers them (protocol, section 2). The borrower's share
  * of a seizure comes in the transaction that seized.
  */
 export const STATE_AFTER: Record<EvmEventKind, number> = {

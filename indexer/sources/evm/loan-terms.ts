@@ -2,6 +2,7 @@ import type { EvmEventKind, EvmEventTerms, Terms } from '../../../shared/events/
 import type { DecodedEvent } from './decode-log.ts'
 import { decodeDirectCall, type LoanState, type TransactionInput } from './decode-loan.ts'
 import type { Fields } from './decode-abi.ts'
+import { STATE_AFTER } from './loan-states.ts'
 import { storableText } from '../rpc/foreign-text.ts'
 
 /**
@@ -174,14 +175,11 @@ function nonEmpty(found: Found): Found {
   return { why: 'fetchLoan shows no secret' }
 }
 
-/** States of the collateral lock: protocol, section 2. */
-const [FUNDED, CANCELED] = [0, 4]
-
 /** An amount that accepting an offer replaces by another one: what fetchLoan shows then is not what was asked for. */
 function beforeAccepted<S extends LoanState>(loan: S | string, name: keyof S & string): Found {
-  if (typeof loan === 'string' || loan.state === FUNDED) return from(loan, name)
+  if (typeof loan === 'string' || loan.state === STATE_AFTER.CreateBorrowRequest) return from(loan, name)
   // A request is cancelled only while no offer was accepted.
-  if (loan.state === CANCELED && loan[name] !== '0') return from(loan, name)
+  if (loan.state === STATE_AFTER.CancelBorrowRequest && loan[name] !== '0') return from(loan, name)
   return { why: `the loan was in state ${loan.state} already at the end of the block` }
 }
 
@@ -235,7 +233,6 @@ function directCall(
 }
 
 /** A token can call back into the contract: then one transaction, though a direct call, makes two loans. */
-
 function saysTheSame(event: IncompleteEvent, call: Fields, transaction: TransactionInput): boolean {
   switch (event.kind) {
     case 'CreateLoanOffer':

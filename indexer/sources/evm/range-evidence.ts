@@ -84,9 +84,10 @@ export class RangeEvidence {
     if (sameLogs(range, other.range)) return { range, check: 'second-endpoint' }
     const again = await readRangeLogs(endpoint, this.#contracts, range.from, range.to)
     if (sameLogs(again, other.range)) return { range: again, check: 'second-endpoint' }
-    const otherAgain = await readLogsBetween(other.endpoint, this.#contracts, range.from, range.to)
-    if (sameLogs(again, otherAgain)) return { range: again, check: 'second-endpoint' }
-    return this.#arbitrate(endpoint, again, { endpoint: other.endpoint, range: otherAgain })
+    const otherAgain = await this.#readElsewhere(endpoint, again)
+    if (otherAgain === null) throw new CallFailed('nobody is left to bear out what was contradicted', 'other')
+    if (sameLogs(again, otherAgain.range)) return { range: again, check: 'second-endpoint' }
+    return this.#arbitrate(endpoint, again, otherAgain)
   }
 
   /** Two endpoints contradict each other twice: the blooms say which of them leaves something out. */
@@ -97,11 +98,11 @@ export class RangeEvidence {
       () => null,
       (error: unknown) => error,
     )
-    if (sure && otherFault instanceof BadAnswer) {
+    if (otherFault instanceof BadAnswer) {
       this.#client.distrust(other.endpoint, `${what}; ${otherFault.message}`)
-      return { range, check: 'bloom' }
+      if (sure) return { range, check: 'bloom' }
     }
-    // Neither is put aside: the one that is left alone would be believed without a check.
+    // Where neither is proven wrong neither is put aside: the one that is left alone would be believed without a check.
     throw new CallFailed(`${what}, and the blooms do not tell which is right`, 'other')
   }
 

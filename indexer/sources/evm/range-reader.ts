@@ -35,7 +35,9 @@ export async function readRangeLogs(
 ): Promise<RangeLogs> {
   const logs = await readLogs(endpoint, contracts, from, to)
   const numbers = [...new Set([from, ...logs.map((log) => log.blockNumber), to])]
-  return rangeOf(from, to, logs, await knownHeaders(endpoint, numbers))
+  const headers = await headersAt(endpoint, numbers)
+  const found = numbers.map((number, index) => known(headers[index], number))
+  return rangeOf(from, to, logs, found)
 }
 
 /**
@@ -48,22 +50,25 @@ export async function readLogsBetween(
   from: number,
   to: number,
 ): Promise<LogsBetween> {
-  const [logs, ends] = await Promise.all([
+  // Each by itself: what is known of batches is not learned from a batch of two.
+  const [logs, first, last] = await Promise.all([
     readLogs(endpoint, contracts, from, to),
-    knownHeaders(endpoint, [...new Set([from, to])]),
+    knownHeader(endpoint, from),
+    knownHeader(endpoint, to),
   ])
-  const [first, last] = [ends[0], ends.at(-1)]
-  if (first === undefined || last === undefined) throw new BadAnswer(`blocks ${from} and ${to}: no headers`)
   return { from, to, first, last, logs }
 }
 
-/** Of blocks that the endpoint must know. */
-async function knownHeaders(endpoint: RpcEndpoint, numbers: readonly number[]): Promise<EvmHeader[]> {
-  const headers = await headersAt(endpoint, numbers)
-  return headers.map((header, index) => {
-    if (header === null) throw new CallFailed(`block ${numbers[index] ?? '?'} is not known`, 'missing-block')
-    return header
-  })
+async function knownHeader(endpoint: RpcEndpoint, number: number): Promise<EvmHeader> {
+  const [header] = await headersAt(endpoint, [number])
+  return known(header, number)
+}
+
+/** Of a block that the endpoint must know. */
+function known(header: EvmHeader | null | undefined, number: number): EvmHeader {
+  if (header === null || header === undefined)
+    throw new CallFailed(`block ${number} is not known`, 'missing-block')
+  return header
 }
 
 /** The logs, and the headers of all blocks of the range: what its blooms are checked with. */

@@ -9,7 +9,7 @@ export type AskOne<Call> = (endpoint: RpcEndpoint, calls: readonly Call[]) => Pr
 /**
  * What each call gives: its result or its JSON-RPC error, in the calls' order. Where an endpoint cannot tell (`open`:
  * it no longer has that state, say), the others that are there are asked. What `ask` throws is thrown when no endpoint
- * answers, as transport faults are.
+ * answers, as transport faults are. Who is in `excluding` is not asked.
  */
 export async function askEveryone<Call>(
   client: RpcClient,
@@ -17,9 +17,10 @@ export async function askEveryone<Call>(
   calls: readonly Call[],
   ask: AskOne<Call>,
   open: readonly RpcErrorKind[] = ['pruned'],
+  excluding: readonly RpcEndpoint[] = [],
 ): Promise<RpcAnswer[]> {
   const answers: (RpcAnswer | undefined)[] = calls.map(() => undefined)
-  const answered: RpcEndpoint[] = []
+  const answered: RpcEndpoint[] = [...excluding]
   const isOpen = (answer: RpcAnswer | undefined): boolean =>
     answer === undefined || (!answer.ok && open.includes(answer.kind))
   for (;;) {

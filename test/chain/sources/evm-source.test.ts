@@ -216,19 +216,37 @@ void t.test(
       })
     }
     const head = Number(await chain.rpc('eth_blockNumber'))
-    const readBy = async (proxy: Proxy): Promise<ChainEvent[]> =>
-      (await (await opened(t, chain, { rpcUrls: [proxy.url] })).readRange(0, head)).events
-    t.same(await readBy(await asOf('latest', 1)), truth, 'a later block, once')
+    const said: string[] = []
+    const readBy = async (...rpcUrls: string[]): Promise<ChainEvent[]> => {
+      const report = (_: string, message: string): unknown => said.push(message)
+      const source = createEvmSource(chain.network({ rpcUrls }), { report })
+      t.teardown(() => source.close())
+      return (await source.readRange(0, head)).events
+    }
+    const lying = async (block: unknown, lies: number): Promise<string> => (await asOf(block, lies)).url
+    t.same(await readBy(await lying('latest', 1)), truth, 'a later block, once')
     t.same([...asked.values()], [2, 2], 'the offer’s block and the approval’s')
-    t.same(await readBy(await asOf('0x0', 1)), truth, 'before there was a contract, once')
-    t.same(await readBy(await asOf(empty, 1)), truth, 'before there was the loan')
-    t.same(await readBy(await asOf(before, 1)), truth, 'approved already')
-    const cancelled = await readBy(await asOf('latest', 1000))
+    t.same(await readBy(await lying('0x0', 1)), truth, 'before there was a contract, once')
+    t.same(await readBy(await lying(empty, 1)), truth, 'before there was the loan')
+    t.same(await readBy(await lying(before, 1)), truth, 'approved already')
+    t.same(
+      await readBy(await lying('latest', 1000), chain.url),
+      truth,
+      'another endpoint, where there is one',
+    )
+    t.same([...asked.values()], [1, 1], 'which alone is asked again')
+    t.same(said, [], 'not worth a word')
+    const cancelled = await readBy(await lying('latest', 1000))
     t.same([...asked.values()], [2, 2], 'not for ever')
     t.match(only(cancelled, 'CreateLoanOffer').terms, {
       values: { interest: null, filLender: hex('t1lender') },
       unknown: { interest: /state 6 already/ },
     })
+    t.equal(said.length, 1)
+    t.match(
+      said[0],
+      /2 answers contradict .* of loan 1 of erc20Loans at block \d+: state 6 instead of state 0$/,
+    )
   },
 )
 

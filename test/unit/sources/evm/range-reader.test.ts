@@ -1,0 +1,50 @@
+import t from 'tap'
+import type { EvmLog } from '../../../../indexer/sources/evm/decode-answer.ts'
+import { sameLogs, type LogsBetween } from '../../../../indexer/sources/evm/range-reader.ts'
+
+const HEADER = {
+  number: 7,
+  hash: '0xaa',
+  parentHash: '0xa9',
+  timeS: 1,
+  logsBloom: '0x00',
+  hasTransactions: true,
+}
+const LOG: EvmLog = {
+  address: '0x01',
+  topics: ['0x02', '0x03'],
+  data: '0x04',
+  blockNumber: 7,
+  blockHash: '0xaa',
+  txHash: '0x05',
+  txIndex: 1,
+  logIndex: 2,
+}
+
+const between = (...logs: EvmLog[]): LogsBetween => ({ from: 7, to: 7, first: HEADER, last: HEADER, logs })
+
+void t.test('two endpoints say the same of a range when they say the same of all of it', (t) => {
+  t.ok(sameLogs(between(LOG), between({ ...LOG, topics: [...LOG.topics] })))
+  t.ok(sameLogs(between(), between()))
+  const changes: Partial<EvmLog>[] = [
+    { address: '0x11' },
+    { topics: ['0x02', '0x13'] },
+    { topics: ['0x02'] },
+    { topics: ['0x02', '0x03', '0x03'] },
+    { data: '0x14' },
+    { blockHash: '0xab' },
+    { txHash: '0x15' },
+    { txIndex: 2 },
+    { logIndex: 3 },
+  ]
+  for (const change of changes) {
+    t.notOk(sameLogs(between(LOG), between({ ...LOG, ...change })), JSON.stringify(change))
+    t.notOk(sameLogs(between(LOG, LOG), between(LOG, { ...LOG, ...change })), 'in the second log')
+  }
+  t.notOk(sameLogs(between(LOG), between()))
+  t.notOk(sameLogs(between(), between(LOG)))
+  const elsewhere = { ...HEADER, hash: '0xbb' }
+  t.notOk(sameLogs(between(LOG), { ...between(LOG), first: elsewhere }), 'of another branch')
+  t.notOk(sameLogs(between(LOG), { ...between(LOG), last: elsewhere }), 'ending on another branch')
+  t.end()
+})
