@@ -99,6 +99,7 @@ function place(
   logs: readonly EvmLog[],
   blockTimes: ReadonlyMap<string, number>,
 ): Found[] {
+  // Of one block: logs come in chain order, and neither a transaction nor a question is of two blocks.
   const ordinals = new Map<string, number>()
   const loans = new Map<string, LoanQuery>()
   let block: BlockRef | undefined

@@ -36,7 +36,7 @@ export interface EvmSourceOptions {
   witnessPatienceMs?: number
 }
 
-export interface LoanAtHead {
+export interface LoanAsked {
   role: ContractRole
   contractLoanId: UintText
   /** As the index has it: an answer that contradicts it is asked for once more. Missing: it is not looked at. */
@@ -48,7 +48,7 @@ export type LoanAnswer = { loan: LoanState } | { loan: null; reason: string }
 
 export interface EvmSource extends ChainSource {
   /** The loans as of the end of that block, in the queries' order; batched. Throws a RetryableError. */
-  fetchLoanStates(queries: readonly LoanAtHead[], block: BlockRef): Promise<LoanAnswer[]>
+  fetchLoanStates(queries: readonly LoanAsked[], block: BlockRef): Promise<LoanAnswer[]>
   fetchLoanState(role: ContractRole, contractLoanId: UintText, block: BlockRef): Promise<LoanAnswer>
 }
 
@@ -181,7 +181,7 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
     return false
   }
 
-  async function fetchLoanStates(queries: readonly LoanAtHead[], block: BlockRef): Promise<LoanAnswer[]> {
+  async function fetchLoanStates(queries: readonly LoanAsked[], block: BlockRef): Promise<LoanAnswer[]> {
     const addresses = new Map([...contracts.values()].map(({ role, address }) => [role, address]))
     const asked = queries.map(({ role, contractLoanId, state }) => {
       const contract = addresses.get(role)

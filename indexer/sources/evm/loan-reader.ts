@@ -50,7 +50,9 @@ export async function readLoans(
   }
   const [first] = contradicted
   if (first !== undefined)
-    client.say(`${contradicted.length} answers contradict the events of their blocks, the first ${first}`)
+    client.say(
+      `${contradicted.length} answers of fetchLoan contradict the loans’ own events, the first ${first}`,
+    )
   return loans
 }
 

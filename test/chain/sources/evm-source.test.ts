@@ -236,6 +236,15 @@ void t.test(
     )
     t.same([...asked.values()], [1, 1], 'which alone is asked again')
     t.same(said, [], 'not worth a word')
+    const now = { number: head, hash: (await opened(t, chain).then((source) => source.head())).hash }
+    const audited = async (state?: number): Promise<unknown> => {
+      const source = await opened(t, chain, { rpcUrls: [await lying(before, 1)] })
+      const loan = { role: 'erc20Loans', contractLoanId: '1' } as const
+      const [answer] = await source.fetchLoanStates([state === undefined ? loan : { ...loan, state }], now)
+      return answer?.loan?.state
+    }
+    t.equal(await audited(6), 6, 'nor is what the index contradicts believed at once')
+    t.equal(await audited(), 1, 'where nothing is known of the loan, it is')
     const cancelled = await readBy(await lying('latest', 1000))
     t.same([...asked.values()], [2, 2], 'not for ever')
     t.match(only(cancelled, 'CreateLoanOffer').terms, {
@@ -245,7 +254,7 @@ void t.test(
     t.equal(said.length, 1)
     t.match(
       said[0],
-      /2 answers contradict .* of loan 1 of erc20Loans at block \d+: state 6 instead of state 0$/,
+      /2 answers of fetchLoan contradict .* of loan 1 of erc20Loans at block \d+: state 6 instead of state 0$/,
     )
   },
 )

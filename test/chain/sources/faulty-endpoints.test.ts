@@ -154,20 +154,22 @@ void t.test(
   },
 )
 
+/** The logs of the first block that has any name another one. */
+const ofAnotherBlock: Fault = async (requests, truth) => {
+  if (requests[0]?.method !== 'eth_getLogs') return null
+  return (await truth()).map((answer) => {
+    if (!Array.isArray(answer.result)) return answer
+    const logs = answer.result as { blockNumber: string }[]
+    const result = logs.map((log) =>
+      log.blockNumber === logs[0]?.blockNumber ? { ...log, blockHash: `0x${'e1'.repeat(32)}` } : log,
+    )
+    return { ...answer, result }
+  })
+}
+
 void t.test('a second endpoint whose logs are of other blocks is found out', async (t) => {
   const chain = await startLivelyChain(t)
-  const elsewhere = `0x${'e1'.repeat(32)}`
-  const liar = await startProxy(t, chain.url, async (requests, truth) => {
-    if (requests[0]?.method !== 'eth_getLogs') return null
-    return (await truth()).map((answer) => {
-      if (!Array.isArray(answer.result)) return answer
-      const logs = answer.result as { blockNumber: string }[]
-      const result = logs.map((log) =>
-        log.blockNumber === logs[0]?.blockNumber ? { ...log, blockHash: elsewhere } : log,
-      )
-      return { ...answer, result }
-    })
-  })
+  const liar = await startProxy(t, chain.url, ofAnotherBlock)
   const said: string[] = []
   const index = new StepIndex()
   await catchUp(chain, index, {
@@ -189,6 +191,27 @@ void t.test('a second endpoint whose logs are of other blocks is found out', asy
     index.evidence.every(({ check }) => check !== 'unchecked'),
     'nothing went unchecked',
   )
+})
+
+void t.test('who contradicts its own headers is put aside also where no bloom tells', async (t) => {
+  const chain = await startLivelyChain(t)
+  await chain.mine(64)
+  const full = await startProxy(t, chain.url, async (requests, truth) => {
+    if (requests[0]?.method !== 'eth_getBlockByNumber') return null
+    return (await truth()).map((answer) => ({
+      ...answer,
+      result: { ...(answer.result as object), logsBloom: `0x${'ff'.repeat(256)}` },
+    }))
+  })
+  const liar = await startProxy(t, chain.url, ofAnotherBlock)
+  const said: string[] = []
+  const network = chain.network({ rpcUrls: [full.url, liar.url] })
+  const source = createEvmSource(network, { report: (_, message) => said.push(message) })
+  t.teardown(() => source.close())
+  await source.check()
+  const { number } = await source.head()
+  await t.rejects(source.readRange(1, number), /the blooms do not tell which/)
+  t.match(said, [new RegExp(`^evm:31337: ${liar.url} is put aside for .*a log of another block$`)])
 })
 
 void t.test('a second endpoint that is away for a moment is waited for', async (t) => {
