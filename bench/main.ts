@@ -130,6 +130,11 @@ program
   .option('--runs <n>', 'measured runs, after one that is not', count, 3)
   .option('--events <n>', 'as many events as this, at the same density', count)
   .addOption(endpointsOption())
+  .addOption(
+    new Option('--keeps <what>', 'the history alone, or the loans and their terms too, as the service does')
+      .choices(['records', 'loans'])
+      .default('loans'),
+  )
   .option('--json', 'the figures as JSON', false)
   .action((options: PonderOptions) => benchPonder(options))
 program

@@ -9,6 +9,7 @@ import { INTERFACES } from '../indexer/sources/evm/contracts.ts'
 import {
   isEvmLoanEvent,
   KINDS_OF_ROLE,
+  LOAN_TYPE_OF_ROLE,
   type ChainEvent,
   type ContractRole,
 } from '../shared/events/chain-event.ts'
@@ -16,9 +17,15 @@ import type { Db } from '../shared/db/connect.ts'
 import { freePort } from '../test/helpers/free-port.ts'
 import { machineFacts, spreadOf, spreadText } from './measure.ts'
 import { withServices, type Databases } from './services.ts'
-import { CHAIN_ID, scaledShape, type ChainShape, type ShapeName } from './synthetic-evm/synthetic-chain.ts'
+import {
+  CHAIN_ID,
+  scaledShape,
+  SyntheticChain,
+  type ChainShape,
+  type ShapeName,
+} from './synthetic-evm/synthetic-chain.ts'
 import { namesOf, startNode } from './synthetic-evm/synthetic-node.ts'
-import { makeTruth, type Truth } from './synthetic-evm/truth.ts'
+import { loansAt, makeTruth, type Truth } from './synthetic-evm/truth.ts'
 
 export interface PonderOptions {
   shape: ShapeName
@@ -27,6 +34,8 @@ export interface PonderOptions {
   events: number | undefined
   /** Its tuning: as many endpoints as this, all of them the one node. */
   endpoints: number
+  /** The history alone, or the loans and their terms as well, as the service does. */
+  keeps: 'records' | 'loans'
   json: boolean
 }
 
@@ -50,7 +59,7 @@ export async function benchPonder(options: PonderOptions): Promise<void> {
   }
   const shape = scaledShape(options.shape, options.events)
   if (lastBlock(shape) < 1) throw new Error(`--events: more than ${UNFINAL_BLOCKS} blocks are needed`)
-  const truth = makeTruth(shape)
+  const truth = { ...makeTruth(shape), loans: loansAt(new SyntheticChain(shape), lastBlock(shape)) }
   const runs: Run[] = []
   await withServices('postgres', async ({ withDatabases }) => {
     const node = await startNode({ shape })
@@ -75,6 +84,7 @@ interface Measurement {
   truth: Truth
   schema: string
   endpoints: number
+  keeps: PonderOptions['keeps']
 }
 
 /** Seconds from when it answers at all. Throws when its records are not the truth. */
@@ -129,26 +139,31 @@ function nodeForPonder(): string {
   return Number(process.versions.node.split('.')[0]) >= 22 || !existsSync(own) ? process.execPath : own
 }
 
-function settingOf({ url, truth, endpoints }: Measurement): object {
+function settingOf({ url, truth, endpoints, keeps }: Measurement): object {
   const { contracts } = truth.chain.parties
   return {
     chainId: CHAIN_ID,
     // It counts and limits requests by endpoint.
     rpcUrls: namesOf(url, endpoints),
-    endBlock: lastBlock(truth.chain.shape),
+    ...{ endBlock: lastBlock(truth.chain.shape), keeps },
     contracts: Object.fromEntries(
       Object.entries(contracts).map(([role, address]) => [
         role,
         {
           address,
-          abi: INTERFACES[role as ContractRole].fragments
-            .filter(({ type }) => type === 'event')
-            .map((event) => event.format('full')),
+          abi: signaturesOf(role as ContractRole),
           events: KINDS_OF_ROLE[role as ContractRole],
         },
       ]),
     ),
   }
+}
+
+function signaturesOf(role: ContractRole): string[] {
+  return INTERFACES[role].fragments
+    .filter(({ type }) => type === 'event')
+    .concat(INTERFACES[role].getFunction('fetchLoan') ?? [])
+    .map((fragment) => fragment.format('full'))
 }
 
 function lastBlock({ blocks }: ChainShape): number {
@@ -159,7 +174,12 @@ function wanted(truth: Truth): ChainEvent[] {
   return truth.events.filter(({ blockNumber }) => blockNumber <= lastBlock(truth.chain.shape))
 }
 
-async function requireTruth(db: Db, { truth, schema }: Measurement): Promise<void> {
+async function requireTruth(db: Db, measurement: Measurement): Promise<void> {
+  await requireRecords(db, measurement)
+  if (measurement.keeps === 'loans') await requireLoans(db, measurement)
+}
+
+async function requireRecords(db: Db, { truth, schema }: Measurement): Promise<void> {
   const { rows } = await sql<{ line: string }>`
     select concat_ws(' ', block_number, log_index, tx_hash, event, lower(contract), loan_id, time_s) as line
     from ${sql.table(`${schema}.record`)} order by block_number, log_index`.execute(db)
@@ -172,16 +192,51 @@ async function requireTruth(db: Db, { truth, schema }: Measurement): Promise<voi
   }
 }
 
+/** Each loan with each of its fields, but for the chain's and the contract's names: it has one of each. */
+async function requireLoans(db: Db, { truth, schema }: Measurement): Promise<void> {
+  const { rows } = await sql<{ id: string; said: Record<string, string | null> }>`
+    select id, to_jsonb(loan) as said from ${sql.table(`${schema}.loan`)} loan`.execute(db)
+  if (rows.length !== truth.loans.size) {
+    throw new Error(`Ponder has ${rows.length} loans of ${truth.loans.size}: no figure`)
+  }
+  for (const { id, said: columns } of rows) {
+    const said = new Map(
+      Object.entries(columns).map(([name, value]) => [
+        name.replaceAll('_', ''),
+        value?.toLowerCase() ?? null,
+      ]),
+    )
+    const [contract, loanId] = id.split('/')
+    const subject = `${LOAN_TYPE_OF_ROLE[contract as ContractRole]}/${loanId}`
+    const expected = JSON.parse(truth.loans.get(subject) ?? '{}') as Record<string, string | null>
+    for (const [name, value] of Object.entries(expected)) {
+      if (NOT_KEPT.has(name)) continue
+      // It spells columns with underscores and addresses without their checksum.
+      const found = said.get(name.toLowerCase())
+      if (found === (value?.toLowerCase() ?? null)) continue
+      throw new Error(`Ponder says ${String(found)} of ${subject}'s ${name}, not ${value}: no figure`)
+    }
+  }
+}
+
+const NOT_KEPT = new Set(['blockchain', 'networkId', 'erc20LoansContract', 'collateralLockContractAddress'])
+
 function detailsOf(event: ChainEvent): (string | number)[] {
   if (!isEvmLoanEvent(event)) throw new Error(`${event.kind} is no event of the contracts`)
   return [event.contract.toLowerCase(), event.loanId, event.blockTimeS]
 }
 
 function tell(options: PonderOptions, shape: ChainShape, events: number, runs: Run[]): void {
+  const kept = options.keeps === 'loans' ? 'history and loans' : 'history alone'
   const rate = (of: (run: Run) => number): ReturnType<typeof spreadOf> =>
     spreadOf(runs.map((run) => events / of(run)))
   const figures = {
-    ...{ machine: machineFacts(), shape: { name: options.shape, ...shape }, endpoints: options.endpoints },
+    ...{
+      machine: machineFacts(),
+      shape: { name: options.shape, ...shape },
+      endpoints: options.endpoints,
+      kept,
+    },
     ...{ fresh: rate((run) => run.fresh), cached: rate((run) => run.cached) },
   }
   if (options.json) {
@@ -190,7 +245,7 @@ function tell(options: PonderOptions, shape: ChainShape, events: number, runs: R
   }
   console.log(`${figures.machine}
 
-| ${options.shape}: ${events} events in ${lastBlock(shape)} blocks, ${options.endpoints} endpoints | events/s, median of ${runs.length} (spread) |
+| ${options.shape}: ${events} events in ${lastBlock(shape)} blocks, ${options.endpoints} endpoints, ${kept} | events/s, median of ${runs.length} (spread) |
 |---|---|
 | Ponder 0.17.7 | ${spreadText(figures.fresh, 0)} |
 | the same, from its own cache | ${spreadText(figures.cached, 0)} |`)

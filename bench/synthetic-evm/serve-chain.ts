@@ -129,7 +129,7 @@ class SyntheticNode {
     eth_getBlockByHash: ([hash]) => this.#holderOf(String(hash)).withHash(String(hash))?.header ?? 'null',
     eth_getLogs: ([filter]) => `[${this.#logs(filter as Record<string, unknown>)}]`,
     eth_call: ([transaction, block]) => {
-      const { blockHash } = block as { blockHash: string }
+      const blockHash = this.#hashOf(block)
       return this.#holderOf(blockHash).call(transaction as { to: string; data: string }, blockHash)
     },
     eth_subscribe: () => '"0x1"',
@@ -140,6 +140,12 @@ class SyntheticNode {
     if (tag === 'latest') return head
     if (tag !== 'finalized') return Number(tag)
     return this.#hasEpochs ? (Math.floor(head / EPOCH_BLOCKS) - 2) * EPOCH_BLOCKS : head
+  }
+
+  /** Of a call's block, which who believes a node names by its number. */
+  #hashOf(block: unknown): string {
+    if (typeof block === 'string') return this.#branch.at(this.#numberOf(block))?.hash ?? ''
+    return (block as { blockHash: string }).blockHash
   }
 
   #block(number: number, isWhole: boolean): string {

@@ -72,6 +72,14 @@ function eventsOf(chain: SyntheticChain): ChainEvent[] {
   return [...chain.blocks()].flatMap(({ events }) => events)
 }
 
+/** The loans as they stand after that block of a chain whose blocks were not made yet. */
+export function loansAt(chain: SyntheticChain, block: number): Truth['loans'] {
+  for (const { number } of chain.blocks()) {
+    if (number >= block) break
+  }
+  return loansOf(chain)
+}
+
 function loansOf(chain: SyntheticChain): Map<string, string> {
   return new Map(
     [...chain.loans.values()].map((loan) => [

@@ -1,6 +1,6 @@
 import { onchainTable } from 'ponder'
 
-/** The history: one record per event. No loans, no log of its own, no counts of pages: less than the service keeps. */
+/** The history: one record per event. No log of its own, no counts of pages: less than the service keeps. */
 export const record = onchainTable('record', (column) => ({
   id: column.text().primaryKey(),
   blockNumber: column.bigint().notNull(),
@@ -10,4 +10,30 @@ export const record = onchainTable('record', (column) => ({
   contract: column.hex().notNull(),
   loanId: column.bigint().notNull(),
   timeS: column.bigint().notNull(),
+}))
+
+/** The loans, in the lookups' own words; empty where the setting asks for the history alone. */
+export const loan = onchainTable('loan', (column) => ({
+  id: column.text().primaryKey(),
+  contractLoanId: column.text().notNull(),
+  state: column.text().notNull(),
+  token: column.text().notNull(),
+  loanExpirationPeriod: column.text().notNull(),
+  borrower: column.text(),
+  lender: column.text(),
+  filBorrower: column.text(),
+  filLender: column.text(),
+  secretHashA1: column.text(),
+  secretHashB1: column.text(),
+  secretA1: column.text(),
+  secretB1: column.text(),
+  loanExpiration: column.text(),
+  acceptExpiration: column.text(),
+  principalAmount: column.text(),
+  interestAmount: column.text(),
+  interestRate: column.text(),
+  collateralAmount: column.text(),
+  lockPrice: column.text(),
+  liquidationPrice: column.text(),
+  paymentChannelId: column.text(),
 }))
