@@ -9,6 +9,7 @@ import { onStopRequest, runProgram } from '../shared/program.ts'
 import { untilAborted } from '../shared/until-aborted.ts'
 import { getWatched } from './event-log/chain-position.ts'
 import { forgetOtherNetworks, putNetworkStatus } from './event-log/network-status.ts'
+import { letHeapDouble } from './heap-growth.ts'
 import { newNetworkHealth, type NetworkHealth } from './network-state.ts'
 import { openQueueBackend } from './open-queue-backend.ts'
 import { runNetwork, type NetworkRun } from './run-network.ts'
@@ -27,6 +28,7 @@ described in the README. Stops on SIGINT or SIGTERM. Exit codes: 0 stopped, 1 fa
 const STATUS_INTERVAL_MS = 1000
 
 await runProgram('indexer', HELP, async () => {
+  letHeapDouble()
   const environment = loadEnvironment()
   const databaseUrl = requireDatabaseUrl(environment)
   const configured = loadNetworks(environment.NETWORKS_FILE)
