@@ -46,7 +46,7 @@ const UNFINAL_BLOCKS = 31
 const WITHIN_MS = 1_200_000
 const LEAVE_MS = 20_000
 
-/** A run's seconds until Ponder says that all is there; `cached`: again, from the logs and blocks that it keeps. */
+/** A run's seconds until Ponder says that all is there; `cached`: again, from the logs, blocks and calls that it keeps. */
 interface Run {
   fresh: number
   cached: number
@@ -87,7 +87,7 @@ interface Measurement {
   keeps: PonderOptions['keeps']
 }
 
-/** Seconds from when it answers at all. Throws when its records are not the truth. */
+/** Seconds from when it answers at all. Throws when its records, or the loans that it keeps, are not the truth. */
 async function measure({ databaseUrl, db }: Databases, measurement: Measurement): Promise<number> {
   const port = await freePort()
   const args = ['start', '--schema', measurement.schema, '--port', String(port), '--log-level', 'error']
@@ -192,7 +192,7 @@ async function requireRecords(db: Db, { truth, schema }: Measurement): Promise<v
   }
 }
 
-/** Each loan with each of its fields, but for the chain's and the contract's names: it has one of each. */
+/** Each loan with each of its fields, but for the chain's names, which are one, and the contract's address, which its id tells. */
 async function requireLoans(db: Db, { truth, schema }: Measurement): Promise<void> {
   const { rows } = await sql<{ id: string; said: Record<string, string | null> }>`
     select id, to_jsonb(loan) as said from ${sql.table(`${schema}.loan`)} loan`.execute(db)
@@ -208,7 +208,9 @@ async function requireLoans(db: Db, { truth, schema }: Measurement): Promise<voi
     )
     const [contract, loanId] = id.split('/')
     const subject = `${LOAN_TYPE_OF_ROLE[contract as ContractRole]}/${loanId}`
-    const expected = JSON.parse(truth.loans.get(subject) ?? '{}') as Record<string, string | null>
+    const told = truth.loans.get(subject)
+    if (told === undefined) throw new Error(`Ponder has a loan ${id}, and the truth has none: no figure`)
+    const expected = JSON.parse(told) as Record<string, string | null>
     for (const [name, value] of Object.entries(expected)) {
       if (NOT_KEPT.has(name)) continue
       // It spells columns with underscores and addresses without their checksum.
@@ -216,6 +218,9 @@ async function requireLoans(db: Db, { truth, schema }: Measurement): Promise<voi
       if (found === (value?.toLowerCase() ?? null)) continue
       throw new Error(`Ponder says ${String(found)} of ${subject}'s ${name}, not ${value}: no figure`)
     }
+    const names = new Set(['id', ...Object.keys(expected).map((name) => name.toLowerCase())])
+    const beyond = [...said].find(([name, value]) => value !== null && !names.has(name))
+    if (beyond !== undefined) throw new Error(`Ponder says ${beyond.join(' ')} of ${subject}: no figure`)
   }
 }
 

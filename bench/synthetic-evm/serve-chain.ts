@@ -115,13 +115,17 @@ class SyntheticNode {
   }
 
   #answerOne({ id, method, params }: Call): string {
-    const result = this.#methods[method]?.(params)
-    return result === undefined
-      ? `{"jsonrpc":"2.0","id":${id},"error":{"code":-32601,"message":"the method ${method} does not exist"}}`
-      : `{"jsonrpc":"2.0","id":${id},"result":${result}}`
+    const answer = this.#methods[method]
+    const result = answer?.(params)
+    if (result !== undefined) return `{"jsonrpc":"2.0","id":${id},"result":${result}}`
+    const error =
+      answer === undefined
+        ? `{"code":-32601,"message":"the method ${method} does not exist"}`
+        : '{"code":-32000,"message":"header not found"}'
+    return `{"jsonrpc":"2.0","id":${id},"error":${error}}`
   }
 
-  readonly #methods: Record<string, (params: unknown[]) => string> = {
+  readonly #methods: Record<string, (params: unknown[]) => string | undefined> = {
     eth_chainId: () => `"0x${this.#chainId.toString(16)}"`,
     eth_getCode: ([address]) => (this.#branch.hasCode(String(address)) ? '"0x60"' : '"0x"'),
     eth_blockNumber: () => `"0x${this.view.head.toString(16)}"`,
@@ -130,6 +134,7 @@ class SyntheticNode {
     eth_getLogs: ([filter]) => `[${this.#logs(filter as Record<string, unknown>)}]`,
     eth_call: ([transaction, block]) => {
       const blockHash = this.#hashOf(block)
+      if (blockHash === undefined) return undefined
       return this.#holderOf(blockHash).call(transaction as { to: string; data: string }, blockHash)
     },
     eth_subscribe: () => '"0x1"',
@@ -143,9 +148,10 @@ class SyntheticNode {
   }
 
   /** Of a call's block, which who believes a node names by its number. */
-  #hashOf(block: unknown): string {
-    if (typeof block === 'string') return this.#branch.at(this.#numberOf(block))?.hash ?? ''
-    return (block as { blockHash: string }).blockHash
+  #hashOf(block: unknown): string | undefined {
+    if (typeof block !== 'string') return (block as { blockHash: string }).blockHash
+    const number = this.#numberOf(block)
+    return number > this.view.head ? undefined : this.#branch.at(number)?.hash
   }
 
   #block(number: number, isWhole: boolean): string {

@@ -18,6 +18,8 @@ interface Rows {
 }
 
 const DECIMALS = parseAbi(['function decimals() view returns (uint8)'])
+/** By token: they do not change, and to ask Ponder's own cache for each loan would cost it time. */
+const decimalsOf = new Map<string, Promise<number>>()
 
 for (const [contract, { abi, events }] of Object.entries(setting.contracts)) {
   const contractAbi = parseAbi(abi)
@@ -45,10 +47,15 @@ for (const [contract, { abi, events }] of Object.entries(setting.contracts)) {
           client.readContract<FetchedLoan>({
             ...{ abi: contractAbi, address: log.address, functionName: 'fetchLoan', args: [args.loanId] },
           }),
-        decimals: (token) =>
-          client.readContract({
+        decimals: (token) => {
+          const known = decimalsOf.get(token)
+          if (known !== undefined) return known
+          const asked = client.readContract<number>({
             ...{ abi: DECIMALS, address: token, functionName: 'decimals', cache: 'immutable' },
-          }),
+          })
+          decimalsOf.set(token, asked)
+          return asked
+        },
       }
       const key = { id: `${contract}/${args.loanId}` }
       const made = await newLoan(name, args, reads)
