@@ -1,3 +1,4 @@
+import { memoryOf } from '../test/helpers/process-memory.ts'
 import { cpuSeconds } from './bench-postgres.ts'
 import { machineFacts, spreadOf, spreadText } from './measure.ts'
 import { buildPrograms, prepareIndexer, replaySeconds, untilWritten, type Program } from './programs.ts'
@@ -30,6 +31,8 @@ interface Run {
   /** Processor seconds for 100,000 events: of the indexers with their starts, and of Postgres. */
   indexerCpu: number
   postgresCpu: number
+  /** Of the indexer that took most. */
+  peakMiB: number
 }
 
 /** Backfills of several networks at once, in one database: by an indexer each, and by one. */
@@ -75,14 +78,16 @@ async function measureAll(
 ${shape.events} events in ${shape.blocks} blocks of each network; each log, history and its loans as the truth; the first indexer’s
 first look at a chain begins the time, so that others still start in it
 
-| networks | written by | events/s together: median of ${options.runs} (spread) | processor seconds for 100,000 events: indexers, Postgres |
-|---|---|---|---|`)
+| networks | written by | events/s together: median of ${options.runs} (spread) | processor seconds for 100,000 events: indexers, Postgres | peak of an indexer, MiB |
+|---|---|---|---|---|`)
   for (const [index, { count, dealing }] of kinds.entries()) {
     const of = (what: (run: Run) => number, digits: number): string =>
       spreadText(spreadOf(runs[index]?.map(what) ?? []), digits)
     const rate = of(({ eventsPerS }) => eventsPerS, 0)
     const cpu = [of(({ indexerCpu }) => indexerCpu, 1), of(({ postgresCpu }) => postgresCpu, 1)]
-    console.log(`| ${count} | ${dealing} | ${rate} | ${cpu.join(', ')} |`)
+    console.log(
+      `| ${count} | ${dealing} | ${rate} | ${cpu.join(', ')} | ${of(({ peakMiB }) => peakMiB, 0)} |`,
+    )
   }
 }
 
@@ -116,6 +121,7 @@ function measureRun(
       const seconds = (performance.now() - startedMs) / 1000
       const indexerCpu = await Promise.all(indexers.map(({ pid }) => cpuSeconds(pid)))
       const postgresCpu = (await postgres.cpuSeconds()) - before
+      const peaksMiB = indexers.map(({ pid }) => memoryOf(pid).peakMiB)
       for (const { truth, ...name } of networks) await compareNetworkWithTruth(databases.db, truth, name)
       // What no network's truth tells: how their records stand among each other.
       await replaySeconds(databases)
@@ -125,6 +131,7 @@ function measureRun(
         eventsPerS: written / seconds,
         indexerCpu: indexerCpu.reduce((sum, one) => sum + one, 0) * each,
         postgresCpu: postgresCpu * each,
+        peakMiB: Math.max(...peaksMiB),
       }
     } finally {
       await Promise.all(indexers.map((indexer) => indexer.stop()))
