@@ -12,8 +12,10 @@ import { forgetOtherNetworks, putNetworkStatus } from './event-log/network-statu
 import { letHeapDouble } from './heap-growth.ts'
 import { newNetworkHealth, type NetworkHealth } from './network-state.ts'
 import { openQueueBackend } from './open-queue-backend.ts'
+import { Room } from './queue/room.ts'
 import { runNetwork, type NetworkRun } from './run-network.ts'
 import { runVouchers } from './run-vouchers.ts'
+import { FIRST_WIDTH } from './sources/block-ranges.ts'
 import type { NodeVoucher } from './sources/filecoin/node-vouchers.ts'
 import { startTelemetry } from './telemetry-server.ts'
 import { openNetworks, refuseCollisions, type WatchedNetwork } from './watched-networks.ts'
@@ -65,12 +67,15 @@ await runProgram('indexer', HELP, async () => {
       { queue: backend.kind, port: environment.INDEXER_PORT, networks: health.map((n) => n.network) },
       'started',
     )
+    const room = new Room()
+    const firstWidth = Math.max(1, Math.floor(FIRST_WIDTH / networks.length))
     const status = keepStatus(db, health, stopping.signal, log)
     try {
       await Promise.all(
         networks.map((watched, index) => {
           const own = health[index] ?? newNetworkHealth(watched)
-          const run = { ...watched, db, databaseUrl, backend, log, signal: stopping.signal, health: own }
+          const shared = { db, databaseUrl, backend, log, signal: stopping.signal, firstWidth }
+          const run = { ...watched, ...shared, health: own, room: room.of(own.network) }
           return runOne({ ...run, beside: vouchersBeside(watched, run, configured) })
         }),
       )

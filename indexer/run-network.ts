@@ -13,6 +13,7 @@ import type { JobQueue, QueueBackend } from './queue/backend.ts'
 import { batchJobId, batchQueueName, openBatchQueue, type BatchJob } from './queue/batch-queue.ts'
 import { startBatchWorker } from './queue/batch-worker.ts'
 import { InFlight, publishSteps } from './queue/publish-steps.ts'
+import type { NetworkRoom } from './queue/room.ts'
 import type { ChainSource, ResumePoint } from './sources/chain-source.ts'
 import { followChain } from './sources/follow-chain.ts'
 import { sameJson } from './watched-networks.ts'
@@ -25,6 +26,10 @@ export interface NetworkRun {
   db: Db
   databaseUrl: string
   backend: QueueBackend
+  /** This network's part of what the process may hold. */
+  room: NetworkRoom
+  /** Blocks that are read first. */
+  firstWidth: number
   log: Logger
   signal: AbortSignal
   /** What this network's one writer does besides, for as long as it leads. Never rejects. */
@@ -129,7 +134,7 @@ async function pipe(
   end: (reason: string) => void,
 ): Promise<string> {
   const { backend, health, source, db, log } = run
-  const inFlight = new InFlight(writerEpoch)
+  const inFlight = new InFlight(writerEpoch, run.room)
   const queue = openBatchQueue(backend, health.network)
   const worker = startBatchWorker<Outcome>(backend, health.network, {
     ingest: (job) => {
@@ -165,6 +170,8 @@ async function pipe(
     await within(CLOSE_MS, queue.drain(true))
     const steps = followChain(source, resume, {
       signal: stop,
+      isTight: run.room.isTight,
+      firstWidth: run.firstWidth,
       onHead: ({ head, finalized }) => {
         health.head = head
         health.finalized = finalized

@@ -6,6 +6,7 @@ import type { JobQueue } from './backend.ts'
 import { addBatch, addNamedBatch, type BatchKey, type StepsInHand } from './batch-queue.ts'
 import { Changes } from './changes.ts'
 import { joinSteps, type StepBounds } from './join-steps.ts'
+import { Room, weightOf, type NetworkRoom } from './room.ts'
 
 /**
  * Steps in the queue that nobody writes yet: one that is next, one that is on its way. A place is free as soon as the
@@ -14,6 +15,8 @@ import { joinSteps, type StepBounds } from './join-steps.ts'
 const STEPS_WAITING = 2
 /** What waits for the queue is joined up to these. */
 const MOST_JOINED: StepBounds = { events: 4_000, blocks: 65_536, ranges: 64 }
+/** The same where the networks of this process together hold as much as they may, and this one its share. */
+const MOST_JOINED_IF_TIGHT = 500
 /** Characters of their events' texts: anybody can make an event of 128 KiB, and several steps are held in memory. */
 const MOST_TEXT = 16 * 1024 * 1024
 /** A job has a step's name; one of more text is in the queue alone until the writer takes it, for others are in memory. */
@@ -29,7 +32,7 @@ interface MeasuredStep {
 /** The steps that one writer published and that are not written yet. */
 export class InFlight implements StepsInHand {
   readonly #writerEpoch: number
-  readonly #steps = new Map<number, ChainStep | undefined>()
+  readonly #steps = new Map<number, { step: ChainStep | undefined; weight: number }>()
   /** Of those, the ones that the writer has not begun. */
   readonly #waiting = new Set<number>()
   #anyBegun = false
@@ -37,7 +40,10 @@ export class InFlight implements StepsInHand {
   /** When the count last went down, or up from nothing; milliseconds of the monotonic clock. */
   #movedAtMs = performance.now()
 
-  constructor(writerEpoch: number) {
+  constructor(
+    writerEpoch: number,
+    readonly room: NetworkRoom = new Room().of('alone'),
+  ) {
     this.#writerEpoch = writerEpoch
   }
 
@@ -52,14 +58,14 @@ export class InFlight implements StepsInHand {
 
   /** The step of a job, where it is in hand. It is not when it is another writer's, written, or one of long texts. */
   stepOf({ writerEpoch, sequence }: BatchKey): ChainStep | undefined {
-    return writerEpoch === this.#writerEpoch ? this.#steps.get(sequence) : undefined
+    return writerEpoch === this.#writerEpoch ? this.#steps.get(sequence)?.step : undefined
   }
 
   /** Whether it is in hand from now on. */
   add(sequence: number, { step, text }: MeasuredStep): boolean {
     if (this.size === 0) this.#movedAtMs = performance.now()
     const isKept = text <= MOST_TEXT_IN_HAND
-    this.#steps.set(sequence, isKept ? step : undefined)
+    this.#steps.set(sequence, { step: isKept ? step : undefined, weight: weightOf(eventsOf(step), text) })
     this.#waiting.add(sequence)
     return isKept
   }
@@ -78,10 +84,14 @@ export class InFlight implements StepsInHand {
   clear(): void {
     this.#steps.clear()
     this.#waiting.clear()
+    this.room.leaveAll()
   }
 
   done(sequence: number): void {
-    if (!this.#steps.delete(sequence)) return
+    const done = this.#steps.get(sequence)
+    if (done === undefined) return
+    this.#steps.delete(sequence)
+    this.room.leave(done.weight)
     this.begun(sequence)
     this.#movedAtMs = performance.now()
     this.#changes.notify()
@@ -109,12 +119,18 @@ export class InFlight implements StepsInHand {
  */
 class Backlog {
   readonly #changes = new Changes()
+  readonly #room: NetworkRoom
   #held: MeasuredStep | undefined
   #ended = false
+
+  constructor(room: NetworkRoom) {
+    this.#room = room
+  }
 
   /** Resolves once the step has a place here: memory does not grow while the queue is full. */
   async put(step: ChainStep, signal: AbortSignal): Promise<void> {
     const text = step.type === 'finalized' ? 0 : textLength(step.events)
+    this.#room.take(weightOf(eventsOf(step), text))
     await this.#changes.until(() => this.#tryPut({ step, text }), signal)
     this.#changes.notify()
   }
@@ -144,11 +160,16 @@ class Backlog {
       return true
     }
     const text = this.#held.text + next.text
-    const step = text > MOST_TEXT ? undefined : joinSteps(this.#held.step, next.step, MOST_JOINED)
+    const most = this.#room.isTight() ? { ...MOST_JOINED, events: MOST_JOINED_IF_TIGHT } : MOST_JOINED
+    const step = text > MOST_TEXT ? undefined : joinSteps(this.#held.step, next.step, most)
     if (step === undefined) return false
     this.#held = { step, text }
     return true
   }
+}
+
+function eventsOf(step: ChainStep): number {
+  return step.type === 'finalized' ? 0 : step.events.length
 }
 
 /** What ends the source and everything beside it. */
@@ -166,7 +187,7 @@ export async function publishSteps(
   ending: Ending,
 ): Promise<void> {
   const { signal } = ending
-  const backlog = new Backlog()
+  const backlog = new Backlog(inFlight.room)
   const collect = async (): Promise<void> => {
     for await (const step of steps) {
       await backlog.put(step, signal)

@@ -16,6 +16,10 @@ export interface FollowOptions {
   signal: AbortSignal
   /** Ranges read at once in backfill; what is read ahead of a slow consumer. */
   parallelRanges?: number
+  /** Whether there is no room for more than was read and is not written yet. */
+  isTight?: () => boolean
+  /** Blocks of the first range: how many events they have is not known yet. */
+  firstWidth?: number
   /** A single block with more events makes a larger step, and so does a reorg. */
   maxEventsPerStep?: number
   /** Blocks read at once at the tip. */
@@ -110,12 +114,13 @@ class Follower {
     this.#options = options
     this.#branch = new KnownBranch(resume)
     this.#maxEvents = options.maxEventsPerStep ?? 500
+    const first = options.firstWidth ?? FIRST_WIDTH
     this.#tipWidth = new RangeWidth(options.maxTipBlocks ?? 64, {
-      first: FIRST_WIDTH,
+      first,
       targetEvents: TARGET_EVENTS_PER_RANGE,
     })
     this.#width = new RangeWidth(source.maxBlockRange, {
-      first: FIRST_WIDTH,
+      first,
       targetEvents: TARGET_EVENTS_PER_RANGE,
     })
     if (this.#branch.final !== null) source.believeFinal(this.#branch.final)
@@ -198,9 +203,10 @@ class Follower {
   }
 
   async *#backfill(finalized: BlockRef): AsyncGenerator<ChainStep> {
-    const { signal, parallelRanges: parallel = 4 } = this.#options
+    const { signal, isTight, parallelRanges: parallel = 4 } = this.#options
     const range = { from: this.#next(), to: finalized.number }
-    const ahead = readAhead(range, { source: this.#source, width: this.#width, parallel, signal })
+    const reading = { source: this.#source, width: this.#width, parallel, signal }
+    const ahead = readAhead(range, isTight === undefined ? reading : { ...reading, isTight })
     const ranges = confirmedRanges(ahead, finalized)
     for (;;) {
       const item = await this.#ask(ranges.next())

@@ -15,6 +15,8 @@ interface ReadAheadOptions {
    * for nobody knows how many events are in it.
    */
   parallel: number
+  /** Where there is no room for more than is held already, the next range alone is read. */
+  isTight?: () => boolean
   signal: AbortSignal
 }
 
@@ -24,11 +26,13 @@ interface ReadAheadOptions {
  */
 export async function* readAhead(range: BlockRange, options: ReadAheadOptions): AsyncGenerator<PlacedRead> {
   const ahead: Promise<PlacedRead[]>[] = []
+  const { width, parallel, isTight } = options
+  const most = (): number => (width.isTried && isTight?.() !== true ? parallel : 1)
   let next = range.from
   for (;;) {
     if (options.signal.aborted) return
-    while (ahead.length < (options.width.isTried ? options.parallel : 1)) {
-      const span = nextRange(next, range.to, options.width.width)
+    while (ahead.length < most()) {
+      const span = nextRange(next, range.to, width.width)
       if (span === null) break
       next = span.to + 1
       const reads = readSpan(span, options)

@@ -14,6 +14,7 @@ import {
 import { queueOnPostgres, type JobWorker } from '../../indexer/queue/backend.ts'
 import { startBatchWorker, type BatchHandling } from '../../indexer/queue/batch-worker.ts'
 import { InFlight, publishSteps } from '../../indexer/queue/publish-steps.ts'
+import { Room, weightOf } from '../../indexer/queue/room.ts'
 import { connect } from '../../shared/db/connect.ts'
 import { SteadyClient } from '../../shared/db/steady-client.ts'
 import type { ChainEvent } from '../../shared/events/chain-event.ts'
@@ -137,6 +138,56 @@ for (const kind of ['postgres', 'redis'] as const) {
         await queue.close()
       },
     )
+
+    await t.test('where other networks hold all the room, steps are joined to few events', async (t) => {
+      const backend = open(t)
+      const queue = openBatchQueue(backend, 'evm:11')
+      const room = new Room()
+      room.of('evm:12').take(weightOf(20_000, 0))
+      room.of('evm:11').take(weightOf(20_000, 0))
+      const inFlight = new InFlight(1, room.of('evm:11'))
+      const stop = new AbortController()
+      const chain = new RandomChain(3)
+      const read: BlocksStep[] = []
+      const steps = async function* (): AsyncGenerator<ChainStep> {
+        while (read.length < 20) {
+          const step = await Promise.resolve(chain.grow(50))
+          read.push(step)
+          yield step
+        }
+      }
+      const published = publishSteps(steps(), queue, 1, inFlight, stop)
+      await waitFor(
+        () => Promise.resolve(inFlight.size),
+        (size) => size === 1,
+      )
+      inFlight.begun(1)
+      await sleep(500)
+      const written: number[] = []
+      const worker = startBatchWorker<string>(backend, 'evm:11', {
+        ...quiet(stop.signal, inFlight),
+        ingest: ({ step }) => {
+          written.push(step.type === 'finalized' ? 0 : step.events.length)
+          return Promise.resolve('applied')
+        },
+        onDone: ({ sequence }) => inFlight.done(sequence),
+      })
+      await published
+      await inFlight.untilNone(AbortSignal.timeout(20_000))
+      const events = read.reduce((sum, step) => sum + step.events.length, 0)
+      t.ok(events > 1_500, `${events} events`)
+      t.equal(
+        written.reduce((sum, count) => sum + count, 0),
+        events,
+      )
+      t.ok(written.length < read.length, 'some are joined')
+      t.ok(
+        written.every((count) => count <= 500),
+        String(written),
+      )
+      await worker.close()
+      await queue.close()
+    })
 
     await t.test('steps of long texts are not joined beyond what memory allows', async (t) => {
       const backend = open(t)

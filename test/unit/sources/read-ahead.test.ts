@@ -49,9 +49,13 @@ class SlowChain {
   }
 
   /** Four ranges at once, about 500 events each, the first of four blocks. */
-  readFrom1To(to: number, signal = new AbortController().signal): AsyncGenerator<PlacedRead> {
+  readFrom1To(
+    to: number,
+    signal = new AbortController().signal,
+    isTight = () => false,
+  ): AsyncGenerator<PlacedRead> {
     const width = new RangeWidth(100, { first: 4, targetEvents: 500 })
-    return readAhead({ from: 1, to }, { source: this.source, width, parallel: 4, signal })
+    return readAhead({ from: 1, to }, { source: this.source, width, parallel: 4, signal, isTight })
   }
 }
 
@@ -68,6 +72,24 @@ void t.test('the first range is read alone, and as many as are allowed once it i
   chain.asked[1]?.answer()
   t.match((await second).value, { from: 5, to: 12 })
   await ranges.return(undefined)
+})
+
+void t.test('where there is no room one range is read at a time, for as long as there is none', async (t) => {
+  const chain = new SlowChain()
+  let tight = true
+  const ranges = chain.readFrom1To(1_000, undefined, () => tight)
+  for (const span of ['1-4', '5-12', '13-28']) {
+    const next = ranges.next()
+    await allAsked()
+    t.equal(chain.spans.at(-1), span)
+    chain.asked.at(-1)?.answer()
+    await next
+  }
+  t.equal(chain.asked.length, 3)
+  tight = false
+  void ranges.next()
+  await allAsked()
+  t.equal(chain.asked.length, 3 + 4)
 })
 
 void t.test('a first range that fails is read again in narrower ones, and still alone', async (t) => {
