@@ -35,8 +35,10 @@ export class Identities {
   readonly #letter: NetworkLetter
   readonly #robust: RobustAddresses
   readonly #known = new Map<string, Names>()
+  readonly #mostRemembered: number
 
-  constructor(client: RpcClient, letter: NetworkLetter) {
+  constructor(client: RpcClient, letter: NetworkLetter, mostRemembered = MOST_REMEMBERED) {
+    this.#mostRemembered = mostRemembered
     this.#client = client
     this.#letter = letter
     this.#robust = new RobustAddresses(client)
@@ -51,10 +53,14 @@ export class Identities {
     beside: readonly StateCall[],
   ): Promise<{ identities: FilecoinIdentity[]; beside: RpcAnswer[] }> {
     const open = new Map<string, IdentityQuestion>()
-    for (const question of questions)
-      if (!this.#known.has(question.address)) open.set(keyOf(question), question)
-    const asked = [...open.values()]
     const found = new Map<string, Names>()
+    for (const question of questions) {
+      // Taken now: it may be forgotten for what is found meanwhile, here or in another call.
+      const known = this.#known.get(question.address)
+      if (known === undefined) open.set(keyOf(question), question)
+      else found.set(keyOf(question), known)
+    }
+    const asked = [...open.values()]
     const { names: all, others } = await this.#ask(asked, beside)
     for (const [index, names] of all.entries()) {
       const question = asked[index]
@@ -63,7 +69,7 @@ export class Identities {
       if (question.isFinal && names.id !== null && names.robust.length > 0) this.#remember(question, names)
     }
     const identities = questions.map((question) => {
-      const names = found.get(keyOf(question)) ?? this.#known.get(question.address)
+      const names = found.get(keyOf(question))
       return { asWritten: question.address, id: names?.id ?? null, robust: [...(names?.robust ?? [])] }
     })
     return { identities, beside: others }
@@ -121,7 +127,7 @@ export class Identities {
   #remember({ address }: IdentityQuestion, names: Names): void {
     this.#known.set(address, names)
     const [oldest] = this.#known.keys()
-    if (this.#known.size > MOST_REMEMBERED && oldest !== undefined) this.#known.delete(oldest)
+    if (this.#known.size > this.#mostRemembered && oldest !== undefined) this.#known.delete(oldest)
   }
 }
 

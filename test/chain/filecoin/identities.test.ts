@@ -1,9 +1,11 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { createChannel, fundChannel, settle } from '../../../devnet/filecoin/channel-actions.ts'
 import { createMultisig, propose } from '../../../devnet/filecoin/multisig-actions.ts'
 import { parseAddress, createdActorAddress, formatAddress } from '../../../shared/filecoin/address.ts'
-import { createLotusClient } from '../../../indexer/sources/filecoin/lotus-client.ts'
+import { Identities } from '../../../indexer/sources/filecoin/identity.ts'
+import { createLotusClient, type LotusClient } from '../../../indexer/sources/filecoin/lotus-client.ts'
 import { RobustAddresses } from '../../../indexer/sources/filecoin/robust-addresses.ts'
+import type { FilecoinIdentity } from '../../../shared/events/filecoin-event.ts'
 import { startProxy } from '../sources/faulty-proxy.ts'
 import { StepIndex } from '../sources/step-index.ts'
 import { catchUp, networkOf, sameAsChain } from './catch-up.ts'
@@ -11,6 +13,18 @@ import { keyAt } from './chain-truth.ts'
 import { startChain } from './traffic.ts'
 
 t.setTimeout(400_000)
+
+function clientOf(t: Test, node: Parameters<typeof networkOf>[0]): LotusClient {
+  const client = createLotusClient(networkOf(node), {
+    network: 'filecoin:testnet',
+    report: () => undefined,
+    timeoutMs: 5_000,
+    maxConcurrent: 2,
+    maxBatch: 100,
+  })
+  t.teardown(() => client.rpc.close())
+  return client
+}
 
 void t.test(
   'parties that are actors have all their names, and their own messages are no channel’s',
@@ -147,14 +161,7 @@ void t.test('of very many names in one tipset some stay unknown', async (t) => {
       if (method === 'Filecoin.StateLookupRobustAddress') asked.push(params[0])
     return null
   })
-  const client = createLotusClient(networkOf(proxy), {
-    network: 'filecoin:testnet',
-    report: () => undefined,
-    timeoutMs: 5_000,
-    maxConcurrent: 2,
-    maxBatch: 100,
-  })
-  t.teardown(() => client.rpc.close())
+  const client = clientOf(t, proxy)
   await lotus.chain.mine(2)
   const [first, second] = [1, 2].map((height) => keyAt(lotus.chain, height))
   const at = (tipset = '', from = 0, count = 0): { address: string; at: string }[] =>
@@ -168,4 +175,31 @@ void t.test('of very many names in one tipset some stay unknown', async (t) => {
   )
   t.ok(answers.slice(50, 60).every((answer) => !answer.ok && answer.message === 'not looked up'))
   t.ok(answers.slice(60).every((answer) => !answer.ok && answer.message !== 'not looked up'))
+})
+
+void t.test('who is known stays known while others are asked, however few are remembered', async (t) => {
+  const { chain, url } = await startChain(t, { seed: 'few' })
+  const names: string[] = []
+  for (const label of ['a', 'b', 'c', 'd']) {
+    const { address } = await chain.createWallet('secp256k1', label)
+    await chain.fund(address, 1n)
+    names.push(address)
+  }
+  await chain.mine(2)
+  const [a = '', b = '', c = '', d = ''] = names
+  const at = keyAt(chain, chain.head().height)
+  const truth = (address: string): FilecoinIdentity => {
+    const id = `t0${chain.readActor(address)?.id ?? ''}`
+    return { asWritten: address, id, robust: [address] }
+  }
+  const known = new Identities(clientOf(t, { url }).rpc, 't', 2)
+  const identify = async (...addresses: string[]): Promise<unknown[]> => {
+    const questions = addresses.map((address) => ({ address, at, isFinal: true }))
+    return (await known.identify(questions, [])).identities
+  }
+  t.same(await identify(a, b), [a, b].map(truth))
+  t.same(await identify(a, c), [a, c].map(truth), 'the oldest goes for one that is asked beside it')
+  const [one, other] = await Promise.all([identify(b, d), identify(c, a)])
+  t.same(one, [b, d].map(truth), 'or for one of another call at the same time')
+  t.same(other, [c, a].map(truth))
 })
