@@ -154,7 +154,10 @@ export async function findHeaderHash(trx: Trx, network: string, number: number):
   return row?.hash
 }
 
-/** Replaces what is remembered after the block `after` with `headers`. */
+/**
+ * Replaces what is remembered after the block `after` with `headers`. Blocks without headers are final, and so is
+ * everything before them: then nothing is remembered, for what is would not lead up to the position.
+ */
 export async function putHeaders(
   trx: Trx,
   network: string,
@@ -164,7 +167,7 @@ export async function putHeaders(
   await trx
     .deleteFrom('ledger.block_headers')
     .where('network', '=', network)
-    .where('number', '>', after)
+    .where('number', '>', headers.length === 0 ? -1 : after)
     .execute()
   if (headers.length === 0) return
   await copyRows(trx, 'ledger.block_headers', headers, ({ number, hash, parentHash, timeS }) => ({

@@ -143,7 +143,7 @@ class Follower {
       } else if (finalized !== null && finalized.number >= this.#next()) {
         yield* this.#backfill(finalized)
       } else {
-        yield* this.#tellFinal(finalized)
+        yield* this.#tellFinal(this.#newestFinal(finalized))
         yield* this.#tip(head)
       }
     }
@@ -332,6 +332,12 @@ class Follower {
     throw new RetryableError(
       `block ${lowest.number} is ${theirs?.hash ?? 'unknown'} there, but ${lowest.hash} ${this.#branch.final === null ? 'is the lowest that is remembered' : 'is final'}: this endpoint is not believed`,
     )
+  }
+
+  /** What was read as final is, also where the backfill that read it was cut off and the node tells less now. */
+  #newestFinal(finalized: BlockRef | null): BlockRef | null {
+    const { final } = this.#branch
+    return final !== null && final.number > (finalized?.number ?? -1) ? final : finalized
   }
 
   *#tellFinal(finalized: BlockRef | null): Generator<ChainStep> {

@@ -11,13 +11,17 @@ export class KnownBranch {
   /** The last finalized block that was told. */
   #told: BlockRef | null
 
-  /** A position without headers was read as final. */
+  /**
+   * A position without headers was read as final, and so was the block before the headers that lead up to it. Headers
+   * that do not are of blocks further back: they are final by now, and nothing is said by them.
+   */
   constructor(resume: ResumePoint) {
     this.#position = resume.position
     this.#told = resume.finalized
-    this.#final = resume.headers.length === 0 ? (resume.position ?? resume.finalized) : resume.finalized
+    const headers = leadingUpTo(resume.position, resume.headers)
+    this.#final = finalBefore(headers, resume)
     const final = this.#final
-    this.#headers = resume.headers.filter(({ number }) => final === null || number > final.number)
+    this.#headers = headers.filter(({ number }) => final === null || number > final.number)
   }
 
   get position(): BlockRef | null {
@@ -71,4 +75,26 @@ export class KnownBranch {
     const final = this.#final.number
     this.#headers = this.#headers.filter(({ number }) => number > final)
   }
+}
+
+/** The headers that end with the position, each continuing the one before. */
+function leadingUpTo(position: BlockRef | null, headers: readonly BlockHeader[]): BlockHeader[] {
+  const last = headers.at(-1)
+  if (last === undefined || last.number !== position?.number || last.hash !== position.hash) return []
+  let first = headers.length - 1
+  while (first > 0 && isContinuedBy(headers[first - 1], headers[first])) first -= 1
+  return headers.slice(first)
+}
+
+function isContinuedBy(before: BlockHeader | undefined, header: BlockHeader | undefined): boolean {
+  return before?.number === (header?.number ?? 0) - 1 && before.hash === header?.parentHash
+}
+
+/** What is final at least, with these headers after it. */
+function finalBefore(headers: readonly BlockHeader[], { position, finalized }: ResumePoint): BlockRef | null {
+  const first = headers[0]
+  if (first === undefined) return position ?? finalized
+  // Where nothing was told to be final the first header may be that of the first block that was read.
+  if (finalized === null || first.number <= finalized.number + 1) return finalized
+  return { number: first.number - 1, hash: first.parentHash }
 }

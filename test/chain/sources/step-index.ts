@@ -61,7 +61,7 @@ export class StepIndex {
     this.#checkHeaders(before, step.headers, step.to)
     this.#checkEvents(from, step.to.number, step.events)
     this.largest = Math.max(this.largest, step.events.length)
-    this.headers.push(...step.headers)
+    this.headers = step.headers.length === 0 ? [] : [...this.headers, ...step.headers]
     this.events.push(...step.events)
     this.evidence.push(...step.evidence)
     this.position = { number: step.to.number, hash: step.to.hash }
