@@ -6,10 +6,23 @@ import { quantity } from './hex.ts'
 import type { RpcAnswer, RpcCall, RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { BadAnswer, CallFailed } from '../rpc/rpc-error.ts'
 
-/** Where the chain ends is final this far behind the head, for nodes without a `finalized` tag. */
+/** Where the chain ends is final this far behind the head, for nodes that tell no finalized block. */
 const FALLBACK_DEPTH = 256
+/**
+ * Known to be final from before a restart, and this far behind the head: it was such a block, or is very old. Any nearer,
+ * and a node that was started again itself may be about to tell a finalized block.
+ */
+const FALLEN_BEHIND = 4 * FALLBACK_DEPTH
 /** The attempt from which any refusal of the `finalized` tag counts as "no such tag". */
 const LAST_ATTEMPT = 3
+
+/** Another endpoint may tell a finalized block. */
+class NoneFinalHere extends CallFailed {
+  override name = 'NoneFinalHere'
+  constructor() {
+    super('no finalized block', 'missing-block')
+  }
+}
 
 /** Head and finality of one chain; an endpoint that contradicts what is final is not believed. */
 export class ChainHead {
@@ -17,7 +30,10 @@ export class ChainHead {
   readonly #confirmations: number
   readonly #report: Report
   #final: BlockRef | null = null
-  #saidNoTag = false
+  #saidFallback = false
+  /** A node told a finalized block: what is known to be final is better than what is behind the head. */
+  #isTold = false
+  #isFallback = false
 
   constructor(client: RpcClient, confirmations: number, report: Report) {
     this.#client = client
@@ -46,28 +62,53 @@ export class ChainHead {
   async finalized(): Promise<BlockRef | null> {
     const found = await this.#client.read('finalized block', async (endpoint, attempt) => {
       try {
-        return await this.#tagged(endpoint, 'finalized')
+        const header = await this.#tagged(endpoint, 'finalized')
+        if (header === null || header.number === 0) return await this.#whileNoneIs(endpoint, attempt, header)
+        this.#isTold = true
+        return header
       } catch (error) {
-        if (!(error instanceof CallFailed)) throw error
-        if (error.kind === 'missing-block') return null
+        if (!(error instanceof CallFailed) || error instanceof NoneFinalHere) throw error
+        if (error.kind === 'missing-block') return this.#whileNoneIs(endpoint, attempt, null)
         if (error.kind === 'other' && attempt < LAST_ATTEMPT) throw error
-        return this.#behindHead(endpoint)
+        return this.#behindHead(endpoint, 'has no finalized tag')
       }
     })
     if (found === null || (this.#final !== null && found.number <= this.#final.number)) return this.#final
     return { number: found.number, hash: found.hash }
   }
 
-  async #behindHead(endpoint: RpcEndpoint): Promise<EvmHeader | null> {
-    if (!this.#saidNoTag) {
-      this.#saidNoTag = true
-      this.#report(
-        'warn',
-        `${endpoint.label} has no finalized tag: blocks ${FALLBACK_DEPTH} behind the head count as final`,
-      )
-    }
+  /**
+   * The node knows the tag, but no block that it is of, or (`said`) the first one, which a node says that syncs or whose
+   * chain never finalizes. Where no node has ever told one, blocks behind the head count as final: else nothing ever
+   * would, and all headers would be kept.
+   */
+  async #whileNoneIs(
+    endpoint: RpcEndpoint,
+    attempt: number,
+    said: EvmHeader | null,
+  ): Promise<EvmHeader | null> {
+    if (this.#isTold) return said
+    if (!this.#isFallback && attempt <= this.#client.others(endpoint).length) throw new NoneFinalHere()
+    const found = await this.#behindHead(endpoint, 'tells no finalized block')
+    if (found === null) return said
+    const known = this.#final?.number
+    // Finality goes on as it began.
+    const isNear = known !== undefined && found.number < known + FALLEN_BEHIND - FALLBACK_DEPTH
+    if (!this.#isFallback && isNear) return said
+    this.#isFallback = true
+    return found
+  }
+
+  async #behindHead(endpoint: RpcEndpoint, why: string): Promise<EvmHeader | null> {
     const latest = await this.#tagged(endpoint, 'latest')
     if (latest === null || latest.number < FALLBACK_DEPTH) return null
+    if (!this.#saidFallback) {
+      this.#saidFallback = true
+      this.#report(
+        'warn',
+        `${endpoint.label} ${why}: blocks ${FALLBACK_DEPTH} behind the head count as final`,
+      )
+    }
     const [header] = await headersAt(endpoint, [latest.number - FALLBACK_DEPTH])
     return header ?? null
   }
