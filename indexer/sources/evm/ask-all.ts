@@ -28,21 +28,23 @@ export function viewAll(
   calls: readonly ViewCall[],
   asked = new Set<RpcEndpoint>(),
 ): Promise<RpcAnswer[]> {
-  const isOther = client.available().some((endpoint) => !asked.has(endpoint))
+  const excluding = askedBefore(client, asked)
   const ask: AskOne<ViewCall> = (endpoint, open) => {
     asked.add(endpoint)
     return viewOn(client, endpoint, open)
   }
-  return askEveryone(client, what, calls, ask, ['pruned'], isOther ? [...asked] : [])
+  return askEveryone(client, what, calls, ask, ['pruned'], excluding)
 }
 
-/** A view function's answer in the newest state. Throws as {@link viewAll} does. */
+/** A view function's answer in the newest state. Throws, and minds who is in `asked`, as {@link viewAll} does. */
 export function viewLatest(
   client: RpcClient,
   what: string,
   calls: readonly Omit<ViewCall, 'block'>[],
+  asked = new Set<RpcEndpoint>(),
 ): Promise<RpcAnswer[]> {
-  return client.read(what, async (endpoint) => {
+  const viewOne = async (endpoint: RpcEndpoint): Promise<RpcAnswer[]> => {
+    asked.add(endpoint)
     const answers = await endpoint.send(calls.map(({ to, data }) => ethCall(to, data, 'latest')))
     return settle(
       client,
@@ -50,7 +52,14 @@ export function viewLatest(
       calls.map(({ to, data }) => `eth_call/${to}/${data}/latest`),
       answers,
     )
-  })
+  }
+  return client.read(what, viewOne, { excluding: askedBefore(client, asked) })
+}
+
+/** Who is not asked now: nobody, where all who are there were asked. */
+function askedBefore(client: RpcClient, asked: ReadonlySet<RpcEndpoint>): RpcEndpoint[] {
+  const isOther = client.available().some((endpoint) => !asked.has(endpoint))
+  return isOther ? [...asked] : []
 }
 
 async function viewOn(

@@ -1,8 +1,9 @@
+import { RetryableError } from '../../../shared/errors.ts'
 import type { BlockRef } from '../../../shared/events/chain-step.ts'
 import { viewAll, viewLatest } from './ask-all.ts'
 import { parseHex } from './hex.ts'
 import type { RpcClient } from '../rpc/rpc-client.ts'
-import type { RpcAnswer } from '../rpc/rpc-endpoint.ts'
+import type { RpcAnswer, RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 
 const DECIMALS_SELECTOR = '0x313ce567'
 const MAX_TOKENS = 10_000
@@ -16,7 +17,18 @@ export interface TokenSeen {
   block: BlockRef
 }
 
-/** Each token's `decimals()`, remembered once it was read; null for a token that tells none, or absurd ones. */
+type Missing = readonly [token: string, block: BlockRef]
+
+/** Who was asked as of the tokens' blocks, and who in the newest state. */
+interface Asked {
+  ofBlock: Set<RpcEndpoint>
+  ofLatest: Set<RpcEndpoint>
+}
+
+/**
+ * Each token's `decimals()`, remembered once it was read; null for a token that tells none, or absurd ones. That it
+ * tells none is asked twice: a null stays in the log.
+ */
 export class TokenDecimals {
   readonly #client: RpcClient
   readonly #known = new Map<string, number | null>()
@@ -35,30 +47,40 @@ export class TokenDecimals {
       else if (!missing.has(token)) missing.set(token, block)
     }
     if (missing.size === 0) return found
-    for (const [token, answer] of await this.#ask(missing)) {
+    const tokens = [...missing]
+    const asked = nobody()
+    const answers = await this.#ask(tokens, asked)
+    const doubted = tokens.filter((_, index) => isDoubted(answers[index]))
+    const again = doubted.length === 0 ? [] : await this.#askAgain(doubted, asked)
+    for (const [index, [token]] of tokens.entries()) {
+      const answer = isDoubted(answers[index]) ? again.shift() : answers[index]
+      if (answer === undefined) continue
       const decimals = decimalsIn(answer)
       found.set(token, decimals)
-      if (answer.ok || answer.kind === 'revert') this.#remember(token, decimals)
+      if (isForGood(answer)) this.#remember(token, decimals)
     }
     return found
   }
 
-  async #ask(missing: ReadonlyMap<string, BlockRef>): Promise<[string, RpcAnswer][]> {
-    const tokens = [...missing]
-    const calls = tokens.map(([to, block]) => ({ to, data: DECIMALS_SELECTOR, block }))
-    const answers = await viewAll(this.#client, 'token decimals', calls)
-    const late = tokens.filter((_, index) => isPruned(answers[index])).map(([token]) => token)
-    const latest = late.length === 0 ? [] : await this.#askLatest(late)
-    return tokens.flatMap(([token], index) => {
-      const answer = isPruned(answers[index]) ? latest.shift() : answers[index]
-      return answer === undefined ? [] : [[token, answer]]
-    })
+  /** By another endpoint than the first time; where no other answers, by whoever does. */
+  async #askAgain(tokens: readonly Missing[], asked: Asked): Promise<RpcAnswer[]> {
+    try {
+      const answers = await this.#ask(tokens, asked)
+      if (answers.every((answer) => answer.ok || answer.kind !== 'other')) return answers
+    } catch (error) {
+      if (!(error instanceof RetryableError)) throw error
+    }
+    return this.#ask(tokens, nobody())
   }
 
-  /** Decimals do not change, so the newest state is as good where the block's own is gone. */
-  #askLatest(tokens: readonly string[]): Promise<RpcAnswer[]> {
-    const calls = tokens.map((to) => ({ to, data: DECIMALS_SELECTOR }))
-    return viewLatest(this.#client, 'token decimals', calls)
+  /** In the tokens' order. Decimals do not change, so the newest state is as good where the block's own is gone. */
+  async #ask(tokens: readonly Missing[], asked: Asked): Promise<RpcAnswer[]> {
+    const calls = tokens.map(([to, block]) => ({ to, data: DECIMALS_SELECTOR, block }))
+    const answers = await viewAll(this.#client, 'token decimals', calls, asked.ofBlock)
+    const late = calls.filter((_, index) => isPruned(answers[index]))
+    if (late.length === 0) return answers
+    const latest = await viewLatest(this.#client, 'token decimals', late, asked.ofLatest)
+    return answers.map((answer) => (isPruned(answer) ? (latest.shift() ?? answer) : answer))
   }
 
   #remember(token: string, decimals: number | null): void {
@@ -68,6 +90,25 @@ export class TokenDecimals {
     }
     this.#known.set(token, decimals)
   }
+}
+
+function nobody(): Asked {
+  return { ofBlock: new Set(), ofLatest: new Set() }
+}
+
+/**
+ * No decimals in it, and no other number either: so a node answers as well that answers with the state of a block
+ * before the token was deployed.
+ */
+function isDoubted(answer: RpcAnswer | undefined): boolean {
+  if (answer === undefined) return false
+  return answer.ok ? parseHex(answer.result, 32) === null : answer.kind === 'revert'
+}
+
+/** Not where nothing was said: there may be a token one day. */
+function isForGood(answer: RpcAnswer): boolean {
+  if (!answer.ok) return answer.kind === 'revert'
+  return (parseHex(answer.result) ?? '0x') !== '0x'
 }
 
 function isPruned(answer: RpcAnswer | undefined): boolean {

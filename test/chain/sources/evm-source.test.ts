@@ -259,6 +259,89 @@ void t.test(
   },
 )
 
+const DECIMALS = ABI.token.getFunction('decimals')?.selector ?? 'none'
+
+void t.test(
+  'a token that tells no decimals is asked once more, elsewhere if it can be, before that is believed',
+  async (t) => {
+    const chain = await startLittleChain(t)
+    const [six = '', eighteen = '', none = '', absurd = ''] = chain.tokens
+    for (const token of [six, eighteen, none, absurd]) {
+      await chain.send(chain.accounts[0] ?? '', chain.loans, offer(token))
+      await chain.mine()
+    }
+    const head = Number(await chain.rpc('eth_blockNumber'))
+
+    /** How often each token was asked. */
+    const asked = new Map<string, number>()
+    /** Answers so, instead of the decimals of the first token, to the first `lies` questions for them. */
+    const lying = (lies: number, lie: object = { result: '0x' }): Promise<Proxy> => {
+      asked.clear()
+      return startProxy(t, chain.url, async (requests, truth) => {
+        const answers = await truth()
+        return answers.map((answer) => {
+          const { method, params } = requests.find(({ id }) => id === answer.id) ?? {}
+          const call = params?.[0] as { to: string; data: string } | undefined
+          if (method !== 'eth_call' || call?.data !== DECIMALS) return answer
+          const times = (asked.get(getAddress(call.to)) ?? 0) + 1
+          asked.set(getAddress(call.to), times)
+          return getAddress(call.to) === getAddress(six) && times <= lies ? { id: answer.id, ...lie } : answer
+        })
+      })
+    }
+    const decimalsBy = async (source: EvmSource): Promise<unknown[]> =>
+      (await source.readRange(0, head)).events.map((event) => 'tokenDecimals' in event && event.tokenDecimals)
+    const times = (): unknown[] => chain.tokens.map((token) => asked.get(getAddress(token)) ?? 0)
+    const truth = [6, 18, null, null]
+
+    const honest = await opened(t, chain, { rpcUrls: [(await lying(0)).url] })
+    t.same(await decimalsBy(honest), truth)
+    t.same(times(), [1, 1, 2, 1], 'who answers well is asked once')
+    t.same(await decimalsBy(honest), truth)
+    t.same(times(), [1, 1, 2, 1], 'and so is nobody whose answer stood')
+
+    const reverted = { error: { code: 3, message: 'execution reverted' } }
+    for (const lie of [{ result: '0x' }, reverted, { result: null }]) {
+      const { url } = await lying(1, lie)
+      t.same(await decimalsBy(await opened(t, chain, { rpcUrls: [url] })), truth, JSON.stringify(lie))
+      t.same(times(), [2, 1, 2, 1])
+    }
+    const another = await opened(t, chain, { rpcUrls: [(await lying(1000)).url, chain.url] })
+    t.same(await decimalsBy(another), truth, 'another endpoint, where there is one')
+    t.equal(asked.get(getAddress(six)), 1, 'which alone is asked again')
+
+    const early = await lying(2)
+    const source = await opened(t, chain, { rpcUrls: [early.url] })
+    t.same(await decimalsBy(source), [null, 18, null, null], 'what is said twice is taken')
+    t.same(await decimalsBy(source), truth, 'and not for good where nothing was said')
+
+    const gone = { code: -32000, message: 'missing trie node 0123 (path )' }
+    const unknown = { code: -32000, message: 'header not found' }
+    const refusing = (ofBlock: object, latest?: object): Promise<Proxy> =>
+      startProxy(t, chain.url, async (requests, truth) => {
+        const answers = await truth()
+        return answers.map((answer) => {
+          const { params } = requests.find(({ id }) => id === answer.id) ?? {}
+          if (!JSON.stringify(params).includes(DECIMALS)) return answer
+          if (params?.[1] !== 'latest') return { id: answer.id, error: ofBlock as never }
+          return latest === undefined ? answer : { id: answer.id, ...latest }
+        })
+      })
+    const pruned = [await refusing(gone, { result: '0x' }), await refusing(gone)]
+    const oldest = await opened(t, chain, { rpcUrls: pruned.map(({ url }) => url) })
+    t.same(await decimalsBy(oldest), truth, 'also of the newest state')
+    for (const second of [
+      await refusing(unknown),
+      await startProxy(t, chain.url, (requests) =>
+        JSON.stringify(requests).includes(DECIMALS) ? { status: 502, body: '' } : null,
+      ),
+    ]) {
+      const alone = await opened(t, chain, { rpcUrls: [(await lying(1)).url, second.url] })
+      t.same(await decimalsBy(alone), truth, 'the first one again, where the other cannot tell')
+    }
+  },
+)
+
 async function batcherOf(chain: LittleChain, owner: string, token: string): Promise<string> {
   const batcher = await chain.deploy('LoanBatcher')
   await chain.send(owner, token, ABI.token.encodeFunctionData('mint', [batcher, 10n ** 9n]))
