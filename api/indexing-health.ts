@@ -12,11 +12,14 @@ const NEW_BLOCKS = 2
 /** From this age of the head on, it is worth saying that the chain stands still. */
 const STANDSTILL_S = 120
 
+/** The state of a network that was indexed once, and that no indexer is configured to follow. */
+export const NOT_FOLLOWED = 'not followed'
+
 export interface NetworkHealth {
   network: string
   blockchain: string | null
   networkId: string | null
-  /** As the indexer tells it, or 'unobserved': nobody has told anything for a while. */
+  /** As the indexer tells it; 'unobserved': it has told nothing for a while; NOT_FOLLOWED. */
   state: string
   problem: string | null
   head: number | null
@@ -35,6 +38,7 @@ export interface NetworkHealth {
 
 /**
  * Judges a network's freshness from its row alone, so that every copy of the API says the same:
+ * - in no indexer’s configuration → not followed, which is nobody’s fault and says nothing of the others;
  * - silent indexer, stopped network, worker that takes nothing → not synced;
  * - at the head → synced, also when the chain stands still (unless the node is out of reach: then the head is
  *   what we last heard, and only its age can vouch for it);
@@ -51,7 +55,7 @@ export function judgeNetwork(told: NetworkRow): NetworkHealth {
     network: row.network,
     blockchain: row.blockchain,
     networkId: row.networkId,
-    state: observed ? (row.state ?? 'unobserved') : 'unobserved',
+    state: observed ? (row.state ?? 'unobserved') : row.observedAgoS === null ? NOT_FOLLOWED : 'unobserved',
     problem: row.problem,
     head: row.head,
     indexed: row.indexed,
@@ -82,7 +86,8 @@ function judge(
   lagBlocks: number | null,
   lagSeconds: number | null,
 ): Verdict {
-  if (!observed) return [false, unobservedNote(row.observedAgoS)]
+  if (row.observedAgoS === null) return [false, `${NOT_FOLLOWED}: it is in no indexer’s configuration`]
+  if (!observed) return [false, `no indexer has told anything for ${Math.round(row.observedAgoS)} s`]
   if (row.state === 'stopped') return [false, `stopped: ${row.problem ?? 'no reason given'}`]
   if (row.workerHealthy === false) return [false, 'the queue worker takes nothing although work waits']
   if (row.indexed === null) return [false, 'nothing is indexed yet']
@@ -90,12 +95,6 @@ function judge(
   if (row.state !== 'following') return judgeWithoutNode(row)
   if (lagBlocks <= 0) return [true, atHeadNote(row)]
   return judgeBehind(row, lagBlocks, lagSeconds ?? 0)
-}
-
-function unobservedNote(observedAgoS: number | null): string {
-  return observedAgoS === null
-    ? 'no indexer has told anything about this network'
-    : `no indexer has told anything for ${Math.round(observedAgoS)} s`
 }
 
 /** Nobody can say where the head is now: what was indexed is fresh only as long as its age by the clock is small. */

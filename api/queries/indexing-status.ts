@@ -5,7 +5,7 @@ export interface NetworkRow {
   network: string
   blockchain: string | null
   networkId: string | null
-  /** As the indexer told it; null when none ever did. */
+  /** As the indexer told it; null when none is configured to. */
   state: string | null
   problem: string | null
   /** The newest block to index. */
@@ -17,7 +17,7 @@ export interface NetworkRow {
   queueWaiting: number | null
   queueFailed: number | null
   workerHealthy: boolean | null
-  /** Seconds since the indexer last told its state, by the database's clock; null when it never did. */
+  /** Seconds since the indexer last told its state, by the database's clock; null when none is configured to. */
   observedAgoS: number | null
   /** Seconds since the last block was written, by the database's clock; null before the first. */
   movedAgoS: number | null

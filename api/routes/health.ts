@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { messageOf } from '../../shared/errors.ts'
-import { judgeNetwork } from '../indexing-health.ts'
+import { judgeNetwork, NOT_FOLLOWED } from '../indexing-health.ts'
 import { getIndexingStatus } from '../queries/indexing-status.ts'
 import { DatabaseAway, type ReadDatabase } from '../queries/read-database.ts'
 import { responses } from '../schemas/common.ts'
@@ -28,16 +28,17 @@ export function health(app: FastifyInstance, database: ReadDatabase): void {
 async function judgeReadiness(database: ReadDatabase): Promise<Readiness> {
   let networks: Required<Readiness>['payload']['networks']
   try {
-    networks = (await getIndexingStatus(database)).networks.map((row) => {
-      const { network, state, synced, note } = judgeNetwork(row)
-      return { network, state, synced, note }
-    })
+    // What is left of a network that is configured no longer holds nothing up.
+    networks = (await getIndexingStatus(database)).networks
+      .map(judgeNetwork)
+      .filter(({ state }) => state !== NOT_FOLLOWED)
+      .map(({ network, state, synced, note }) => ({ network, state, synced, note }))
   } catch (error) {
     if (!(error instanceof DatabaseAway)) throw error
     return { status: 'ERROR', message: messageOf(error) }
   }
   const late = networks.filter(({ synced }) => !synced).map(({ network, note }) => `${network}: ${note}`)
-  if (networks.length === 0) late.push('no network was ever indexed here')
+  if (networks.length === 0) late.push('no network is followed: no indexer has told of one')
   return late.length === 0
     ? { status: 'OK', message: 'every network is fresh', payload: { networks } }
     : { status: 'ERROR', message: late.join('; '), payload: { networks } }

@@ -43,7 +43,7 @@ const program = new Command('ops')
 program.command('migrate').description('bring the database’s schema up to this version').action(runMigrate)
 program
   .command('status')
-  .description('what the database knows of every network; 1 when one is not followed')
+  .description('what the database knows of every network; 1 when one that is configured is not followed')
   .option('--json', 'as JSON')
   .action(runStatus)
 program

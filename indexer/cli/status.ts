@@ -3,14 +3,18 @@ import { withDatabase, type OutputOptions } from './context.ts'
 
 const STALE_S = 15
 
-/** What the database knows of every network. Exit code 1 when one is stopped, retrying or not observed any more. */
+/**
+ * What the database knows of every network. Exit code 1 when one is stopped, retrying or not observed any more, or when
+ * none of them is configured any more.
+ */
 export async function runStatus(options: OutputOptions): Promise<void> {
   await withDatabase(async ({ db }) => {
     const told = await getStatus(db)
     const status = { ...told, networks: told.networks.map(withHeadOf) }
-    const healthy = status.networks.every(
-      (line) => line.state === 'following' && line.observedSecondsAgo < STALE_S,
-    )
+    const configured = status.networks.filter(({ observedSecondsAgo }) => observedSecondsAgo !== null)
+    const healthy =
+      configured.every((line) => line.state === 'following' && !isStale(line)) &&
+      (configured.length > 0 || status.networks.length === 0)
     if (options.json === true) console.log(JSON.stringify(status))
     else {
       console.log(`records ${status.records}, log position ${status.lastPosition}`)
@@ -27,11 +31,12 @@ function withHeadOf(line: NetworkLine): NetworkLine {
   return { ...line, head: Math.max(line.head, line.indexed) }
 }
 
+function isStale({ observedSecondsAgo }: NetworkLine): boolean {
+  return observedSecondsAgo !== null && observedSecondsAgo >= STALE_S
+}
+
 function describe(line: NetworkLine): string {
-  const seen =
-    line.observedSecondsAgo < STALE_S
-      ? line.state
-      : `not observed for ${Math.round(line.observedSecondsAgo)} s`
+  const seen = isStale(line) ? `not observed for ${Math.round(line.observedSecondsAgo ?? 0)} s` : line.state
   const parts = [
     `${line.network} (${line.blockchain}): ${seen}`,
     `head ${line.head ?? '?'}`,

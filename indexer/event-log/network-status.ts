@@ -47,7 +47,8 @@ export interface NetworkLine {
   finalized: number | null
   queueWaiting: number | null
   queueFailed: number | null
-  observedSecondsAgo: number
+  /** Null where no indexer is configured to follow it any more. */
+  observedSecondsAgo: number | null
 }
 
 export interface Status {
@@ -62,10 +63,10 @@ export async function getStatus(db: Db): Promise<Status> {
     select records, (select last_position from ledger.log_head) as position
     from projection.fold_state`.execute(db)
   const { rows } = await sql<NetworkLine>`
-    select network, coalesce(blockchain, '?') as blockchain, coalesce(state, 'never observed') as state, problem,
+    select network, coalesce(blockchain, '?') as blockchain, coalesce(state, 'not followed') as state, problem,
       head_number as head, number as indexed, coalesce(p.finalized_number, s.finalized_number) as finalized,
       queue_waiting as "queueWaiting", queue_failed as "queueFailed",
-      coalesce(extract(epoch from clock_timestamp() - observed_at), 1e9)::float8 as "observedSecondsAgo"
+      extract(epoch from clock_timestamp() - observed_at)::float8 as "observedSecondsAgo"
     from ledger.chain_position p full join ledger.network_status s using (network) order by network`.execute(
     db,
   )

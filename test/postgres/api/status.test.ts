@@ -44,7 +44,7 @@ void t.test('ready says whether what is answered is fresh, and why', async (t) =
     t.equal(status, response.statusCode === 200 ? 'OK' : 'ERROR')
     return [response.statusCode, message]
   }
-  t.match(await ask(), [503, /no network was ever indexed/])
+  t.match(await ask(), [503, /no network is followed/])
   await seedNetwork(db)
   t.match(await ask(), [200, 'every network is fresh'])
   await seedNetwork(db, { network: 'evm:5', indexed: 10, movedAgoS: 600 })
@@ -52,6 +52,11 @@ void t.test('ready says whether what is answered is fresh, and why', async (t) =
   await seedNetwork(db, { network: 'evm:5', observedAgoS: 16 })
   t.match(await ask(), [503, /^evm:5: no indexer has told anything for 16 s/])
   await sql`delete from ledger.network_status where network = 'evm:5'`.execute(db)
-  t.match(await ask(), [503, /^evm:5: no indexer has told anything about this network/])
+  t.match(await ask(), [200, 'every network is fresh'], 'a network taken out of the configuration')
+  const { payload } = statusAnswer.parse((await app.inject('/api/status')).json())
+  t.match(payload.networks[1], { network: 'evm:5', state: 'not followed', indexed: 100, synced: false })
+  t.match(payload.networks[1]?.note, /^not followed: /)
+  await sql`delete from ledger.network_status`.execute(db)
+  t.match(await ask(), [503, /no network is followed/], 'all of them')
   t.equal((await app.inject('/healthz')).statusCode, 200, 'the process lives all the same')
 })

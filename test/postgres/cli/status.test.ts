@@ -1,4 +1,5 @@
 import t from 'tap'
+import { forgetOtherNetworks } from '../../../indexer/event-log/network-status.ts'
 import { testDatabase } from '../../helpers/database.ts'
 import { runOps } from '../../helpers/run-ops.ts'
 import { seedNetwork } from '../../helpers/seed-projection.ts'
@@ -19,4 +20,19 @@ void t.test('the head is never shown behind what is indexed', async (t) => {
       { head: 40, indexed: 38 },
     ],
   })
+})
+
+void t.test('a network that is configured no longer is told as such, and is no fault', async (t) => {
+  const { db, url } = await testDatabase(t)
+  await seedNetwork(db)
+  await seedNetwork(db, { network: 'evm:5' })
+  const ops = (...args: string[]): ReturnType<typeof runOps> =>
+    runOps(t, { databaseUrl: url, networks: {} }, 'status', ...args)
+  await forgetOtherNetworks(db, ['evm:31337'])
+  const [text, json] = await Promise.all([ops(), ops('--json')])
+  t.equal(text.code, 0, text.err)
+  t.match(text.out, /^evm:5 .*: not followed, .*indexed 100,/m)
+  t.match(JSON.parse(json.out), { networks: [{}, { state: 'not followed', observedSecondsAgo: null }] })
+  await forgetOtherNetworks(db, [])
+  t.equal((await ops()).code, 1, 'but then one must be followed')
 })

@@ -44,7 +44,7 @@ const cases: [what: string, change: Partial<NetworkRow>, synced: boolean, note: 
   ['stuck a block behind', { indexed: 999, ...ages(3600, 3612), movedAgoS: 3600 }, false, /^stuck: 1 blocks/],
   ['a block after a standstill', { indexed: 999, ...ages(1, 9000), movedAgoS: 9000 }, true, /just appeared/],
   ['nobody watches', { observedAgoS: 15.1 }, false, /for 15 s/],
-  ['nobody ever watched', { observedAgoS: null, state: null }, false, /about this network/],
+  ['nobody follows it', { observedAgoS: null, state: null }, false, /^not followed: /],
   ['stopped', { state: 'stopped', problem: 'no code' }, false, /^stopped: no code$/],
   ['a worker that sleeps', { workerHealthy: false }, false, /worker/],
   ['nothing indexed', { indexed: null, indexedTimeS: null, movedAgoS: null }, false, /nothing is indexed/],
@@ -74,5 +74,6 @@ void t.test('the distance is never negative, and unknown where a side is', (t) =
   t.match(judgeNetwork(row({ indexed: 1003, indexedTimeS: NOW })), { lagBlocks: 0, lagSeconds: 0 })
   t.match(judgeNetwork(row({ head: null, headTimeS: null })), { lagBlocks: null, lagSeconds: null })
   t.match(judgeNetwork(row({ observedAgoS: 100 })), { state: 'unobserved' })
+  t.match(judgeNetwork(row({ observedAgoS: null, state: null })), { state: 'not followed' })
   t.end()
 })
