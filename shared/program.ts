@@ -1,4 +1,5 @@
 import { ConfigError, messageOf } from './errors.ts'
+import { onStopSignals } from './stop-signals.ts'
 
 /**
  * Runs a program's `main`: prints the help when asked for, and turns an error into one line on standard error and
@@ -54,17 +55,10 @@ const ORPHAN_STOPS_WITHIN_MS = 10_000
 
 /**
  * Calls `stop` once when the program is asked to leave: by a signal, or because the process that started it is
- * gone. The same signal again ends it at once (another one may be the supervisor's, after a Ctrl-C that both got).
+ * gone. The same signal again ends it at once.
  */
 export function onStopRequest(stop: (reason: string) => void): void {
-  const asked = new Set<string>()
-  const request = (reason: string): void => {
-    if (asked.has(reason)) process.exit(130)
-    asked.add(reason)
-    if (asked.size === 1) stop(reason)
-  }
-  process.on('SIGINT', () => request('SIGINT'))
-  process.on('SIGTERM', () => request('SIGTERM'))
+  const request = onStopSignals(['SIGINT', 'SIGTERM'], stop, () => process.exit(130))
   const orphaned = (): void => {
     request('the supervisor is gone')
     // And with it, perhaps, the database that a clean end waits for; nobody is left to lose patience.

@@ -1,5 +1,5 @@
-/** npm and the terminal both pass on the same Ctrl-C: within this time it is still the first. */
-const SAME_REQUEST_MS = 500
+import { onStopSignals } from '../../shared/stop-signals.ts'
+
 const PARENT_CHECK_MS = 1000
 
 /**
@@ -8,14 +8,7 @@ const PARENT_CHECK_MS = 1000
  */
 export function stopRequest(onSecond: () => void): AbortSignal {
   const stopping = new AbortController()
-  let firstAt: number | undefined
-  const request = (reason: string): void => {
-    const now = performance.now()
-    firstAt ??= now
-    if (now - firstAt > SAME_REQUEST_MS) onSecond()
-    stopping.abort(reason)
-  }
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => request(signal))
+  onStopSignals(['SIGINT', 'SIGTERM', 'SIGHUP'], (reason) => stopping.abort(reason), onSecond)
   if (process.env['npm_lifecycle_event'] !== undefined) watchParent(() => stopping.abort('npm is gone'))
   return stopping.signal
 }

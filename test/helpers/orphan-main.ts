@@ -4,7 +4,7 @@ import { onStopRequest } from '../../shared/program.ts'
 
 /**
  * A program that is long in loading and never done, for the tests of what becomes of one whose supervisor is gone. Its
- * argument: `slow` in loading, `stubborn` or `hurried` when it is asked to end, or `talking` all the while.
+ * argument: `slow` in loading, `stubborn`, `hurried` or `thorough` when it is asked to end, or `talking` all the while.
  */
 const log = createLogger('orphan', 'info')
 const held = setInterval(() => {
@@ -15,6 +15,7 @@ onStopRequest((reason) => {
   log.info({ reason }, 'stopping')
   log.info('stopped')
   if (process.argv[2] === 'hurried') process.exit(0)
-  if (process.argv[2] !== 'stubborn') clearInterval(held)
+  if (process.argv[2] === 'thorough') setTimeout(() => clearInterval(held), 300)
+  else if (process.argv[2] !== 'stubborn') clearInterval(held)
 })
 process.send?.('ready', () => undefined)

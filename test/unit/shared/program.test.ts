@@ -47,3 +47,24 @@ void t.test('and when it cannot end in order', async (t) => {
   child.disconnect()
   t.same(await once(child, 'exit'), [1, null])
 })
+
+void t.test('a Ctrl-C that npm and the terminal both pass on is one request', async (t) => {
+  const child = start('thorough')
+  await once(child, 'message')
+  child.kill('SIGINT')
+  await sleep(100)
+  child.kill('SIGINT')
+  t.same(await once(child, 'exit'), [0, null], 'it ends in order')
+})
+
+void t.test('a second one ends it at once, what its supervisor adds does not', async (t) => {
+  const child = start('stubborn')
+  await once(child, 'message')
+  child.kill('SIGINT')
+  await sleep(700)
+  child.kill('SIGTERM')
+  await sleep(200)
+  t.equal(child.exitCode, null)
+  child.kill('SIGINT')
+  t.same(await once(child, 'exit'), [130, null])
+})
