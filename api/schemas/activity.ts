@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { MAX_TX_HASH } from '../../shared/events/event-place.ts'
 import { isoTime } from './common.ts'
 
 /** Exactly these ten fields, in this order. */
@@ -23,12 +24,13 @@ export const historyAnswer = z.strictObject({
 })
 
 /** A value that no record has is a search without results and not a mistake; Postgres has no text with a NUL. */
-const filter = z
-  .string()
-  .min(1)
-  .max(200)
-  .refine((text) => !text.includes('\0'), 'must not contain a NUL')
-  .optional()
+const filter = (length: number) =>
+  z
+    .string()
+    .min(1)
+    .max(length)
+    .refine((text) => !text.includes('\0'), 'must not contain a NUL')
+    .optional()
 
 export const searchQuery = z.strictObject({
   before: z
@@ -40,12 +42,12 @@ export const searchQuery = z.strictObject({
     .regex(/^([1-9]\d?|1\d\d|200)$/, 'must be a number from 1 to 200')
     .default('25')
     .transform(Number),
-  loanId: filter,
+  loanId: filter(200),
   loanType: z.enum(['ERC20FIL', 'FILERC20']).optional(),
-  event: filter,
-  blockchain: filter,
-  networkId: filter,
-  txHash: filter,
+  event: filter(200),
+  blockchain: filter(200),
+  networkId: filter(200),
+  txHash: filter(MAX_TX_HASH),
 })
 
 export const searchAnswer = z.strictObject({

@@ -5,6 +5,12 @@ export type HexText = string
 /** An EIP-55 checksummed address. */
 export type AddressText = string
 
+/**
+ * Characters of a `txHash`. Of what was signed off-chain it is the voucher's own text; a longer one is not kept, for
+ * records are found by it, and an index's row has a limit.
+ */
+export const MAX_TX_HASH = 2_048
+
 /** Where on its ledger an event stands. */
 export interface EventPlace {
   /** A block's number; on Filecoin a tipset's height. */
@@ -13,7 +19,7 @@ export interface EventPlace {
   blockHash: string
   /** Unix seconds, the block's own. */
   blockTimeS: number
-  /** A transaction's hash; on Filecoin a message's CID. */
+  /** A transaction's hash; on Filecoin a message's CID, or what was signed off-chain itself: {@link MAX_TX_HASH}. */
   txHash: string
   /** Position of the log (or message) in its block: the order of events within a block. */
   logIndex: number

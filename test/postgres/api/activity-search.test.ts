@@ -4,6 +4,7 @@ import t from 'tap'
 import type { z } from 'zod'
 import { historyAnswer, searchAnswer } from '../../../api/schemas/activity.ts'
 import { statementFor } from '../../../api/queries/activity-search.ts'
+import { MAX_TX_HASH } from '../../../shared/events/event-place.ts'
 import { testApi, type TestApi } from '../../helpers/api.ts'
 import { testDatabase } from '../../helpers/database.ts'
 import { rowsRead, scansOf } from '../../helpers/query-plan.ts'
@@ -88,12 +89,23 @@ void t.test('what is no search is 400', async (t) => {
     'page=2',
     'event=%00',
     `event=${'x'.repeat(201)}`,
+    `txHash=${'x'.repeat(MAX_TX_HASH + 1)}`,
     'x'.repeat(8_000),
   ]) {
     const response = await app.inject(`/api/activity?${query}`)
     t.equal(response.statusCode, 400, query)
     t.match(response.json(), { status: 'ERROR', message: /^.{1,200}$/ })
   }
+})
+
+void t.test('a record is found by its txHash, though that is the text of a long voucher', async (t) => {
+  const api = await testApi(t)
+  await seedRecords(api.db, 3)
+  const text = 'aB+/'.repeat(MAX_TX_HASH / 4)
+  await sql`update projection.activity set tx_hash = ${text} where id = ${2 * SEEDED_ID_STEP}`.execute(api.db)
+  const { payload } = await search(api, { txHash: text })
+  t.match(payload, [{ id: 2 * SEEDED_ID_STEP, txHash: text }])
+  t.equal(payload.length, 1)
 })
 
 void t.test('however rare a value is, the search for it reads no more than it answers', async (t) => {
