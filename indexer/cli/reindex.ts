@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Db } from '../../shared/db/connect.ts'
+import { ConfigError } from '../../shared/errors.ts'
 import type { BlockRef } from '../../shared/events/chain-step.ts'
 import { adoptWatched, findPosition, type ChainPosition } from '../event-log/chain-position.ts'
 import { findProgress, forgetProgress } from '../event-log/operations.ts'
@@ -48,6 +49,7 @@ async function reindex(
   let position = await writtenPosition(db, watched)
   const adopts = !sameJson(position.watched, watched.watched)
   const first = options.from ?? Math.min(position.startNumber, watched.source.startBlock)
+  refuseEmpty(position, watched, { from: first, to: options.to })
   const operation = `reindex ${watched.network} ${first} ${options.to ?? 'all'} ${JSON.stringify(watched.watched)}`
   const resumed = options.restart === true ? undefined : await findProgress(db, operation)
   if (resumed !== undefined) console.error(`going on with block ${resumed}`)
@@ -93,8 +95,21 @@ async function writtenPosition(
   return { ...position, block: position.block }
 }
 
-function lastBlock(position: { block: BlockRef }, options: SpanOptions): number {
-  return Math.min(options.to ?? position.block.number, position.block.number)
+function lastBlock(position: { block: BlockRef }, { to }: { to?: number | undefined }): number {
+  return Math.min(to ?? position.block.number, position.block.number)
+}
+
+/** Of no block at all it would be said that nothing differs. */
+function refuseEmpty(
+  position: ChainPosition & { block: BlockRef },
+  { network }: WatchedNetwork,
+  { from, to }: { from: number; to: number | undefined },
+): void {
+  const last = position.block.number
+  if (from <= lastBlock(position, { to })) return
+  throw new ConfigError(
+    `there is nothing to read in the blocks ${from} to ${to ?? last}: ${network} is indexed from ${position.startNumber} to ${last}`,
+  )
 }
 
 /** Reads a range again and compares it with the log, entry by entry. Exit code 1 when anything differs. */
@@ -102,11 +117,10 @@ export async function runVerify(options: SpanOptions): Promise<void> {
   await withDatabase(({ db, signal }) =>
     withNetworks(options.network, async ([watched]) => {
       if (watched === undefined) return
-      const position = await findPosition(db, watched.network)
-      if (position?.block == null)
-        throw new Error(`${watched.network} was never indexed: start the indexer first`)
+      const position = await writtenPosition(db, watched)
       const from = options.from ?? watched.source.startBlock
-      const to = Math.min(options.to ?? position.block.number, position.block.number)
+      refuseEmpty(position, watched, { from, to: options.to })
+      const to = lastBlock(position, options)
       const total: Corrections = { appended: 0, replaced: 0, retracted: 0 }
       const progress = createProgress()
       const made: KnownChannel[] = []

@@ -179,6 +179,21 @@ void t.test('operators’ commands against a real chain', async (t) => {
     t.equal((await ops('digest')).out, digest.out)
   })
 
+  await t.test('a range without a block is a mistake, and not a range without a difference', async (t) => {
+    for (const command of ['verify', 'reindex']) {
+      const of = (from: string, to?: string): Promise<Ran> =>
+        ops(command, '--network', 'evm:31337', '--from', from, ...(to === undefined ? [] : ['--to', to]))
+      t.match(await of('5', '4'), {
+        code: 2,
+        out: '',
+        err: /blocks 5 to 4: evm:31337 is indexed from 0 to \d+/,
+      })
+      t.match(await of('900000'), { code: 2, out: '', err: /blocks 900000 to \d+: evm:31337 is indexed/ })
+      t.match(await of('900000', '900001'), { code: 2, out: '', err: /blocks 900000 to 900001: / })
+      t.match(await of('4', '4'), { code: 0, out: /0 missing, 0 different, 0 foreign/ })
+    }
+  })
+
   await t.test('wrong use ends with code 2 and says what is right', async (t) => {
     t.match(await ops('nonsense'), { code: 2, err: /unknown command 'nonsense'/ })
     t.match(await ops('reindex'), { code: 2, err: /--network/ })
