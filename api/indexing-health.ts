@@ -90,11 +90,16 @@ function judge(
   if (!observed) return [false, `no indexer has told anything for ${Math.round(row.observedAgoS)} s`]
   if (row.state === 'stopped') return [false, `stopped: ${row.problem ?? 'no reason given'}`]
   if (row.workerHealthy === false) return [false, 'the queue worker takes nothing although work waits']
-  if (row.indexed === null) return [false, 'nothing is indexed yet']
-  if (row.head === null || lagBlocks === null) return [false, 'the head is not known']
+  if (row.indexed === null) return [false, withProblem(row, 'nothing is indexed yet')]
+  if (row.head === null || lagBlocks === null) return [false, withProblem(row, 'the head is not known')]
   if (row.state !== 'following') return judgeWithoutNode(row)
   if (lagBlocks <= 0) return [true, atHeadNote(row)]
   return judgeBehind(row, lagBlocks, lagSeconds ?? 0)
+}
+
+/** What is not known is not known for a reason, where there is one. */
+function withProblem({ state, problem }: NetworkRow, what: string): string {
+  return problem === null ? what : `${state ?? 'unknown state'}: ${problem}; ${what}`
 }
 
 /** Nobody can say where the head is now: what was indexed is fresh only as long as its age by the clock is small. */

@@ -49,6 +49,18 @@ const cases: [what: string, change: Partial<NetworkRow>, synced: boolean, note: 
   ['a worker that sleeps', { workerHealthy: false }, false, /worker/],
   ['nothing indexed', { indexed: null, indexedTimeS: null, movedAgoS: null }, false, /nothing is indexed/],
   ['the head is unknown', { head: null, headTimeS: null }, false, /head is not known/],
+  [
+    'the head is unknown, for no node can be reached',
+    { head: null, headTimeS: null, state: 'retrying', problem: 'ECONNREFUSED' },
+    false,
+    /^retrying: ECONNREFUSED; the head is not known$/,
+  ],
+  [
+    'nothing indexed, for no node can be reached',
+    { indexed: null, indexedTimeS: null, movedAgoS: null, state: 'retrying', problem: 'ECONNREFUSED' },
+    false,
+    /^retrying: ECONNREFUSED; nothing is indexed yet$/,
+  ],
   ['the node hiccups', { state: 'retrying', problem: 'time-out' }, true, /^retrying: time-out/],
   ['the node is gone', { state: 'retrying', ...ages(120, 120) }, false, /^retrying: .* 120 s old/],
 ]
