@@ -104,21 +104,22 @@ async function runOne(run: Parameters<typeof runNetwork>[0]): Promise<void> {
   }
 }
 
-/** Nothing starts when no network can be read; otherwise a network's fault is its own, and the others go on. */
+/**
+ * Nothing starts when every network is configured wrongly; otherwise a network's fault is its own, and the others go on.
+ * A node that cannot be reached now can be later: that is no mistake.
+ */
 async function checkNetworks(networks: WatchedNetwork[], log: Logger): Promise<void> {
   if (networks.length === 0) throw new ConfigError('NETWORKS_FILE names no network')
   const results = await Promise.allSettled(networks.map(({ source }) => source.check()))
   const failures = results.flatMap((result) =>
     result.status === 'rejected' ? [result.reason as unknown] : [],
   )
-  if (failures.length < networks.length) {
-    for (const failure of failures) log.error(messageOf(failure))
-    return
+  const mistakes = failures.filter((failure) => failure instanceof PermanentError)
+  if (mistakes.length === networks.length) throw new ConfigError(mistakes.map(messageOf).join('; '))
+  for (const failure of failures) {
+    if (failure instanceof PermanentError) log.error(messageOf(failure))
+    else log.warn(`${messageOf(failure)}: it is tried again until it answers`)
   }
-  const message = failures.map(messageOf).join('; ')
-  throw failures.every((failure) => failure instanceof PermanentError)
-    ? new ConfigError(message)
-    : new Error(message)
 }
 
 /** What is signed off-chain comes in beside the writer of a Filecoin network. */

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { startAnvil } from '../../devnet/evm/anvil.ts'
 import { testDatabase } from '../helpers/database.ts'
 import { processesWith, runScript } from '../helpers/programs.ts'
 
-/** Every mistake ends in one clear line and an exit code, with nothing left running. */
+/** Every mistake ends in one clear line and an exit code, with nothing left running; what is only away is waited for. */
 
 const folder = mkdtempSync(join(tmpdir(), 'loan-activity-mistakes-'))
 t.teardown(() => rmSync(folder, { recursive: true, force: true }))
@@ -98,9 +98,36 @@ void t.test('networks that are not what the file says', async (t) => {
   const cases = [
     [networksFile('5', anvil.url), 2, /^start: indexer: .*31337/],
     [networksFile('31337', anvil.url), 2, /^start: indexer: .*no (contract )?code/],
-    [networksFile('31337', 'http://127.0.0.1:1'), 1, /^start: indexer: .*127\.0\.0\.1:1\b/],
   ] as const
   await Promise.all(
     cases.map(([file, code, line]) => refuses(t, { DATABASE_URL: url, NETWORKS_FILE: file }, { code, line })),
   )
 })
+
+void t.test(
+  'a node that cannot be reached is no mistake: it is tried again, and the API answers',
+  async (t) => {
+    const { url } = await testDatabase(t)
+    const file = join(folder, 'unreachable.json')
+    const erc20Loans = { address: `0x${'11'.repeat(20)}` }
+    const network = { blockchain: 'DEVNET', networkId: '31337', rpcUrls: ['http://127.0.0.1:1'], erc20Loans }
+    writeFileSync(file, JSON.stringify({ evm: [network] }))
+    const dataDir = join(folder, 'unreachable')
+    const program = runScript('devnet/start/main.ts', [], {
+      ...{ DATA_DIR: dataDir, API_PORT: '0', INDEXER_PORT: '0' },
+      ...{ DATABASE_URL: url, NETWORKS_FILE: file },
+    })
+    t.teardown(() => program.signal('SIGKILL'))
+    const [, health = ''] = await program.printed(/health\s+(http:\S+)/)
+    const readiness = await fetch(health)
+    t.equal(readiness.status, 503)
+    t.match(await readiness.text(), /evm:31337: retrying: [^"]*127\.0\.0\.1:1: ECONNREFUSED/)
+    t.match(
+      readFileSync(join(dataDir, 'logs', 'indexer.log'), 'utf8'),
+      /127\.0\.0\.1:1: ECONNREFUSED[^"]*: it is tried again/,
+    )
+    program.signal('SIGINT')
+    t.match(await program.ended, { code: 0 })
+    t.equal(program.stderr(), '')
+  },
+)
