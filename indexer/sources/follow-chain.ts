@@ -26,6 +26,8 @@ export interface FollowOptions {
   maxTipBlocks?: number
   /** Told at every look at the chain. */
   onHead?: (info: { head: BlockHeader; finalized: BlockRef | null }) => void
+  /** A look at the chain that takes longer is a problem: requests that are never answered fail much later. */
+  lookWithinMs?: number
   /** Something failed and is tried again. */
   onProblem?: (message: string) => void
 }
@@ -37,6 +39,7 @@ const TARGET_EVENTS_PER_RANGE = 500
 /** Blocks from the head to a final one above it that are read to see whether that one continues it. */
 const MOST_LINKED = 64
 const LOOK_AT_HEAD_EVERY_MS = 10_000
+const LOOK_WITHIN_MS = 20_000
 /** As long as an endpoint is put aside at most: when the node is well again, the index is not long behind. */
 const LONGEST_PAUSE_MS = 5_000
 const FIRST_PAUSE_MS = 200
@@ -150,8 +153,7 @@ class Follower {
   }
 
   async #look(): Promise<{ head: BlockHeader; finalized: BlockRef | null }> {
-    const head = await this.#ask(this.#source.head())
-    const finalized = await this.#ask(this.#source.finalized())
+    const { head, finalized } = await this.#askHead()
     this.#options.onHead?.({ head, finalized })
     this.#lookedAt = performance.now()
     const known = this.#branch.final
@@ -163,6 +165,20 @@ class Follower {
     if (finalized === null || finalized.number < this.#source.startBlock) return { head, finalized: null }
     if (finalized.number <= head.number) return { head, finalized }
     return { head, finalized: (await this.#isBelow(head, finalized)) ? refOf(head) : null }
+  }
+
+  async #askHead(): Promise<{ head: BlockHeader; finalized: BlockRef | null }> {
+    const { lookWithinMs = LOOK_WITHIN_MS, onProblem } = this.#options
+    const late = setTimeout(
+      () => onProblem?.(`${this.#source.network}: no node has told its head for ${lookWithinMs / 1000} s`),
+      lookWithinMs,
+    )
+    try {
+      const head = await this.#ask(this.#source.head())
+      return { head, finalized: await this.#ask(this.#source.finalized()) }
+    } finally {
+      clearTimeout(late)
+    }
   }
 
   /**
