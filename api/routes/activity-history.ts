@@ -5,6 +5,7 @@ import type { AnswerCache } from '../queries/answer-cache.ts'
 import type { ReadDatabase } from '../queries/read-database.ts'
 import { historyAnswer } from '../schemas/activity.ts'
 import { responses } from '../schemas/common.ts'
+import { noParameters } from './no-parameters.ts'
 import { sendAnswer } from './send-answer.ts'
 
 const PAGE = /^[1-9]\d*$/
@@ -15,7 +16,7 @@ export function activityHistory(app: FastifyInstance, database: ReadDatabase, ca
   const schema = { response: responses(historyAnswer, 400, 405, 500, 503) }
   app.get<{ Params: { page?: string } }>(
     '/api/activity/history/:page?',
-    { schema },
+    { schema, onRequest: noParameters },
     async (request, reply) => {
       const page = request.params.page || '1'
       if (!PAGE.test(page)) return sendError(reply, 400, 'page must be a positive integer')

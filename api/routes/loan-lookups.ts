@@ -7,6 +7,7 @@ import { findLoan } from '../queries/loans.ts'
 import type { ReadDatabase } from '../queries/read-database.ts'
 import { responses } from '../schemas/common.ts'
 import { erc20LoanAnswer, filLoanAnswer } from '../schemas/loan.ts'
+import { noParameters } from './no-parameters.ts'
 import { sendAnswer } from './send-answer.ts'
 
 /** The contract's id, with its deployment's prefix if that has one; a uint256 has at most 78 digits. */
@@ -28,13 +29,17 @@ function lookup(
   answer: z.ZodType,
 ): void {
   const schema = { response: responses(answer, 400, 404, 405, 500, 503) }
-  app.get<{ Params: { loanId: string } }>(url, { schema }, async (request, reply) => {
-    const { loanId } = request.params
-    if (!LOAN_ID.test(loanId)) return sendError(reply, 400, whatIsWrongWith(loanId))
-    const found = await cache.answer(`${loanType}/${loanId}`, () => findLoan(database, loanType, loanId))
-    if (found === undefined) return sendError(reply, 404, `there is no ${loanType} loan ${loanId}`)
-    return sendAnswer(request, reply, found)
-  })
+  app.get<{ Params: { loanId: string } }>(
+    url,
+    { schema, onRequest: noParameters },
+    async (request, reply) => {
+      const { loanId } = request.params
+      if (!LOAN_ID.test(loanId)) return sendError(reply, 400, whatIsWrongWith(loanId))
+      const found = await cache.answer(`${loanType}/${loanId}`, () => findLoan(database, loanType, loanId))
+      if (found === undefined) return sendError(reply, 404, `there is no ${loanType} loan ${loanId}`)
+      return sendAnswer(request, reply, found)
+    },
+  )
 }
 
 function whatIsWrongWith(loanId: string): string {

@@ -4,11 +4,12 @@ import { getIndexingStatus } from '../queries/indexing-status.ts'
 import type { ReadDatabase } from '../queries/read-database.ts'
 import { responses } from '../schemas/common.ts'
 import { statusAnswer } from '../schemas/status.ts'
+import { noParameters } from './no-parameters.ts'
 
 /** How far every network is indexed. */
 export function status(app: FastifyInstance, database: ReadDatabase, version: string): void {
-  const schema = { response: responses(statusAnswer, 405, 500, 503) }
-  app.get('/api/status', { schema }, async () => {
+  const schema = { response: responses(statusAnswer, 400, 405, 500, 503) }
+  app.get('/api/status', { schema, onRequest: noParameters }, async () => {
     const { records, networks } = await getIndexingStatus(database)
     return { status: 'OK', payload: { version, records, networks: networks.map(judgeNetwork) } }
   })

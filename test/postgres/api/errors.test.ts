@@ -25,6 +25,25 @@ void t.test('a route that does not exist is 404 in the envelope', async (t) => {
   }
 })
 
+void t.test('a parameter that a route does not know is 400, and not left out', async (t) => {
+  const { app } = await testApi(t)
+  for (const [url, message] of [
+    ['/api/activity/history?page=2', 'there is no parameter "page" here'],
+    ['/api/activity/history/1?limit=5', 'there is no parameter "limit" here'],
+    ['/api/loan/ERC20/1?asOf=5', 'there is no parameter "asOf" here'],
+    ['/api/loan/FIL/1?a&b=%00', 'there is no parameter "a" here'],
+    ['/api/status?network=evm:1', 'there is no parameter "network" here'],
+    [`/api/status?${'x'.repeat(8_000)}`, `there is no parameter "${'x'.repeat(100)}" here`],
+  ] as const) {
+    const response = await app.inject(url)
+    t.equal(response.statusCode, 400, url)
+    t.equal(envelope(response), message)
+  }
+  for (const url of ['/api/activity/history?', '/api/status?', '/healthz?a=1']) {
+    t.equal((await app.inject(url)).statusCode, 200, url)
+  }
+})
+
 void t.test('any other method is 405 and says what is allowed', async (t) => {
   const { app } = await testApi(t)
   for (const method of ['POST', 'PUT', 'PATCH', 'DELETE'] as const) {
