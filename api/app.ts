@@ -32,7 +32,13 @@ export async function buildApp({ database, log, version, keptBytes }: AppOptions
     clientErrorHandler: onClientError,
   })
   // First, so that errors carry its headers, too.
-  await app.register(cors, { origin: '*', methods: ['GET', 'HEAD'], strictPreflight: false, maxAge: 86_400 })
+  await app.register(cors, {
+    origin: '*',
+    methods: ['GET', 'HEAD'],
+    exposedHeaders: ['ETag', 'Retry-After'],
+    strictPreflight: false,
+    maxAge: 86_400,
+  })
   installErrors(app)
   const cache = createAnswerCache(database, keptBytes)
   activityHistory(app, database, cache)

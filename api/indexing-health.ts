@@ -106,7 +106,9 @@ function withProblem({ state, problem }: NetworkRow, what: string): string {
 function judgeWithoutNode(row: NetworkRow): Verdict {
   const why = `${row.state ?? 'unknown state'}: ${row.problem ?? 'the chain is not being followed'}`
   const age = row.nowS - (row.indexedTimeS ?? 0)
-  return [Math.abs(age) <= FRESH_S, `${why}; the last indexed block is ${Math.round(age)} s old`]
+  const seconds = Math.round(Math.abs(age))
+  const when = age < 0 ? `${seconds} s ahead of the clock` : `${seconds} s old`
+  return [Math.abs(age) <= FRESH_S, `${why}; the last indexed block is ${when}`]
 }
 
 function atHeadNote(row: NetworkRow): string {

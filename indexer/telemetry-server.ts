@@ -1,4 +1,4 @@
-import { createServer, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { NetworkHealth } from './network-state.ts'
 
 /** `/healthz`, `/readyz` and `/metrics` of this process. Rejects when the port cannot be had. */
@@ -7,6 +7,7 @@ export async function startTelemetry(
   networks: NetworkHealth[],
 ): Promise<Server> {
   const server = createServer((request, response) => {
+    if (request.method !== 'GET' && request.method !== 'HEAD') return refuseMethod(request, response)
     switch (request.url?.split('?')[0] ?? '') {
       case '/healthz':
         return sendJson(response, 200, { status: 'OK' })
@@ -27,6 +28,14 @@ export async function startTelemetry(
     })
   })
   return server
+}
+
+function refuseMethod({ method }: IncomingMessage, response: ServerResponse): void {
+  response.setHeader('allow', 'GET, HEAD')
+  sendJson(response, 405, {
+    status: 'ERROR',
+    message: `${method ?? ''} is not allowed here: read it with GET`,
+  })
 }
 
 function sendReadiness(response: ServerResponse, networks: NetworkHealth[]): void {

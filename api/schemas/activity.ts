@@ -32,6 +32,15 @@ const filter = (length: number) =>
     .refine((text) => !text.includes('\0'), 'must not contain a NUL')
     .optional()
 
+/**
+ * As records have it: hashes in lower case; and no text has a space, but in a query an unescaped `+` of a voucher is one.
+ */
+function asKept(txHash: string | undefined): string | undefined {
+  return txHash !== undefined && /^0x[0-9a-f]{64}$/i.test(txHash)
+    ? txHash.toLowerCase()
+    : txHash?.replaceAll(' ', '+')
+}
+
 export const searchQuery = z.strictObject({
   before: z
     .string()
@@ -47,7 +56,7 @@ export const searchQuery = z.strictObject({
   event: filter(200),
   blockchain: filter(200),
   networkId: filter(200),
-  txHash: filter(MAX_TX_HASH),
+  txHash: filter(MAX_TX_HASH).transform(asKept),
 })
 
 export const searchAnswer = z.strictObject({

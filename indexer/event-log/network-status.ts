@@ -66,7 +66,7 @@ export async function getStatus(db: Db): Promise<Status> {
     select network, coalesce(blockchain, '?') as blockchain, coalesce(state, 'not followed') as state, problem,
       head_number as head, number as indexed, coalesce(p.finalized_number, s.finalized_number) as finalized,
       queue_waiting as "queueWaiting", queue_failed as "queueFailed",
-      extract(epoch from clock_timestamp() - observed_at)::float8 as "observedSecondsAgo"
+      extract(epoch from greatest(clock_timestamp() - observed_at, case when observed_at is not null then interval '0' end))::float8 as "observedSecondsAgo"
     from ledger.chain_position p full join ledger.network_status s using (network) order by network`.execute(
     db,
   )

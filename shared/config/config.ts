@@ -103,9 +103,16 @@ function placeOf(error: unknown, text: string): string {
 const MAX_DEPTH = 32
 
 /** Replaces `${NAME}` in every string; a name that is not set is an error, for an empty token fails much later. */
-function fillIn(value: unknown, path: string, source: EnvironmentSource, depth = 0): unknown {
-  if (depth > MAX_DEPTH) throw new ConfigError(`NETWORKS_FILE ${path}: more than ${MAX_DEPTH} levels deep`)
+function fillIn(value: unknown, path: string, source: EnvironmentSource, at: string[] = []): unknown {
+  if (at.length > MAX_DEPTH)
+    throw new ConfigError(`NETWORKS_FILE ${path}: more than ${MAX_DEPTH} levels deep`)
   if (typeof value === 'string') {
+    // A misspelt one would be taken for the token itself.
+    if (value.replaceAll(/\$\{\w+\}/g, '').includes('${')) {
+      throw new ConfigError(
+        `NETWORKS_FILE ${path}: ${at.join('.')}: a variable's name in \${…} has letters, digits and _ only`,
+      )
+    }
     return value.replaceAll(/\$\{(\w+)\}/g, (_, name: string) => {
       // Every object has a `constructor`, the environment as well.
       const filled = Object.hasOwn(source, name) ? source[name] : undefined
@@ -115,10 +122,15 @@ function fillIn(value: unknown, path: string, source: EnvironmentSource, depth =
       return filled
     })
   }
-  if (Array.isArray(value)) return value.map((item) => fillIn(item, path, source, depth + 1))
+  if (Array.isArray(value)) {
+    return value.map((item, index) => fillIn(item, path, source, [...at, `${index}`]))
+  }
   if (value !== null && typeof value === 'object') {
     return Object.fromEntries(
-      Object.entries(value).map(([key, item]) => [key, fillIn(item, path, source, depth + 1)]),
+      Object.entries(value).map(([key, item]) => [
+        key,
+        fillIn(item, path, source, [...at, PLAIN_KEY.test(key) ? key : '…']),
+      ]),
     )
   }
   return value

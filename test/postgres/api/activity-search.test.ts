@@ -108,6 +108,24 @@ void t.test('a record is found by its txHash, though that is the text of a long 
   t.equal(payload.length, 1)
 })
 
+void t.test(
+  'a transaction hash is found in any case, a voucher also where its + came as it is',
+  async (t) => {
+    const api = await testApi(t)
+    await seedRecords(api.db, 12)
+    const hash = `0x${'b'.padStart(64, '0')}`
+    for (const txHash of [hash, hash.toUpperCase(), hash.replace('b', 'B')]) {
+      t.match((await search(api, { txHash })).payload, [{ id: 11 * SEEDED_ID_STEP, txHash: hash }], txHash)
+    }
+    await sql`update projection.activity set tx_hash = 'aB+/0xAB==' where id = ${SEEDED_ID_STEP}`.execute(
+      api.db,
+    )
+    const asIs = await api.app.inject('/api/activity?txHash=aB+/0xAB==')
+    t.match(asIs.json(), { payload: [{ id: SEEDED_ID_STEP }] })
+    t.same((await search(api, { txHash: 'ab+/0xab==' })).payload, [], 'its letters are not those of another')
+  },
+)
+
 void t.test('however rare a value is, the search for it reads no more than it answers', async (t) => {
   const { db } = await testDatabase(t)
   await seedRecords(db, 50_000)

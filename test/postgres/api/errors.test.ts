@@ -67,10 +67,15 @@ void t.test('every answer may be read from every origin, errors too', async (t) 
     ['/api/loan/FIL/1', 404],
     ['/api/nothing', 404],
     ['/%', 400],
+    ['/api/loan/FIL/%zz', 400],
+    ['/api/activity/history/%E0%A4%A', 400],
   ] as const) {
     const response = await app.inject({ url, headers })
     t.equal(response.statusCode, code, url)
     t.equal(response.headers['access-control-allow-origin'], '*', url)
+    // What is no URL of ours has neither.
+    if (!url.includes('%'))
+      t.equal(response.headers['access-control-expose-headers'], 'ETag, Retry-After', url)
     if (code !== 200) t.ok(envelope(response))
   }
   const preflight = await app.inject({

@@ -62,6 +62,12 @@ const cases: [what: string, change: Partial<NetworkRow>, synced: boolean, note: 
     /^retrying: ECONNREFUSED; nothing is indexed yet$/,
   ],
   ['the node hiccups', { state: 'retrying', problem: 'time-out' }, true, /^retrying: time-out/],
+  [
+    'the chain’s clock ahead',
+    { state: 'retrying', ...ages(-20, -20) },
+    true,
+    /block is 20 s ahead of the clock$/,
+  ],
   ['the node is gone', { state: 'retrying', ...ages(120, 120) }, false, /^retrying: .* 120 s old/],
 ]
 

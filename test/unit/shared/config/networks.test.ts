@@ -137,6 +137,14 @@ void t.test('${NAME} is filled from the environment, anywhere in a string', (t) 
     const inherited = mistake(() => parse({ evm: [evm({ rpcUrls: [`https://rpc.example/\${${name}}`] })] }))
     t.match(inherited, `but ${name} is not set`, 'what every object has is in no environment')
   }
+  for (const text of ['${LOTUS-TOKEN}', '${}', 'a${KEY', '${KEY}/${ KEY }', '$${']) {
+    t.match(
+      mistake(() => parse({ evm: [evm()], filecoin: [{ networkId: 'testnet', token: text }] }, { KEY: 'k' })),
+      /^NETWORKS_FILE n\.json: filecoin\.0\.token: a variable's name in \$\{…\} has letters, digits and _ only$/,
+      text,
+    )
+  }
+  t.equal(parse({ evm: [evm({ blockchain: '$5 {x}' })] }, {}).evm[0]?.blockchain, '$5 {x}', 'that is none')
   const nested = parse(json, { HOST: 'h', KEY: '${HOST}' }).evm[0]?.rpcUrls
   t.strictSame(nested, ['https://h/v3/${HOST}'], 'what is filled in is not filled in again')
   t.end()

@@ -1,0 +1,17 @@
+import type { AddressInfo } from 'node:net'
+import t from 'tap'
+import { startTelemetry } from '../../../indexer/telemetry-server.ts'
+
+void t.test('the indexer’s own port is read with GET and HEAD', async (t) => {
+  const server = await startTelemetry({ host: '127.0.0.1', port: 0 }, [])
+  t.teardown(() => server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  for (const path of ['/healthz', '/readyz', '/metrics', '/nothing']) {
+    const posted = await fetch(url + path, { method: 'POST', body: '{}' })
+    t.equal(posted.status, 405, path)
+    t.equal(posted.headers.get('allow'), 'GET, HEAD')
+    t.match(await posted.json(), { status: 'ERROR', message: /POST/ })
+    const wanted = path === '/nothing' ? 404 : 200
+    for (const method of ['GET', 'HEAD']) t.equal((await fetch(url + path, { method })).status, wanted)
+  }
+})
