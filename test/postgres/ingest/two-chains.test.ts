@@ -151,7 +151,9 @@ async function ingestBranches(db: Db, left: ChainEvent[], kept: ChainEvent[]): P
     headers: [genesis],
     events: [],
   })
-  await write({ type: 'blocks', from: 1, after: genesis, to: head('left'), ...blocks, events: left })
+  // A step without headers would be final, and nothing takes its place.
+  const to = head('left')
+  await write({ type: 'blocks', from: 1, after: genesis, to, ...blocks, headers: [to], events: left })
   await write({
     type: 'reorg',
     ancestor: genesis,
