@@ -9,11 +9,12 @@ import { findPosition, getHeaders, putWatched, raiseWriterEpoch } from './event-
 import { putDeadLetter } from './ingest/dead-letters.store.ts'
 import { ingestStep, type Outcome } from './ingest/ingest-step.ts'
 import type { NetworkHealth } from './network-state.ts'
-import type { JobQueue, QueueBackend } from './queue/backend.ts'
+import type { QueueBackend } from './queue/backend.ts'
 import { batchJobId, batchQueueName, openBatchQueue, type BatchJob } from './queue/batch-queue.ts'
 import { startBatchWorker } from './queue/batch-worker.ts'
 import { InFlight, publishSteps } from './queue/publish-steps.ts'
 import type { NetworkRoom } from './queue/room.ts'
+import { watchJobs } from './queue/watch-jobs.ts'
 import type { ChainSource, ResumePoint } from './sources/chain-source.ts'
 import { followChain } from './sources/follow-chain.ts'
 import { sameJson } from './watched-networks.ts'
@@ -40,9 +41,6 @@ const STANDBY_POLL_MS = 500
 const RESTART_PAUSE_MS = 500
 /** A worker that writes nothing for so long while steps wait is replaced. */
 const STUCK_MS = 30_000
-/** Steps that are not written after this, though the queue is empty, were lost with it. */
-const LOST_MS = 1_500
-const COUNT_INTERVAL_MS = 1_000
 /** A queue whose Redis is away never closes: then it is left behind, and its jobs are void. */
 const CLOSE_MS = 5_000
 
@@ -162,8 +160,13 @@ async function pipe(
     health.workerHealthy = inFlight.stuckForMs < STUCK_MS
     if (!health.workerHealthy) end(`the worker took nothing for ${STUCK_MS} ms while steps were waiting`)
   }, 1000)
-  const counting = countJobs(queue, health, stop, (waiting) => {
-    if (waiting === 0 && inFlight.stuckForMs > LOST_MS) end('the queue lost steps that it was given')
+  const counting = watchJobs(queue, inFlight, {
+    signal: stop,
+    onCount: ({ waiting, failed }) => {
+      health.queueWaiting = waiting
+      health.queueFailed = failed
+    },
+    onLost: () => end('the queue lost steps that it was given'),
   })
   try {
     // What an earlier writer left behind is void, and would be read again anyway.
@@ -256,27 +259,6 @@ async function loadResumePoint({ db, health, source, watched }: NetworkRun): Pro
     position: position.block,
     headers: await getHeaders(db, health.network),
     finalized: position.finalized,
-  }
-}
-
-async function countJobs(
-  queue: JobQueue,
-  health: NetworkHealth,
-  stop: AbortSignal,
-  onCount: (waiting: number) => void,
-): Promise<void> {
-  while (!stop.aborted) {
-    try {
-      const counts = await queue.getJobCounts('waiting', 'active', 'delayed', 'failed')
-      health.queueWaiting = (counts['waiting'] ?? 0) + (counts['active'] ?? 0) + (counts['delayed'] ?? 0)
-      health.queueFailed = counts['failed'] ?? 0
-      onCount(health.queueWaiting)
-    } catch {
-      // The queue's connection is away: it is opened again, and the depth is unknown until then.
-      health.queueWaiting = null
-      health.queueFailed = null
-    }
-    await sleep(COUNT_INTERVAL_MS, undefined, { signal: stop }).catch(() => undefined)
   }
 }
 

@@ -64,8 +64,11 @@ const OPENED_AGAIN_MS = 500
 const ASKED_AGAIN_MS = 250
 /** What a worker waits after a refused connection (ECONNREFUSED). BullMQ's own 15 s would outlast the outage. */
 const RETRY = { runRetryDelay: 500 }
-/** A queue's pool; each worker holds one LISTEN connection more. A pool of one hangs. */
-const CONNECTIONS = 3
+/**
+ * A queue's pool, and a worker's, that listens on one connection more. One is enough for a pool that BullMQ opens itself: what
+ * it waits on is never taken from it.
+ */
+const CONNECTIONS = 1
 
 /**
  * BullMQ's connections to Postgres are of the class that is given (see open-queue-backend.ts), but for the one on which a

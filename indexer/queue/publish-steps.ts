@@ -36,6 +36,8 @@ export class InFlight implements StepsInHand {
   /** Of those, the ones that the writer has not begun. */
   readonly #waiting = new Set<number>()
   #anyBegun = false
+  /** The last step that the queue has taken; 0 while there is none. */
+  #lastGiven = 0
   readonly #changes = new Changes()
   /** When the count last went down, or up from nothing; milliseconds of the monotonic clock. */
   #movedAtMs = performance.now()
@@ -56,6 +58,17 @@ export class InFlight implements StepsInHand {
     return this.size === 0 ? 0 : performance.now() - this.#movedAtMs
   }
 
+  /** The last step that the queue has taken; 0 while there is none. */
+  get lastGiven(): number {
+    return this.#lastGiven
+  }
+
+  /** Whether a step is not written that was published when or before this one was. */
+  hasAnyUpTo(sequence: number): boolean {
+    const [first] = this.#steps.keys()
+    return first !== undefined && first <= sequence
+  }
+
   /** The step of a job, where it is in hand. It is not when it is another writer's, written, or one of long texts. */
   stepOf({ writerEpoch, sequence }: BatchKey): ChainStep | undefined {
     return writerEpoch === this.#writerEpoch ? this.#steps.get(sequence)?.step : undefined
@@ -68,6 +81,11 @@ export class InFlight implements StepsInHand {
     this.#steps.set(sequence, { step: isKept ? step : undefined, weight: weightOf(eventsOf(step), text) })
     this.#waiting.add(sequence)
     return isKept
+  }
+
+  /** The queue has taken it: from now on it is there until it is done. */
+  given(sequence: number): void {
+    this.#lastGiven = sequence
   }
 
   isOfLater({ writerEpoch }: BatchKey): boolean {
@@ -204,6 +222,7 @@ export async function publishSteps(
     const addTo = inFlight.add(sequence, taken) ? addNamedBatch : addBatch
     // A queue that is away keeps the step until it is back; whoever stops does not wait for that.
     await unlessAborted(addTo(queue, { writerEpoch, sequence, step: taken.step }), signal)
+    if (!signal.aborted) inFlight.given(sequence)
     return true
   }
   const publish = async (): Promise<void> => {

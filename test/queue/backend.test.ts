@@ -15,6 +15,7 @@ import { queueOnPostgres, type JobWorker } from '../../indexer/queue/backend.ts'
 import { startBatchWorker, type BatchHandling } from '../../indexer/queue/batch-worker.ts'
 import { InFlight, publishSteps } from '../../indexer/queue/publish-steps.ts'
 import { Room, weightOf } from '../../indexer/queue/room.ts'
+import { watchJobs } from '../../indexer/queue/watch-jobs.ts'
 import { connect } from '../../shared/db/connect.ts'
 import { SteadyClient } from '../../shared/db/steady-client.ts'
 import type { ChainEvent } from '../../shared/events/chain-event.ts'
@@ -230,6 +231,71 @@ for (const kind of ['postgres', 'redis'] as const) {
       await worker.close()
       await queue.close()
     })
+
+    await t.test(
+      'steps that the queue lost are missed, and those that are slow to write are not',
+      async (t) => {
+        const backend = open(t)
+        const queue = openBatchQueue(backend, 'evm:13')
+        const inFlight = new InFlight(1)
+        const stop = new AbortController()
+        let counted = 0
+        let lost = 0
+        const watching = watchJobs(queue, inFlight, {
+          signal: stop.signal,
+          onCount: () => (counted += 1),
+          onLost: () => (lost += 1),
+        })
+        const countedAgain = async (): Promise<void> => {
+          const until = counted + 2
+          await waitFor(
+            () => Promise.resolve(counted),
+            (count) => count >= until,
+          )
+        }
+        const steps = async function* (): AsyncGenerator<ChainStep> {
+          yield await Promise.resolve(finalized(1))
+          await untilAborted(stop.signal)
+        }
+        const published = publishSteps(steps(), queue, 1, inFlight, stop)
+        await waitFor(
+          () => Promise.resolve(inFlight.lastGiven),
+          (given) => given === 1,
+        )
+        await countedAgain()
+        t.equal(lost, 0, 'it waits')
+        let write: () => void = () => undefined
+        const worker = startBatchWorker<string>(backend, 'evm:13', {
+          ...quiet(stop.signal, inFlight),
+          ingest: async () => {
+            inFlight.begun(1)
+            await new Promise<void>((resolve) => (write = resolve))
+            return 'applied'
+          },
+          onDone: ({ sequence }) => inFlight.done(sequence),
+        })
+        await inFlight.untilAnyBegun(stop.signal)
+        await countedAgain()
+        t.equal(lost, 0, 'it is being written')
+        write()
+        await inFlight.untilNone(stop.signal)
+        await worker.close()
+
+        inFlight.add(2, { step: finalized(2), text: 0 })
+        await countedAgain()
+        t.equal(lost, 0, 'the queue has not taken it yet')
+        await addNamedBatch(queue, { writerEpoch: 1, sequence: 2, step: finalized(2) })
+        inFlight.given(2)
+        await countedAgain()
+        t.equal(lost, 0)
+        await queue.drain(true)
+        await countedAgain()
+        t.ok(lost > 0, 'it is gone')
+        stop.abort()
+        await Promise.all([watching, published])
+        await queue.close()
+      },
+    )
 
     await t.test('where queue or source fails, the source has ended before that is told', async (t) => {
       const backend = open(t)
