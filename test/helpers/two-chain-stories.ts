@@ -25,8 +25,10 @@ export interface TwoChains {
   evm: EvmLoanEvent[]
   filecoin: FilecoinMessageEvent[]
   offchain: HandedInEvent[]
-  /** `event loanType/loanId txHash` of every record. */
+  /** `event loanType/loanId txHash` of every record, but for those of rivals. */
   expected: string[]
+  /** Channels that wait for their loan's contract: what the lookups of those loans have to show. */
+  awaited: string[]
 }
 
 export interface StoryOptions {
@@ -37,9 +39,13 @@ export interface StoryOptions {
   /** Only this market, and only this end. */
   market?: 'erc20' | 'fil'
   end?: End
+  /** Whether somebody else made a channel for each loan first, and some loans stay open. */
+  rivals?: boolean
 }
 
-export type End = 'repaid' | 'seized' | 'cancelled'
+export type End = 'repaid' | 'seized' | 'cancelled' | 'open'
+
+type Random = ReturnType<typeof seededRandom>
 
 const START_S = 1_700_000_010
 const GENESIS_S = 1_600_000_000
@@ -79,6 +85,7 @@ class Story {
   readonly #role: 'erc20Loans' | 'erc20CollateralLock'
   readonly #handedIn: () => boolean
   readonly #people: { from: string; to: string }
+  readonly #rivals: Random | null
   #timeS: number
   #redeemed = new Set<string>()
 
@@ -91,6 +98,7 @@ class Story {
       borrower: string
       lender: string
       handedIn: () => boolean
+      rivals: Random | null
     },
   ) {
     this.chains = chains
@@ -101,6 +109,7 @@ class Story {
     this.#people = { from: `0x${'b'.repeat(40)}`, to: `0x${'e'.repeat(40)}` }
     this.#timeS = given.startS
     this.#handedIn = given.handedIn
+    this.#rivals = given.rivals
     const name = `${given.role}/${given.id}`
     this.secrets = { a1: hexText(`a1 of ${name}`), b1: hexText(`b1 of ${name}`) }
     this.hashes = { a1: hash('a1', name), b1: hash('b1', name) }
@@ -217,6 +226,35 @@ class Story {
     this.#expect(event, collected.txHash)
   }
 
+  /** What `make` makes after somebody else's channel that comes to nothing: given up before or after, or never meant. */
+  afterRival(recipient: FilecoinIdentity, make: () => StoryChannel): StoryChannel {
+    const random = this.#rivals
+    if (random === null) return make()
+    const { filecoin, offchain } = this.chains
+    const isCollateral = this.#role === 'erc20Loans'
+    const isMeant = !isCollateral || random.chance(0.7)
+    const robust = channelAddress(`${this.loan}/rival`)
+    const channelId = `t0${2_000_000 + filecoin.length}`
+    const from = person(`rival of ${this.loan}`)
+    const value = isMeant ? FIL : '1'
+    filecoin.push(makeChannel({ ...this.#next(), channel: robust, channelId, from, recipient, value }))
+    if (isCollateral && isMeant && random.chance(0.5)) {
+      const secretHash = hash('rival', this.loan)
+      const facts = voucherFacts({ key: secretHash.slice(2), channelAddr: robust, secretHash, amount: FIL })
+      offchain.push(signedVoucher(robust, from.asWritten, facts))
+    }
+    const early = random.chance(0.5) ? make() : null
+    if (isMeant) {
+      filecoin.push(settleChannel({ ...this.#next(), to: robust, sender: from }))
+      if (random.chance(0.5)) filecoin.push(collectChannel({ ...this.#next(), to: robust, sender: from }))
+    }
+    return early ?? make()
+  }
+
+  isAwaited(channel: StoryChannel): void {
+    this.chains.awaited.push(channel.robust)
+  }
+
   fund(channel: StoryChannel): void {
     this.chains.filecoin.push(fundChannel({ ...this.#next(), to: channel.robust, value: '7' }))
   }
@@ -247,7 +285,9 @@ function lendErc20(story: Story, end: End): void {
       },
     },
   })
-  const channel = story.channel('LendERC20/LockCollateral', 'collateral', borrower, lender, FIL)
+  const channel = story.afterRival(lender, () =>
+    story.channel('LendERC20/LockCollateral', 'collateral', borrower, lender, FIL),
+  )
   if (end === 'cancelled') {
     story.contract({ kind: 'CancelLoan', args: { ...token, secretB1: secrets.b1 }, terms: { values: {} } })
     story.settle('LendERC20/SettleUnlockCollateral', channel, 'from')
@@ -259,6 +299,7 @@ function lendErc20(story: Story, end: End): void {
     amount: FIL,
     by: 'from',
   })
+  if (end === 'open') return story.isAwaited(channel)
   story.contract({
     kind: 'ApproveRequest',
     args: {
@@ -314,7 +355,10 @@ function lendFil(story: Story, end: End): void {
       },
     },
   })
-  const principal = story.channel('LendFIL/CreatePaymentChannel', 'principal', lender, borrower, FIL)
+  const principal = story.afterRival(borrower, () =>
+    story.channel('LendFIL/CreatePaymentChannel', 'principal', lender, borrower, FIL),
+  )
+  if (end === 'open') return story.isAwaited(principal)
   if (end === 'cancelled') {
     story.contract({
       kind: 'CancelBorrowRequest',
@@ -372,13 +416,14 @@ function lendFil(story: Story, end: End): void {
 
 export function tellStories(seed: number, loans: number, options: StoryOptions = {}): TwoChains {
   const random = seededRandom(seed)
-  const chains: TwoChains = { evm: [], filecoin: [], offchain: [], expected: [] }
-  const { people, handedIn = 0.5 } = options
+  const chains: TwoChains = { evm: [], filecoin: [], offchain: [], expected: [], awaited: [] }
+  const { people, handedIn = 0.5, rivals = false } = options
+  const ends: End[] = ['repaid', 'seized', 'cancelled', ...(rivals ? (['open'] as const) : [])]
   const name = (role: string, loan: number): string =>
     people === undefined ? `${role} of ${seed}/${loan}` : `person ${random.below(people)}`
   for (let loan = 1; loan <= loans; loan += 1) {
     const isErc20 = options.market === undefined ? random.chance(0.5) : options.market === 'erc20'
-    const anyEnd = (['repaid', 'seized', 'cancelled'] as const)[random.below(3)] ?? 'repaid'
+    const anyEnd = ends[random.below(ends.length)] ?? 'repaid'
     const end = options.end ?? anyEnd
     const story = new Story(chains, {
       id: loan,
@@ -387,6 +432,7 @@ export function tellStories(seed: number, loans: number, options: StoryOptions =
       borrower: name('borrower', loan),
       lender: name('lender', loan),
       handedIn: () => random.chance(handedIn),
+      rivals: rivals ? random : null,
     })
     if (isErc20) lendErc20(story, end)
     else lendFil(story, end)

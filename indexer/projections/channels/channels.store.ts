@@ -15,6 +15,7 @@ import {
 } from './channel-rows.store.ts'
 import { foldChannels, nameOf, subjectsOf, type Linked } from './fold-channels.store.ts'
 import { getLoansFor, getLoanSides, putDerivedStates, type StoredLoanSide } from './loan-sides.store.ts'
+import { compareRights, isGivenUp } from './rightful-channel.evolve.ts'
 
 /**
  * The Filecoin side of every loan: channels folded from the log, tied to loans, their parts of the lookups and their
@@ -46,8 +47,9 @@ export const channelsProjection: Projection = {
     const others = (await getChannelsOf(context, concerned)).map((stored) => ({ stored, link: stored.link }))
     const all = merge(relinked, others)
     context.counters.channels += folded.held.filter(({ isNew }) => isNew === true).length - folded.gone.length
-    await show(context, all, sides, first.recordedAt)
-    const outdone = outdoneOf(all)
+    const rightful = rightfulOf(all, sides)
+    await show(context, all, rightful, sides, first.recordedAt)
+    const outdone = outdoneOf(all, rightful)
     const histories = [
       ...all.map((linked) => (outdone.has(linked) ? nothingOf(linked) : historyOf(linked, sides))),
       ...folded.gone.map(nothingOf),
@@ -74,21 +76,31 @@ async function relink(context: FoldContext, channels: Linked[], changed: Set<str
   })
 }
 
-/** Which channel each loan's lookup shows, and what. */
+/** The one channel of each place that the loan's lookup shows. */
+function rightfulOf(all: Linked[], sides: Map<string, StoredLoanSide>): Set<Linked> {
+  const claimed = all.flatMap((linked) => {
+    const { stored, link } = linked
+    return link === null ? [] : [{ linked, channel: stored.channel, link }]
+  })
+  const places = groupBy(claimed, ({ link }) => placeOf(link))
+  return new Set(
+    [...places.values()].flatMap((rivals) => {
+      const [first] = rivals
+      const loan = first && sides.get(subjectOfLink(first.link))?.facts
+      const [rightful] = rivals.length === 1 ? rivals : rivals.sort((a, b) => compareRights(a, b, loan))
+      return rightful === undefined ? [] : [rightful.linked]
+    }),
+  )
+}
+
+/** What each loan's lookup shows of its channels. */
 async function show(
   context: FoldContext,
   all: Linked[],
+  shown: Set<Linked>,
   sides: Map<string, StoredLoanSide>,
   at: Date,
 ): Promise<void> {
-  const shown = new Set(
-    [
-      ...groupBy(
-        all.filter(({ link }) => link !== null),
-        placeOf,
-      ).values(),
-    ].map((rivals) => rivals.sort(byRight)[0]),
-  )
   const changes = all.flatMap((linked): StoredChannel[] => {
     const { stored, link } = linked
     const side = link === null ? undefined : sides.get(subjectOfLink(link))
@@ -112,30 +124,26 @@ async function show(
     return isChanged ? [{ ...next, updatedAt: saysOther ? at : stored.updatedAt }] : []
   })
   await putChannels(context, changes)
-  await deriveStates(
-    context,
-    [...shown].filter((linked) => linked !== undefined),
-    sides,
-    at,
-  )
+  await deriveStates(context, [...shown], sides, at)
 }
 
 /**
  * Channels that only their parties tie to a loan which has another one in that place by a stronger link: the loan is
- * not theirs. (A contract's event that a reorg took leaves such a channel behind.)
+ * not theirs, unless that one was given up and theirs is shown. (A contract's event that a reorg took leaves such a
+ * channel behind.)
  */
-function outdoneOf(all: Linked[]): Set<Linked> {
-  const places = groupBy(
-    all.filter(({ link }) => link !== null),
-    placeOf,
-  )
-  const weak = ({ link }: Linked): boolean => link?.strength === STRENGTH.parties
+function outdoneOf(all: Linked[], rightful: Set<Linked>): Set<Linked> {
+  const isStrong = ({ link }: Linked): boolean => link !== null && link.strength > STRENGTH.parties
+  const taken = new Set(all.filter(isStrong).flatMap(({ link }) => (link === null ? [] : [placeOf(link)])))
   return new Set(
-    [...places.values()].flatMap((rivals) => (rivals.every(weak) ? [] : rivals.filter((one) => weak(one)))),
+    all.filter((one) => {
+      const { link } = one
+      return link !== null && !isStrong(one) && taken.has(placeOf(link)) && !rightful.has(one)
+    }),
   )
 }
 
-/** '0.5' where the Filecoin side is ahead of the contract: protocol.md section 7. */
+/** '0.5' where the Filecoin side is ahead of the contract and not given up: protocol.md section 7. */
 async function deriveStates(
   context: FoldContext,
   shown: Linked[],
@@ -145,7 +153,7 @@ async function deriveStates(
   const ahead = new Set(
     shown.flatMap(({ stored, link }) => {
       const side = link === null ? undefined : sides.get(subjectOfLink(link))
-      if (link === null || side === undefined || side.state !== '0') return []
+      if (link === null || side === undefined || side.state !== '0' || isGivenUp(stored.channel)) return []
       const isAhead =
         link.role === 'principal' ||
         (link.role === 'collateral' &&
@@ -210,17 +218,8 @@ function byAge({ stored: a }: Linked, { stored: b }: Linked): number {
   return a.id - b.id
 }
 
-/** The strongest link first; of equals the channel that was made first. */
-function byRight(a: Linked, b: Linked): number {
-  const strength = (b.link?.strength ?? 0) - (a.link?.strength ?? 0)
-  const [left, right] = [a.stored.channel, b.stored.channel]
-  if (strength !== 0) return strength
-  if (left.createdEpoch !== right.createdEpoch) return left.createdEpoch - right.createdEpoch
-  return nameOf(a.stored) < nameOf(b.stored) ? -1 : 1
-}
-
-function placeOf({ link }: Linked): string {
-  return link === null ? '' : `${subjectOfLink(link)}/${link.role}`
+function placeOf(link: Link): string {
+  return `${subjectOfLink(link)}/${link.role}`
 }
 
 function subjectOfLink({ loanType, loanId }: Link): string {

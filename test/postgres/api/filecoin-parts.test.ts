@@ -137,6 +137,14 @@ void t.test('the states of a FIL loan, step by step', async (t) => {
   t.equal(await states(3, 8, 2), '3/4/4')
 })
 
+void t.test('a loan that waits is not ahead through a channel that was given up', async (t) => {
+  const lent = cut(tellStories(1, 1, { market: 'fil', end: 'cancelled' }), 1, 2)
+  t.match(await fil(t, lent), { collateralLock: { state: '0' }, filLoan: { state: '3' } })
+  const { offchain } = tellStories(1, 1, { market: 'erc20', end: 'seized', handedIn: 1 })
+  const borrowed = { ...cut(tellStories(1, 1, { market: 'erc20', end: 'cancelled' }), 1, 2), offchain }
+  t.match(await erc20(t, borrowed), { erc20Loan: { state: '0' }, filCollateral: { state: '4' } })
+})
+
 void t.test('hostile secrets and vouchers end in valid answers', async (t) => {
   const chains = tellStories(1, 1, { market: 'erc20', end: 'seized', handedIn: 0 })
   const secrets = ['0x', '0x00', '0xfffe', `0x${'00'.repeat(256)}`, '0xefbbbf41', '0x22', '0x5c', '0xe2808e']

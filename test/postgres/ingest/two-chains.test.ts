@@ -181,6 +181,14 @@ async function seen(db: Db): Promise<{ records: string[]; loans: unknown[]; chan
   }
 }
 
+/** The channels shown for loans whose contract waits for one, each of which is ahead of it. */
+async function shownWhileOpen(db: Db): Promise<string[]> {
+  const { rows } = await sql<{ robust: string }>`
+    select robust from projection.channels join projection.loans loan using (loan_type, loan_id)
+    where shown and loan.evm_part->>'state' = '0' and derived_state = '0.5' order by robust`.execute(db)
+  return rows.map(({ robust }) => robust)
+}
+
 async function checkOrder(t: Test, db: Db): Promise<void> {
   const rows = await db.selectFrom('projection.activity').selectAll().orderBy('id').execute()
   t.same(await miscounts(db), [], 'each record is found by its number')
@@ -252,6 +260,35 @@ void t.test('any interleaving of the two chains ends in the same loans and the s
     { numRuns: 8 },
   )
 })
+
+void t.test(
+  'a loan that waits shows the channel that lives and is signed for, in whatever order all came',
+  async (t) => {
+    const { db } = await testDatabase(t)
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 1_000_000 }),
+        fc.integer({ min: 1, max: 1_000_000 }),
+        async (seed, order) => {
+          const chains = tellStories(seed, 8, { handedIn: 1, rivals: true })
+          let wanted: unknown
+          for (const unrest of [0, 0.3]) {
+            await empty(db)
+            await ingestInSomeOrder(db, chains, order, { unrest })
+            const found = await seen(db)
+            wanted ??= found
+            t.same(found, wanted, `stories ${seed} in order ${order}`)
+            t.same(await shownWhileOpen(db), [...chains.awaited].sort(), `stories ${seed} in order ${order}`)
+          }
+          const digest = await digestReadModel(db)
+          await replay(db, QUIETLY)
+          t.same(await digestReadModel(db), digest, 'a replay gives the same rows, ids and times')
+        },
+      ),
+      { numRuns: 8 },
+    )
+  },
+)
 
 void t.test('payment channels follow the loans of a reorg, though nothing comes after it', async (t) => {
   const { db } = await testDatabase(t)
