@@ -4,7 +4,7 @@ import type { LoanFacts } from '../links/loan-facts.evolve.ts'
 import type { ChannelRole } from '../links/link.evolve.ts'
 import { FIL_DECIMALS } from '../loans/erc20-loan.evolve.ts'
 import { lastUse, latestVoucher, vouchersFor } from './channel-records.evolve.ts'
-import type { Channel } from './channel.evolve.ts'
+import type { Channel, KnownVoucher } from './channel.evolve.ts'
 
 /** What the parts of a lookup take from the contract's half of the loan. */
 export interface LoanSide {
@@ -80,8 +80,8 @@ function collateralPart(channel: Channel, loan: LoanSide, networkId: string): Ch
     amount: wholeFil(channel.deposits),
     txHash: channel.cid,
     secretHashA1: loan.facts.secretHashA1 ?? seize?.facts.secretHash ?? null,
-    secretA1: secretText(loan.secretA1 ?? redeemedWith(channel, seize?.facts.key)),
-    secretB1: secretText(loan.secretB1 ?? redeemedWith(channel, unlock?.facts.key)),
+    secretA1: secretText(loan.secretA1 ?? secretOf(channel, seize)),
+    secretB1: secretText(loan.secretB1 ?? secretOf(channel, unlock)),
     signedVoucher: seize?.facts.text ?? null,
     unlockSignedVoucher: unlock?.facts.text ?? null,
     network: networkId,
@@ -109,7 +109,7 @@ function principalPart(channel: Channel, loan: LoanSide, networkId: string): Cha
     txHash: channel.cid,
     ...lockOf(loan),
     signedVoucher: voucher?.facts.text ?? null,
-    secretA1: secretText(loan.secretA1 ?? redeemedWith(channel, voucher?.facts.key)),
+    secretA1: secretText(loan.secretA1 ?? secretOf(channel, voucher)),
     ...settling(channel),
   }
 }
@@ -124,7 +124,7 @@ function paybackPart(channel: Channel, loan: LoanSide, networkId: string): Chann
     amount: wholeFil(channel.deposits),
     txHash: channel.cid,
     secretHashB1: loan.facts.secretHashB1 ?? voucher?.facts.secretHash ?? null,
-    secretB1: secretText(loan.secretB1 ?? redeemedWith(channel, voucher?.facts.key)),
+    secretB1: secretText(loan.secretB1 ?? secretOf(channel, voucher)),
     signedVoucher: voucher?.facts.text ?? null,
     network: networkId,
     ...settling(channel),
@@ -165,8 +165,11 @@ function shownAddress({ robust: [first], id, asWritten }: FilecoinIdentity): str
   return first ?? id ?? asWritten
 }
 
-function redeemedWith({ redemptions }: Channel, key: string | undefined): string | null {
-  return redemptions.find(({ facts, secret }) => facts.key === key && secret !== null)?.secret ?? null
+/** The chain takes no secret but that of the voucher's hash: it is public for every voucher with this hash. */
+function secretOf({ redemptions }: Channel, voucher: KnownVoucher | undefined): string | null {
+  const hash = voucher?.facts.secretHash ?? null
+  if (hash === null) return null
+  return redemptions.find(({ facts, secret }) => facts.secretHash === hash && secret !== null)?.secret ?? null
 }
 
 /** The text that the bytes are, where they are UTF-8 without a zero byte (no text column takes one); else the hex. */

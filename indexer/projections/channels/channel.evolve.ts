@@ -73,7 +73,10 @@ export interface Channel {
   /** attoFIL that it was made with, and that were ever put in; decimal text. */
   value: string
   deposits: string
-  /** In the order in which they became known; those handed in come after those redeemed. */
+  /**
+   * Those that can be redeemed, or were. In the order in which they became known, and those redeemed before those
+   * handed in where all was folded at once.
+   */
   vouchers: KnownVoucher[]
   redemptions: Redemption[]
   settlement: Settlement | null
@@ -217,7 +220,7 @@ function redeem(channel: Channel, key: string, event: UpdateChannelEvent): Chann
     ...channel,
     redemptions: [...channel.redemptions, { key, cid, facts, signedBy, secret }],
   }
-  return sign(bringForward(redeemed, facts), facts, signedBy)
+  return signRedeemed(bringForward(redeemed, facts), facts, signedBy)
 }
 
 /** Of what was redeemed: where no node could tell the state after a settle, the rule alone did not know of these. */
@@ -245,13 +248,37 @@ function partyNamed(channel: Channel, signer: string): Party | null {
   return namesOf(channel.recipient).includes(name) ? 'recipient' : null
 }
 
-/** The same voucher by two ways is one. One that neither party signed is of another channel with this address. */
+/**
+ * The same voucher by two ways is one, with the signature that the chain took, if it took one. One that neither party
+ * signed is of another channel with this address.
+ */
 function sign(channel: Channel, facts: VoucherFacts, signedBy: Party | null): Channel {
   if (signedBy === null || !names(channel, facts)) return channel
-  const known = channel.vouchers.some(
-    (voucher) => voucher.facts.key === facts.key && voucher.signedBy === signedBy,
-  )
-  return known ? channel : { ...channel, vouchers: [...channel.vouchers, { facts, signedBy }] }
+  const voucher = { facts, signedBy }
+  const known = channel.vouchers.some((other) => isSame(other, voucher))
+  const isTaken = channel.redemptions.some((redeemed) => isOfSameSlot(redeemed, voucher))
+  return known || isTaken ? channel : { ...channel, vouchers: [...channel.vouchers, voucher] }
+}
+
+/** Takes the place of itself as it was handed in. The others of its slot never count, whichever was known first. */
+function signRedeemed(channel: Channel, facts: VoucherFacts, signedBy: Party | null): Channel {
+  if (signedBy === null || !names(channel, facts)) return channel
+  const voucher = { facts, signedBy }
+  const isKnown = channel.vouchers.some((other) => isSame(other, voucher))
+  const vouchers = channel.vouchers.flatMap((other) => {
+    if (isSame(other, voucher)) return [voucher]
+    return isOfSameSlot(other, voucher) ? [] : [other]
+  })
+  return { ...channel, vouchers: isKnown ? vouchers : [...vouchers, voucher] }
+}
+
+function isSame(a: KnownVoucher, b: KnownVoucher): boolean {
+  return a.facts.key === b.facts.key && a.signedBy === b.signedBy
+}
+
+/** A party's vouchers of one lane and nonce: the actor takes one of them. */
+function isOfSameSlot(a: Pick<Redemption, 'facts' | 'signedBy'>, b: KnownVoucher): boolean {
+  return a.signedBy === b.signedBy && a.facts.lane === b.facts.lane && a.facts.nonce === b.facts.nonce
 }
 
 /** An ID address may be another channel's in this branch. */

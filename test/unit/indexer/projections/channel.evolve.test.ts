@@ -1,0 +1,175 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { planEntries } from '../../../../indexer/event-log/plan-entries.evolve.ts'
+import {
+  continuesChannel,
+  evolveChannel,
+  foldChannel,
+  type Channel,
+} from '../../../../indexer/projections/channels/channel.evolve.ts'
+import { partOf } from '../../../../indexer/projections/channels/channel-parts.evolve.ts'
+import { recordsOf } from '../../../../indexer/projections/channels/channel-records.evolve.ts'
+import { STRENGTH } from '../../../../indexer/projections/links/link.evolve.ts'
+import type { LoanFacts } from '../../../../indexer/projections/links/loan-facts.evolve.ts'
+import type { FilecoinEvent, VoucherFacts } from '../../../../shared/events/filecoin-event.ts'
+import type { LogEntry } from '../../../../shared/events/log-entry.ts'
+import {
+  makeChannel,
+  settleChannel,
+  signedVoucher,
+  updateChannel,
+  voucherFacts,
+} from '../../../helpers/channel-events.ts'
+import { channelAddress, person } from '../../../helpers/two-chain-stories.ts'
+
+const BORROWER = person('borrower')
+const LENDER = person('lender')
+const ROBUST = channelAddress('the channel')
+const HASH = `0x${'b1'.repeat(32)}`
+const SECRET = '0x6231'
+const LOAN: LoanFacts = {
+  loanType: 'FILERC20',
+  loanId: '7',
+  contractLoanId: '7',
+  contract: '0x00000000000000000000000000000000000000C1',
+  networkId: '31337',
+  namedChannel: null,
+  borrower: null,
+  lender: null,
+  secretHashA1: null,
+  secretHashB1: HASH,
+  requestedAttoFil: null,
+  times: { openedS: 0, agreedS: null, endedS: null },
+}
+const MADE = makeChannel({
+  height: 1,
+  channel: ROBUST,
+  channelId: 't07',
+  from: BORROWER,
+  recipient: LENDER,
+})
+
+function payback(key: string, given: Partial<VoucherFacts> = {}): VoucherFacts {
+  return voucherFacts({ key, channelAddr: ROBUST, secretHash: HASH, ...given })
+}
+
+function handedIn(voucher: VoucherFacts): FilecoinEvent {
+  return signedVoucher(ROBUST, BORROWER.asWritten, voucher)
+}
+
+function redeemed(height: number, voucher: VoucherFacts): FilecoinEvent {
+  return updateChannel({ height, to: ROBUST, voucher, sender: LENDER, secret: SECRET })
+}
+
+function entriesOf(events: FilecoinEvent[]): LogEntry[] {
+  const network = { network: 'filecoin:testnet', blockchain: 'FIL' }
+  return planEntries(network, [], events, null).map((entry, index): LogEntry => ({
+    ...entry,
+    position: index + 1,
+    step: 1,
+    recordedAt: new Date(0),
+  }))
+}
+
+/** One entry after the other, as it is while everything continues the channel. */
+function foldInOrder(events: FilecoinEvent[]): Channel | undefined {
+  return entriesOf([MADE, ...events]).reduce<Channel | undefined>((channel, entry) => {
+    if (channel !== undefined && !continuesChannel(channel, [entry])) throw new Error('does not continue')
+    return evolveChannel(channel, entry)
+  }, undefined)
+}
+
+/** The log's entries as they are read for a fold anew: the chain's before those handed in. */
+function foldAnew(events: FilecoinEvent[]): Channel | undefined {
+  const entries = entriesOf([MADE, ...events])
+  const isOffchain = ({ event }: LogEntry): boolean => event?.kind === 'SignedVoucher'
+  return foldChannel([...entries.filter((one) => !isOffchain(one)), ...entries.filter(isOffchain)])
+}
+
+function shown(channel: Channel | undefined) {
+  if (channel === undefined) throw new Error('no channel')
+  const { loanType, loanId } = LOAN
+  const link = { loanType, loanId, role: 'payback', strength: STRENGTH.secretHash } as const
+  const side = { id: 1, facts: LOAN, borrower: null, lender: null, secretA1: null, secretB1: null }
+  const records = recordsOf(channel, link, LOAN).map(({ event, txHash }) => `${event} ${txHash}`)
+  const { part } = partOf('payback', channel, { ...side, principalAmount: null }, 'testnet')
+  return { records: records.sort(), part }
+}
+
+void t.test('of vouchers with one lane and nonce the redeemed one counts, whichever was known first', (t) => {
+  const [redeemable, other] = [payback('aa', { amount: '1' }), payback('bb', { amount: '2' })]
+  const orders = [
+    [handedIn(redeemable), handedIn(other), redeemed(5, redeemable)],
+    [handedIn(other), redeemed(5, redeemable)],
+    [redeemed(5, redeemable), handedIn(other)],
+    [redeemed(5, redeemable), handedIn(other), handedIn(redeemable)],
+  ]
+  for (const events of orders) {
+    for (const fold of [foldInOrder, foldAnew]) {
+      const { records, part } = shown(fold(events))
+      t.match(part, { signedVoucher: redeemable.text, secretB1: 'b1', state: '2' })
+      t.equal(records.filter((record) => record.startsWith('LendFIL/SignPaybackVoucher')).length, 1)
+    }
+  }
+  const before = [handedIn(redeemable), handedIn(other)]
+  for (const events of [before, [...before].reverse()]) {
+    t.equal(
+      shown(foldInOrder(events)).part['signedVoucher'],
+      other.text,
+      'before that, the one with the greater key',
+    )
+  }
+  t.end()
+})
+
+void t.test(
+  'a voucher that was handed in with another signature than the redeemed one is one with it',
+  (t) => {
+    const onChain = payback('aa')
+    const twin = { ...onChain, text: 'text-with-the-twin' }
+    for (const events of [
+      [handedIn(twin), redeemed(5, onChain)],
+      [redeemed(5, onChain), handedIn(twin)],
+    ]) {
+      for (const fold of [foldInOrder, foldAnew]) {
+        const { records, part } = shown(fold(events))
+        t.equal(part['signedVoucher'], onChain.text)
+        t.same(
+          records.filter((record) => record.startsWith('LendFIL/SignPaybackVoucher')),
+          [`LendFIL/SignPaybackVoucher ${onChain.text ?? ''}`],
+        )
+      }
+    }
+    t.end()
+  },
+)
+
+void t.test('a secret that one voucher made public is known for every later one with its hash', (t) => {
+  const [first, second] = [payback('aa', { nonce: '1' }), payback('bb', { nonce: '2' })]
+  const { part } = shown(foldInOrder([redeemed(5, first), handedIn(second)]))
+  t.match(part, { signedVoucher: second.text, secretB1: 'b1' })
+  t.end()
+})
+
+void t.test('what a channel shows does not depend on when its vouchers were handed in', (t) => {
+  const vouchers = ['a', 'b', 'c', 'd', 'e'].map((key, index) =>
+    payback(key, { nonce: String(index >> 1), lane: String((index % 3) >> 1), amount: String(index) }),
+  )
+  const chain = [
+    redeemed(5, payback('a', { amount: '0', text: 'as-redeemed' })),
+    settleChannel({ height: 6, to: ROBUST }),
+  ]
+  const offchain = vouchers.map(handedIn)
+  const wanted = shown(foldAnew([...chain, ...offchain]))
+  const places = fc.array(fc.integer({ min: 0, max: 99 }), { minLength: 7, maxLength: 7 })
+  fc.assert(
+    fc.property(places, (at) => {
+      const inChain = at.slice(0, chain.length).sort((a, b) => a - b)
+      const order = [...chain, ...offchain]
+        .map((event, index) => ({ event, at: inChain[index] ?? at[index] ?? 0 }))
+        .sort((a, b) => a.at - b.at)
+      t.same(shown(foldInOrder(order.map(({ event }) => event))), wanted)
+    }),
+  )
+  t.end()
+})
