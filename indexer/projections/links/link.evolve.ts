@@ -221,13 +221,28 @@ function compareParties(loan: LoanFacts, role: ChannelRole, names: Names): 'same
 function compareNames(name: string | null, names: readonly string[]): 'same' | 'other' | 'unknown' {
   if (name === null) return 'unknown'
   if (names.includes(name)) return 'same'
-  return names.some((other) => kindOf(other) === kindOf(name)) ? 'other' : 'unknown'
+  return names.some((other) => excludes(kindOf(other), kindOf(name))) ? 'other' : 'unknown'
 }
 
-/** Everybody has one ID, and one key or one actor's address (an actor may have a delegated one besides). */
-function kindOf(name: string): string {
-  const protocol = name.charAt(1)
-  return protocol === '3' ? '1' : protocol
+type NameKind = 'id' | 'key' | 'actor' | 'delegated'
+
+/** Everybody has one ID; and either one key and nothing else, or an actor's address, a delegated one, or both. */
+function excludes(a: NameKind, b: NameKind): boolean {
+  if (a === b) return true
+  return a !== 'id' && b !== 'id' && (a === 'key' || b === 'key')
+}
+
+function kindOf(name: string): NameKind {
+  switch (name.charAt(1)) {
+    case '0':
+      return 'id'
+    case '2':
+      return 'actor'
+    case '4':
+      return 'delegated'
+    default:
+      return 'key'
+  }
 }
 
 /** The party that owns the loan's other secret signs with the hash: who redeems must show that secret. */

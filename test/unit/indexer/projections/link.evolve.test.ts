@@ -198,6 +198,19 @@ void t.test('a name that no node could tell says nothing against the contract', 
   t.end()
 })
 
+void t.test('who has a key has no actor’s address: a contract that names one means somebody else', (t) => {
+  const naming = { namedChannel: canonicalAddress(CHANNEL_ID), borrower: name(BORROWER) }
+  const actor = canonicalAddress(channelAddress('a multisig'))
+  const delegated = 'f410fkkld55ioe7qg24wvt7fu6pbknb56ht7pt4zamxa'
+  t.equal(strengthOf(fold(), offer({ ...naming, lender: actor })), 'none')
+  t.equal(strengthOf(fold(), offer({ ...naming, lender: canonicalAddress(delegated) })), 'none')
+  const byActor = { ...fold(), recipient: { asWritten: 't0100', id: 't0100', robust: [actor ?? ''] } }
+  t.equal(strengthOf(byActor, offer({ ...naming, lender: name(LENDER) })), 'none')
+  t.equal(strengthOf(byActor, offer({ ...naming, lender: actor })), '7 collateral 4')
+  t.equal(strengthOf(byActor, offer({ ...naming, lender: delegated })), '7 collateral 4', 'it may have both')
+  t.end()
+})
+
 void t.test(
   'a thousand loans that fit are as undecided as two, and none of them hides a stronger one',
   (t) => {
