@@ -5,11 +5,27 @@ import { parseLotusJson } from '../../shared/filecoin/lotus-json.ts'
 
 /** A client of a node whose voucher store has one channel, with this answer (JSON text) for its vouchers. */
 export function nodeStoreClient(url: string, vouchers: string): LotusClient {
-  const reply = (body: string): string => {
-    const { id, method } = JSON.parse(body) as { id: number; method: string }
-    return `{"jsonrpc":"2.0","id":${id},"result":${method.endsWith('PaychList') ? '["t2channel"]' : vouchers}}`
+  const rpc = answeringClient(
+    url,
+    (method) => `"result":${method === 'PaychList' ? '["t2channel"]' : vouchers}`,
+  )
+  return {
+    rpc,
+    isLockedOut: () => false,
+    facts: () => ({ genesisKey: 'first', genesisTimeS: 0, epochDurationS: 30 }),
   }
-  const rpc = new RpcClient([url], {
+}
+
+/** A client of a node that answers each call with this, from `"result":` or `"error":` on (JSON text). */
+export function answeringClient(
+  url: string,
+  answer: (method: string, params: unknown[]) => string,
+): RpcClient {
+  const reply = (body: string): string => {
+    const { id, method, params } = JSON.parse(body) as { id: number; method: string; params: unknown[] }
+    return `{"jsonrpc":"2.0","id":${id},${answer(method.slice(method.indexOf('.') + 1), params)}}`
+  }
+  return new RpcClient([url], {
     ...{ maxConcurrent: 1, maxBatch: 3, timeoutMs: 1_000 },
     ...{ network: 'filecoin:testnet', identity: { what: 'network', expected: 'testnet' } },
     classify: classifyLotusError,
@@ -19,9 +35,4 @@ export function nodeStoreClient(url: string, vouchers: string): LotusClient {
     verify: () => Promise.resolve(),
     report: () => undefined,
   })
-  return {
-    rpc,
-    isLockedOut: () => false,
-    facts: () => ({ genesisKey: 'first', genesisTimeS: 0, epochDurationS: 30 }),
-  }
 }

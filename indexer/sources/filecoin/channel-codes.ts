@@ -1,5 +1,6 @@
+import type { BlockRef } from '../../../shared/events/chain-step.ts'
 import { isPaymentChannelCode } from '../../../shared/filecoin/actor-codes.ts'
-import type { RpcClient } from '../rpc/rpc-client.ts'
+import type { Report, RpcClient } from '../rpc/rpc-client.ts'
 import { cidOf, record, wholeNumber } from './decode-json.ts'
 import { askState } from './state-calls.ts'
 import { askEveryone, settle } from '../rpc/ask-everyone.ts'
@@ -13,11 +14,15 @@ const MOST_REMEMBERED = 10_000
  */
 export class ChannelCodes {
   readonly #client: RpcClient
+  readonly #report: Report
   /** Code -> whether it is a payment channel's; an upgrade cannot change that. */
   readonly #learnt = new Map<string, boolean>()
+  /** Codes that no node could tell about. */
+  readonly #untold = new Set<string>()
 
-  constructor(client: RpcClient) {
+  constructor(client: RpcClient, report: Report) {
     this.#client = client
+    this.#report = report
   }
 
   has(codeCid: string): boolean {
@@ -25,15 +30,29 @@ export class ChannelCodes {
   }
 
   /**
-   * Finds out about these codes, as of the tipset `at`. What no node can tell counts as no channel for now; throws a
-   * RetryableError while one may still tell.
+   * Finds out about these codes, of which actors were made in that tipset: its version took them, and the next one may
+   * know others. What no node can tell counts as no channel for now, and is reported; throws a RetryableError while one
+   * may still tell.
    */
-  async learn(codes: readonly string[], at: string): Promise<void> {
+  async learn(codes: readonly string[], tipset: BlockRef): Promise<void> {
     const unknown = codes.filter((code) => !isPaymentChannelCode(code) && !this.#learnt.has(code))
     if (unknown.length === 0) return
-    const channelCode = await this.#codeAt(at)
-    if (channelCode === null) return
-    for (const code of unknown) this.#remember(code, code === channelCode)
+    const channelCode = await this.#codeAt(tipset.hash)
+    for (const code of unknown) {
+      if (channelCode === null) this.#tell(code, tipset)
+      else this.#remember(code, code === channelCode)
+    }
+  }
+
+  #tell(code: string, { number }: BlockRef): void {
+    if (this.#untold.has(code)) return
+    if (this.#untold.size >= MOST_REMEMBERED) this.#untold.clear()
+    this.#untold.add(code)
+    this.#report(
+      'warn',
+      `an actor of the unknown code ${code} was made at ${number}: no node tells what a payment channel's code is there, and ` +
+        `if it is one, it is not recorded (once a node tells: reindex --from ${number})`,
+    )
   }
 
   async #codeAt(at: string): Promise<string | null> {

@@ -81,7 +81,7 @@ export function createFilecoinSource(
   const events: EventReader = {
     client,
     letter,
-    codes: new ChannelCodes(client.rpc),
+    codes: new ChannelCodes(client.rpc, report),
     identities: new Identities(client.rpc, letter),
   }
   const onBranch = (endpoint: RpcEndpoint): BranchReader => ({ endpoint, memory, facts: client.facts() })

@@ -50,7 +50,7 @@ async function decodeAll(
   const { epochDurationS } = reader.client.facts()
   for (const { header, child, executed } of tipsets) {
     const codes = executed.map(execCode).filter((code) => code !== null)
-    await reader.codes.learn(codes, child.key)
+    await reader.codes.learn(codes, header)
     for (const message of executed) {
       const event = decodeMessage(message, {
         header,
