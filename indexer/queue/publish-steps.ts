@@ -1,7 +1,7 @@
 import { messageOf } from '../../shared/errors.ts'
 import type { ChainStep } from '../../shared/events/chain-step.ts'
 import { textLength } from '../../shared/text-length.ts'
-import { unlessAborted } from '../../shared/until-aborted.ts'
+import { ABORTED, unlessAborted } from '../../shared/until-aborted.ts'
 import type { JobQueue } from './backend.ts'
 import { addBatch, addNamedBatch, type BatchKey, type StepsInHand } from './batch-queue.ts'
 import { Changes } from './changes.ts'
@@ -221,8 +221,9 @@ export async function publishSteps(
     if (taken === undefined || signal.aborted) return false
     const addTo = inFlight.add(sequence, taken) ? addNamedBatch : addBatch
     // A queue that is away keeps the step until it is back; whoever stops does not wait for that.
-    await unlessAborted(addTo(queue, { writerEpoch, sequence, step: taken.step }), signal)
-    if (!signal.aborted) inFlight.given(sequence)
+    const added = await unlessAborted(addTo(queue, { writerEpoch, sequence, step: taken.step }), signal)
+    if (added === ABORTED) return false
+    inFlight.given(sequence)
     return true
   }
   const publish = async (): Promise<void> => {
