@@ -1,12 +1,14 @@
-import { sql, type Selectable } from 'kysely'
+import { sql, type RawBuilder, type Selectable } from 'kysely'
 import type { Db } from '../../shared/db/connect.ts'
 import type { DeadLettersTable } from '../../shared/db/schema.ts'
 import type { Trx } from '../../shared/db/transaction.ts'
+import type { HandInWay } from '../../shared/events/filecoin-event.ts'
+import { VOUCHER_QUEUE } from '../../shared/events/handed-in.ts'
 import { storablePayload } from './storable-json.ts'
 
 /** Something that was refused for good: whatever it was, and why. */
 export interface Refusal {
-  /** The queue it came through, or the other way in: 'import', 'node-store'. */
+  /** The queue it came through, or the other way in, as {@link queueOf} names it. */
   queue: string
   jobId: string | null
   network: string | null
@@ -18,10 +20,20 @@ export type DeadLetter = Selectable<DeadLettersTable>
 
 /** The newest that are kept. */
 export const DEAD_LETTERS_KEPT = 10_000
+const HAND_IN_QUEUES = (['queue', 'import', 'node-store'] satisfies HandInWay[]).map(queueOf)
 const MAX_REASON = 1_000
 const MAX_JOB_ID = 200
 
-/** Keeps a refusal to be looked at; the same thing refused again counts up. The oldest beyond the limit go. */
+/** What a refusal of this way in has as its queue. */
+export function queueOf(way: HandInWay): string {
+  return way === 'queue' ? VOUCHER_QUEUE : way
+}
+
+/**
+ * Keeps a refusal to be looked at; the same thing refused again counts up. A voucher or statement is the same by
+ * whichever way it comes, for all of them are retried through the queue: it stays under the way it came first. The
+ * oldest beyond the limit go.
+ */
 export async function putDeadLetter(
   db: Db | Trx,
   { queue, jobId, network, payload, reason }: Refusal,
@@ -30,7 +42,7 @@ export async function putDeadLetter(
   await db
     .insertInto('ledger.dead_letters')
     .values({
-      queue,
+      queue: HAND_IN_QUEUES.includes(queue) ? firstQueueOf(stored.digest, queue) : queue,
       job_id: jobId === null ? null : storable(jobId, MAX_JOB_ID),
       digest: stored.digest,
       network: network === null ? null : storable(network, MAX_JOB_ID),
@@ -50,6 +62,11 @@ export async function putDeadLetter(
     .execute()
   await sql`delete from ledger.dead_letters where id <= (
     select id from ledger.dead_letters order by id desc offset ${DEAD_LETTERS_KEPT} limit 1)`.execute(db)
+}
+
+function firstQueueOf(digest: string, queue: string): RawBuilder<string> {
+  return sql<string>`coalesce((select queue from ledger.dead_letters
+    where digest = ${digest} and queue = any(${HAND_IN_QUEUES}::text[]) order by id limit 1), ${queue})`
 }
 
 /** What was refused before and is good now is no dead letter any more. */

@@ -3,7 +3,7 @@ import type { Db } from '../../shared/db/connect.ts'
 import { inTransaction, type Trx } from '../../shared/db/transaction.ts'
 import type { ChainEvent } from '../../shared/events/chain-event.ts'
 import { offchainLedger, type HandInWay } from '../../shared/events/filecoin-event.ts'
-import { VOUCHER_QUEUE, type HandedIn } from '../../shared/events/handed-in.ts'
+import type { HandedIn } from '../../shared/events/handed-in.ts'
 import type { LogEntry } from '../../shared/events/log-entry.ts'
 import { channelSubject, naturalKey } from '../../shared/events/natural-key.ts'
 import { networkLetter } from '../../shared/filecoin/address.ts'
@@ -11,7 +11,7 @@ import { findPosition } from '../event-log/chain-position.ts'
 import { getChannelsAt } from '../event-log/channel-addresses.ts'
 import { getHeldEntriesOf, getLastPosition, lockLog } from '../event-log/read-log.ts'
 import { channelFactsOf } from './channel-facts.evolve.ts'
-import { putDeadLetter, type Refusal } from './dead-letters.store.ts'
+import { putDeadLetter, queueOf, type Refusal } from './dead-letters.store.ts'
 import { readHandedIn, type Judgement, type ReadHandedIn } from './handed-in.evolve.ts'
 import { appendOffchain } from './ingest-step.ts'
 import { payloadDigest } from './storable-json.ts'
@@ -212,8 +212,8 @@ function positionsOf(entries: LogEntry[]): string {
 }
 
 function refusalOf({ network, item, way }: Waiting, reason: string): Refusal {
-  const queue = way === 'queue' ? VOUCHER_QUEUE : way
-  return { queue, jobId: null, network, payload: { network: networkIdOf(network), ...item }, reason }
+  const payload = { network: networkIdOf(network), ...item }
+  return { queue: queueOf(way), jobId: null, network, payload, reason }
 }
 
 function offchainIdentity(network: string): { network: string; blockchain: string } {

@@ -1,3 +1,4 @@
+import { parseHandedIn } from '../../shared/events/handed-in.ts'
 import type { JobQueue } from './backend.ts'
 import { addVoucher } from './voucher-queue.ts'
 
@@ -20,13 +21,18 @@ export interface KeptDeadJob {
 }
 
 /** Whether handing it in once more can be tried; otherwise the reason why not. */
-export function whyNotRetried({ queue, isCut }: KeptDeadJob): string | null {
+export function whyNotRetried({ queue, payload, isCut }: KeptDeadJob): string | null {
   if (queue.startsWith('batches-'))
     return 'a step of blocks is not queued again: the indexer reads those blocks again by itself'
-  return isCut ? 'only its beginning was kept: it was larger than any voucher' : null
+  if (isCut) return 'only its beginning was kept: it was larger than any voucher'
+  const parsed = parseHandedIn(payload)
+  return parsed.ok ? null : `it would be refused again: ${parsed.reason}`
 }
 
-/** Hands a dead letter in again; it is gone once it is accepted. Ways in other than the queue are retried through it as well. */
+/**
+ * Hands a dead letter in again; it is gone once it is accepted, and counts up when it is refused. Ways in other than the
+ * queue are retried through it as well.
+ */
 export async function retryDeadJob(queue: JobQueue, { id, payload, attempts }: KeptDeadJob): Promise<void> {
   await addVoucher(queue, payload, `retry-${id}-${attempts}`)
 }

@@ -136,10 +136,18 @@ void t.test('dead-letters', async (t) => {
   await putDeadLetter(db, { ...letter, payload: { voucher: signedText({}, keyOf('stranger')) } })
   await putDeadLetter(db, { ...letter, payload: { voucher: 'A'.repeat(100_000) } })
   await putDeadLetter(db, { ...letter, queue: 'batches-evm-1', payload: { step: {} } })
+  const fromNode = { ...letter, queue: 'node-store', jobId: null }
+  const stranger = signedText({ nonce: 2n }, keyOf('stranger'))
+  await putDeadLetter(db, { ...fromNode, payload: { network: 'testnet', voucher: stranger } })
+  const unreadable = { network: 'testnet', unreadable: 'null', reason: 'no voucher' }
+  await putDeadLetter(db, { ...fromNode, payload: unreadable })
   await chain.append(creation())
   await chain.finalize()
 
-  t.match(await ops('dead-letters', 'list'), { code: 0, out: /1 of batches-evm-1, 3 of vouchers\n$/ })
+  t.match(await ops('dead-letters', 'list'), {
+    code: 0,
+    out: /1 of batches-evm-1, 2 of node-store, 3 of vouchers\n$/,
+  })
   const listed = JSON.parse((await ops('dead-letters', 'list', '--json', '--limit', '2')).out) as {
     deadLetters: { id: number }[]
   }
@@ -177,16 +185,27 @@ void t.test('dead-letters', async (t) => {
     const running = runVouchers(run)
     const ran = await ops('dead-letters', 'retry', 'all', '--json')
     t.equal(ran.code, 0, ran.err)
-    t.match(JSON.parse(ran.out), { retried: 2, left: [{ reason: /beginning/ }, { reason: /by itself/ }] })
-    await eventually('both are judged', () => counts.accepted + counts.refused === 2)
+    t.match(JSON.parse(ran.out), {
+      retried: 3,
+      left: [
+        { id: 3, reason: /beginning/ },
+        { id: 4, reason: /by itself/ },
+        { id: 6, reason: /one of `voucher` and `statement`/ },
+      ],
+    })
+    await eventually('all three are judged', () => counts.accepted + counts.refused === 3)
     stopping.abort()
     await running
     backend.close()
-    t.match(await deadLetters(db), [
+    const letters = await deadLetters(db)
+    t.match(letters, [
       { reason: /neither party/, attempts: 2 },
       { is_cut: true, attempts: 1 },
       { queue: 'batches-evm-1' },
+      { queue: 'node-store', reason: /neither party/, attempts: 2 },
+      { queue: 'node-store', payload: unreadable, attempts: 1 },
     ])
+    t.equal(letters.length, 5)
     t.equal((await handedInEvents(db)).length, 1)
     t.match(await ops('dead-letters', 'retry', '4', '99'), {
       code: 1,
@@ -200,7 +219,7 @@ void t.test('dead-letters', async (t) => {
     out: '2: there is none of this id\n0 dropped\n',
   })
   t.match(await ops('dead-letters', 'drop', 'all', '3'), { code: 2 })
-  t.match(await ops('dead-letters', 'drop', 'all'), { code: 0, out: '1 dropped\n' })
+  t.match(await ops('dead-letters', 'drop', 'all'), { code: 0, out: '3 dropped\n' })
   t.match(await ops('dead-letters', 'list'), { code: 0, out: 'no dead letters\n' })
 })
 

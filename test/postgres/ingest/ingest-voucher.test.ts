@@ -337,6 +337,28 @@ void t.test('dead letters are bounded, and the same thing is one', async (t) => 
   t.match(letters.at(-1), { payload: { newest: true } })
 })
 
+void t.test('a voucher that is refused again by another way stays the letter that it was', async (t) => {
+  const { db } = await testDatabase(t)
+  const payload = { network: 'testnet', voucher: 'AAAA' }
+  const put = (queue: string, reason: string): Promise<void> =>
+    putDeadLetter(db, { queue, jobId: null, network: 'testnet', payload, reason })
+  await put('node-store', 'no voucher')
+  await put('vouchers', 'still none')
+  t.match(await deadLetters(db), [{ queue: 'node-store', attempts: 2, reason: 'still none' }])
+  await put('import', 'none at all')
+  await put('node-store', 'none')
+  t.match(await deadLetters(db), [{ queue: 'node-store', attempts: 4, reason: 'none' }])
+  t.equal((await deadLetters(db)).length, 1)
+
+  await put('batches-evm-1', 'a step')
+  await put('batches-evm-2', 'a step')
+  t.match(
+    await deadLetters(db),
+    [{}, { queue: 'batches-evm-1' }, { queue: 'batches-evm-2' }],
+    'steps are not',
+  )
+})
+
 void t.test('vouchers and tipsets in any order end in the same facts', async (t) => {
   const { db } = await testDatabase(t)
   const items: HandedIn[] = [
