@@ -10,7 +10,6 @@ import {
 import { partOf } from '../../../../indexer/projections/channels/channel-parts.evolve.ts'
 import { recordsOf } from '../../../../indexer/projections/channels/channel-records.evolve.ts'
 import { STRENGTH } from '../../../../indexer/projections/links/link.evolve.ts'
-import type { LoanFacts } from '../../../../indexer/projections/links/loan-facts.evolve.ts'
 import type { FilecoinEvent, VoucherFacts } from '../../../../shared/events/filecoin-event.ts'
 import type { LogEntry } from '../../../../shared/events/log-entry.ts'
 import {
@@ -20,6 +19,7 @@ import {
   updateChannel,
   voucherFacts,
 } from '../../../helpers/channel-events.ts'
+import { loanWithHashB1 } from '../../../helpers/loan-facts.ts'
 import { channelAddress, person } from '../../../helpers/two-chain-stories.ts'
 
 const BORROWER = person('borrower')
@@ -27,20 +27,7 @@ const LENDER = person('lender')
 const ROBUST = channelAddress('the channel')
 const HASH = `0x${'b1'.repeat(32)}`
 const SECRET = '0x6231'
-const LOAN: LoanFacts = {
-  loanType: 'FILERC20',
-  loanId: '7',
-  contractLoanId: '7',
-  contract: '0x00000000000000000000000000000000000000C1',
-  networkId: '31337',
-  namedChannel: null,
-  borrower: null,
-  lender: null,
-  secretHashA1: null,
-  secretHashB1: HASH,
-  requestedAttoFil: null,
-  times: { openedS: 0, agreedS: null, endedS: null },
-}
+const LOAN = loanWithHashB1(HASH)
 const MADE = makeChannel({
   height: 1,
   channel: ROBUST,

@@ -6,7 +6,6 @@ import {
   type ChannelRole,
   type Strength,
 } from '../../../../indexer/projections/links/link.evolve.ts'
-import type { LoanFacts } from '../../../../indexer/projections/links/loan-facts.evolve.ts'
 import { planEntries } from '../../../../indexer/event-log/plan-entries.evolve.ts'
 import type { FilecoinEvent } from '../../../../shared/events/filecoin-event.ts'
 import {
@@ -18,25 +17,13 @@ import {
   updateChannel,
   voucherFacts,
 } from '../../../helpers/channel-events.ts'
+import { loanWithHashB1 } from '../../../helpers/loan-facts.ts'
 import { channelAddress, person } from '../../../helpers/two-chain-stories.ts'
 
 const FROM = person('from')
 const RECIPIENT = person('recipient')
 const HASH = `0x${'b1'.repeat(32)}`
-const LOAN: LoanFacts = {
-  loanType: 'FILERC20',
-  loanId: '7',
-  contractLoanId: '7',
-  contract: '0x00000000000000000000000000000000000000C1',
-  networkId: '31337',
-  namedChannel: null,
-  borrower: null,
-  lender: null,
-  secretHashA1: null,
-  secretHashB1: HASH,
-  requestedAttoFil: null,
-  times: { openedS: 0, agreedS: null, endedS: null },
-}
+const LOAN = loanWithHashB1(HASH)
 
 type Fate = 'made' | 'signed' | 'redeemed' | 'settled' | 'redeemed, collected' | 'collected'
 
