@@ -182,6 +182,13 @@ const logLies: FaultKinds = {
         }),
       )({ now, below }),
   },
+  'logs of another time': {
+    seenBy: 'visible',
+    make: sometimes(
+      0.3,
+      changedLogs((logs) => logs.map((log) => ({ ...log, blockTimestamp: '0x1' }))),
+    ),
+  },
   'malformed fields': {
     seenBy: 'visible',
     make: sometimes(

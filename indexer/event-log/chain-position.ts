@@ -1,5 +1,5 @@
 import { sql, type Selectable } from 'kysely'
-import type { BlockHeader, BlockRef, RangeEvidence } from '../../shared/events/chain-step.ts'
+import type { BlockHeader, BlockRef, RangeEvidence, TimedBlock } from '../../shared/events/chain-step.ts'
 import type { Db } from '../../shared/db/connect.ts'
 import { copyRows } from '../../shared/db/copy-rows.ts'
 import type { ChainPositionTable } from '../../shared/db/schema.ts'
@@ -112,7 +112,7 @@ export async function getWatched(db: Db): Promise<{ network: string; watched: un
     .execute()
 }
 
-export async function movePosition(trx: Trx, network: string, to: BlockHeader): Promise<void> {
+export async function movePosition(trx: Trx, network: string, to: TimedBlock): Promise<void> {
   await trx
     .updateTable('ledger.chain_position')
     .set({ number: to.number, hash: to.hash, time_s: to.timeS, moved_at: sql`clock_timestamp()` })

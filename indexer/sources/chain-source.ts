@@ -1,5 +1,5 @@
 import type { ChainEvent } from '../../shared/events/chain-event.ts'
-import type { BlockHeader, BlockRef, RangeEvidence } from '../../shared/events/chain-step.ts'
+import type { BlockHeader, BlockRef, RangeEvidence, TimedBlock } from '../../shared/events/chain-step.ts'
 
 /** What was read of consecutive blocks: their events in chain order, and who answered. */
 export interface BlocksRead {
@@ -11,8 +11,8 @@ export interface BlocksRead {
 export interface RangeRead extends BlocksRead {
   first: BlockHeader
   last: BlockHeader
-  /** Headers of the blocks that have events, ascending: where the range can be cut. */
-  headers: BlockHeader[]
+  /** The blocks that have events, ascending: where the range can be cut. */
+  cuts: TimedBlock[]
 }
 
 /**

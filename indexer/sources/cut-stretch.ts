@@ -1,10 +1,10 @@
 import type { ChainEvent } from '../../shared/events/chain-event.ts'
-import type { BlockHeader, RangeEvidence } from '../../shared/events/chain-step.ts'
+import type { BlockHeader, RangeEvidence, TimedBlock } from '../../shared/events/chain-step.ts'
 
 /** Consecutive blocks `from` … `to` (inclusive) and what was read of them. */
 export interface Piece {
   from: number
-  to: BlockHeader
+  to: TimedBlock
   headers: BlockHeader[]
   events: ChainEvent[]
   evidence: RangeEvidence[]
@@ -12,9 +12,9 @@ export interface Piece {
 
 /**
  * Cuts a stretch after blocks with events, so that no piece has more than `maxEvents` events, except one that is a
- * single block's. `cuts` are the headers of at least those blocks that have events, ascending.
+ * single block's. `cuts` are at least those blocks that have events, ascending.
  */
-export function cutStretch(stretch: Piece, cuts: readonly BlockHeader[], maxEvents: number): Piece[] {
+export function cutStretch(stretch: Piece, cuts: readonly TimedBlock[], maxEvents: number): Piece[] {
   if (stretch.events.length <= maxEvents) return [stretch]
   const perBlock = new Map<number, ChainEvent[]>()
   for (const event of stretch.events) {
@@ -25,8 +25,8 @@ export function cutStretch(stretch: Piece, cuts: readonly BlockHeader[], maxEven
   const pieces: Piece[] = []
   let from = stretch.from
   let events: ChainEvent[] = []
-  let end: BlockHeader | null = null
-  const close = (to: BlockHeader): void => {
+  let end: TimedBlock | null = null
+  const close = (to: TimedBlock): void => {
     pieces.push(piece(stretch, from, to, events))
     from = to.number + 1
     events = []
@@ -42,7 +42,7 @@ export function cutStretch(stretch: Piece, cuts: readonly BlockHeader[], maxEven
   return pieces
 }
 
-function piece(stretch: Piece, from: number, to: BlockHeader, events: ChainEvent[]): Piece {
+function piece(stretch: Piece, from: number, to: TimedBlock, events: ChainEvent[]): Piece {
   return {
     from,
     to,

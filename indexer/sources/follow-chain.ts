@@ -237,7 +237,7 @@ class Follower {
     const after = this.#after(from, read.first)
     const stretch = { from, to: read.last, headers: [], events: read.events, evidence: read.evidence }
     let before = after
-    for (const piece of cutStretch(stretch, read.headers, this.#maxEvents)) {
+    for (const piece of cutStretch(stretch, read.cuts, this.#maxEvents)) {
       this.#branch.advanceFinal(piece.to)
       yield { type: 'blocks', ...piece, after: before }
       before = refOf(piece.to)
@@ -395,6 +395,6 @@ function linked(headers: BlockHeader[], after?: BlockRef): BlockHeader[] {
   return headers
 }
 
-function refOf({ number, hash }: BlockHeader): BlockRef {
+function refOf({ number, hash }: BlockRef): BlockRef {
   return { number, hash }
 }

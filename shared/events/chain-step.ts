@@ -6,10 +6,13 @@ export interface BlockRef {
   hash: string
 }
 
-export interface BlockHeader extends BlockRef {
-  parentHash: string
+export interface TimedBlock extends BlockRef {
   /** Unix seconds. */
   timeS: number
+}
+
+export interface BlockHeader extends TimedBlock {
+  parentHash: string
 }
 
 /** How the completeness of a range was checked; 'unchecked' when nothing cheap was to be had. */
@@ -25,7 +28,7 @@ export interface RangeEvidence {
 
 /** Consecutive blocks of one branch, from the one after `after` up to and including `to`. */
 interface Stretch {
-  to: BlockHeader
+  to: TimedBlock
   /** Headers to remember while these blocks can still be reorganized; empty where they are final. */
   headers: BlockHeader[]
   /** In chain order: by block, then by log index. */

@@ -18,6 +18,8 @@ export interface EvmLog {
   txHash: string
   txIndex: number
   logIndex: number
+  /** `blockTimestamp`, in Unix seconds; null where the node does not give it: few did before 2025 (execution-apis 639). */
+  blockTimeS: number | null
 }
 
 /** Null when the node knows no such block. */
@@ -69,6 +71,7 @@ function decodeLog(value: unknown): EvmLog {
     txHash: hex(log['transactionHash'], 32, 'log transaction hash'),
     txIndex: number(log['transactionIndex'], 'log transaction index'),
     logIndex: number(log['logIndex'], 'log index'),
+    blockTimeS: parseQuantity(log['blockTimestamp']),
   }
 }
 

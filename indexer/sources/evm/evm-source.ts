@@ -1,7 +1,7 @@
 import { networkKey, type EvmNetwork } from '../../../shared/config/networks.ts'
 import { PermanentError, RetryableError } from '../../../shared/errors.ts'
 import type { ContractRole, UintText } from '../../../shared/events/chain-event.ts'
-import type { BlockHeader, BlockRef } from '../../../shared/events/chain-step.ts'
+import type { BlockHeader, BlockRef, TimedBlock } from '../../../shared/events/chain-step.ts'
 import { joinEvidence } from '../../../shared/events/join-evidence.ts'
 import type { BlocksRead, ChainSource, RangeRead } from '../chain-source.ts'
 import { cutParts } from '../cut-parts.ts'
@@ -86,11 +86,11 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
       from < to ? { attempts: 1 } : {},
     )
     return {
-      events: await chainEvents(reader, range.logs, timesOf(range.headers)),
+      events: await chainEvents(reader, range.logs, timesOf(range.blocks)),
       evidence: [{ from, to, endpoint, check }],
       first: plainHeader(range.first),
       last: plainHeader(range.last),
-      headers: range.headers.map(plainHeader),
+      cuts: range.blocks,
     }
   }
 
@@ -239,8 +239,8 @@ async function codeAt(
   return { endpoint, code }
 }
 
-function timesOf(headers: readonly BlockHeader[]): ReadonlyMap<string, number> {
-  return new Map(headers.map(({ hash, timeS }) => [hash, timeS]))
+function timesOf(blocks: readonly TimedBlock[]): ReadonlyMap<string, number> {
+  return new Map(blocks.map(({ hash, timeS }) => [hash, timeS]))
 }
 
 /** Headers by hash, the newest few: a header's bloom is needed when its block is read. */

@@ -2,12 +2,14 @@ import type { RangeCheck } from '../../../shared/events/chain-step.ts'
 import type { RpcClient } from '../rpc/rpc-client.ts'
 import { readHeaders } from './block-reader.ts'
 import {
+  blocksByLogs,
   checkBlooms,
   readLogsBetween,
   readRangeLogs,
   readRangeWithHeaders,
   requireAll,
   sameLogs,
+  withHeaders,
   type LogsBetween,
   type RangeLogs,
 } from './range-reader.ts'
@@ -65,10 +67,12 @@ export class RangeEvidence {
   async read(endpoint: RpcEndpoint, from: number, to: number): Promise<CheckedRange> {
     const isAlone = this.#client.others(endpoint).length === 0
     if (isAlone && this.#isWorthIt(endpoint, from)) return this.#readWithBlooms(endpoint, from, to)
-    const range = await readRangeLogs(endpoint, this.#contracts, from, to)
-    if (isAlone) return { range, check: 'unchecked' }
-    const other = await this.#readElsewhere(endpoint, range)
-    if (other !== null) return this.#compare(endpoint, range, other)
+    if (isAlone)
+      return { range: await readRangeLogs(endpoint, this.#contracts, from, to), check: 'unchecked' }
+    const said = await readLogsBetween(endpoint, this.#contracts, from, to)
+    const other = await this.#readElsewhere(endpoint, said)
+    if (other !== null) return this.#compare(endpoint, said, other)
+    const range = await withHeaders(endpoint, said)
     if (!this.#isWorthIt(endpoint, from)) return { range, check: 'unchecked' }
     return { range, check: (await this.#blooms(endpoint, range)) ? 'bloom' : 'unchecked' }
   }
@@ -80,8 +84,13 @@ export class RangeEvidence {
     return { range, check: isSure ? 'bloom' : 'unchecked' }
   }
 
-  async #compare(endpoint: RpcEndpoint, range: RangeLogs, other: Answer): Promise<CheckedRange> {
-    if (sameLogs(range, other.range)) return { range, check: 'second-endpoint' }
+  async #compare(endpoint: RpcEndpoint, range: LogsBetween, other: Answer): Promise<CheckedRange> {
+    if (sameLogs(range, other.range)) {
+      const blocks = blocksByLogs(range, other.range)
+      const known = blocks === null ? await withHeaders(endpoint, range) : { ...range, blocks }
+      return { range: known, check: 'second-endpoint' }
+    }
+    // With the headers of its blocks: whom they contradict is told by its own word.
     const again = await readRangeLogs(endpoint, this.#contracts, range.from, range.to)
     if (sameLogs(again, other.range)) return { range: again, check: 'second-endpoint' }
     const otherAgain = await this.#readElsewhere(endpoint, again)
@@ -106,7 +115,7 @@ export class RangeEvidence {
     throw new CallFailed(`${what}, and the blooms do not tell which is right`, 'other')
   }
 
-  #readElsewhere(endpoint: RpcEndpoint, { from, to }: RangeLogs): Promise<Answer | null> {
+  #readElsewhere(endpoint: RpcEndpoint, { from, to }: LogsBetween): Promise<Answer | null> {
     const readOn = async (second: RpcEndpoint): Promise<Answer> => ({
       endpoint: second,
       range: await readLogsBetween(second, this.#contracts, from, to),

@@ -2,6 +2,7 @@ import { EMPTY_BLOOM, mayContain } from './bloom.ts'
 import { headersAt, mayConcernUs, readHeaders, readWholeBlocks } from './block-reader.ts'
 import { decodeLogs, type EvmHeader, type EvmLog } from './decode-answer.ts'
 import { quantity } from './hex.ts'
+import type { TimedBlock } from '../../../shared/events/chain-step.ts'
 import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { BadAnswer, CallFailed } from '../rpc/rpc-error.ts'
 import type { WatchedContract, WatchedContracts } from './watched-contracts.ts'
@@ -17,8 +18,8 @@ export interface LogsBetween {
 
 /** Our contracts' logs of final blocks, read by height from one endpoint. */
 export interface RangeLogs extends LogsBetween {
-  /** Headers of the blocks that have our logs, ascending. */
-  headers: EvmHeader[]
+  /** The blocks that have our logs, ascending. */
+  blocks: TimedBlock[]
 }
 
 /** With more logs than this a range of several blocks is read in narrower ranges, for it is held in memory. */
@@ -41,8 +42,8 @@ export async function readRangeLogs(
 }
 
 /**
- * With the headers of both ends alone. Each log names its block's hash: two endpoints that say the same logs say the same
- * blocks, and one's headers bear out both.
+ * With the headers of both ends alone. Each log names its block's hash, and of many nodes its time: two endpoints that say
+ * the same logs say the same blocks.
  */
 export async function readLogsBetween(
   endpoint: RpcEndpoint,
@@ -57,6 +58,36 @@ export async function readLogsBetween(
     knownHeader(endpoint, to),
   ])
   return { from, to, first, last, logs }
+}
+
+/** With the headers of the blocks that have the logs, from the endpoint that gave them. */
+export async function withHeaders(endpoint: RpcEndpoint, range: LogsBetween): Promise<RangeLogs> {
+  const numbers = [...new Set(range.logs.map((log) => log.blockNumber))]
+  const headers = await headersAt(endpoint, numbers)
+  return {
+    ...range,
+    blocks: blocksOf(
+      range.logs,
+      numbers.map((number, index) => known(headers[index], number)),
+    ),
+  }
+}
+
+/**
+ * The blocks of a range that two endpoints say the same logs of, as the logs tell their times; null where one of them tells
+ * none, another one than the other, or one that the ends of the range exclude: then the headers are to be asked.
+ */
+export function blocksByLogs(left: LogsBetween, right: LogsBetween): TimedBlock[] | null {
+  const blocks: TimedBlock[] = []
+  for (const [index, { blockNumber, blockHash, blockTimeS }] of left.logs.entries()) {
+    if (blockTimeS === null || blockTimeS !== right.logs[index]?.blockTimeS) return null
+    if (blockTimeS < left.first.timeS || blockTimeS > left.last.timeS) return null
+    const before = blocks.at(-1)
+    if (before?.number !== blockNumber)
+      blocks.push({ number: blockNumber, hash: blockHash, timeS: blockTimeS })
+    else if (before.timeS !== blockTimeS) return null
+  }
+  return blocks
 }
 
 async function knownHeader(endpoint: RpcEndpoint, number: number): Promise<EvmHeader> {
@@ -103,18 +134,22 @@ async function readLogs(
 }
 
 function rangeOf(from: number, to: number, logs: EvmLog[], found: readonly EvmHeader[]): RangeLogs {
+  const blocks = blocksOf(logs, found)
+  const [first, last] = [found[0], found.at(-1)]
+  if (first?.number !== from || last?.number !== to)
+    throw new BadAnswer(`blocks ${from} and ${to}: no headers`)
+  return { from, to, first, last, blocks, logs }
+}
+
+function blocksOf(logs: readonly EvmLog[], found: readonly EvmHeader[]): TimedBlock[] {
   const known = new Map(found.map((header) => [header.number, header]))
-  const headers = new Map<number, EvmHeader>()
-  for (const log of logs) {
-    const header = known.get(log.blockNumber)
-    if (header?.hash !== log.blockHash)
-      throw new BadAnswer(`block ${log.blockNumber}: a log of another block`)
-    headers.set(header.number, header)
+  const blocks = new Map<number, TimedBlock>()
+  for (const { blockNumber, blockHash } of logs) {
+    const header = known.get(blockNumber)
+    if (header?.hash !== blockHash) throw new BadAnswer(`block ${blockNumber}: a log of another block`)
+    blocks.set(blockNumber, { number: blockNumber, hash: blockHash, timeS: header.timeS })
   }
-  const first = known.get(from)
-  const last = known.get(to)
-  if (first === undefined || last === undefined) throw new BadAnswer(`blocks ${from} and ${to}: no headers`)
-  return { from, to, first, last, headers: [...headers.values()], logs }
+  return [...blocks.values()]
 }
 
 /** Throws when the endpoint's head is below the range's end. */

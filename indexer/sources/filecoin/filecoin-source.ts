@@ -121,7 +121,7 @@ export function createFilecoinSource(
     return {
       first,
       last,
-      headers: answer.tipsets.filter(({ executed }) => executed.length > 0).map(({ header }) => header),
+      cuts: answer.tipsets.filter(({ executed }) => executed.length > 0).map(({ header }) => header),
       events: await messageEvents(events, answer.tipsets, to),
       evidence: [{ from, to, endpoint: answer.endpoint.label, check }],
     }

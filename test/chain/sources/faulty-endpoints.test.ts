@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { Test } from 'tap'
+import type { RangeRead } from '../../../indexer/sources/chain-source.ts'
 import { createEvmSource } from '../../../indexer/sources/evm/evm-source.ts'
 import { PermanentError, RetryableError } from '../../../shared/errors.ts'
 import { createRandom } from '../../../devnet/evm/random.ts'
@@ -129,28 +130,60 @@ void t.test('what two endpoints contradict each other about is never taken unche
   }
 })
 
+/** Each log names this as its block's time; with undefined none, as nodes did before they told it. */
+const logsAt =
+  (blockTimestamp: string | undefined): Fault =>
+  async (requests, truth) => {
+    if (requests[0]?.method !== 'eth_getLogs') return null
+    return (await truth()).map((answer) => {
+      if (!Array.isArray(answer.result)) return answer
+      return { ...answer, result: answer.result.map((log: object) => ({ ...log, blockTimestamp })) }
+    })
+  }
+
+/** Reads everything from two endpoints with these faults; how many headers each was asked for, the fewer first. */
+async function headersAsked(
+  t: Test,
+  chain: LittleChain,
+  faults: readonly [Fault | null, Fault | null],
+): Promise<{ read: RangeRead; counts: number[] }> {
+  const asked = [0, 0]
+  const counting = (at: number): Promise<Proxy> =>
+    startProxy(t, chain.url, (...sent) => {
+      const [requests] = sent
+      asked[at] = (asked[at] ?? 0) + requests.filter(({ method }) => method === 'eth_getBlockByNumber').length
+      return faults[at]?.(...sent) ?? null
+    })
+  const rpcUrls = [(await counting(0)).url, (await counting(1)).url]
+  const source = createEvmSource(chain.network({ rpcUrls }))
+  t.teardown(() => source.close())
+  await source.check()
+  const { number } = await source.head()
+  const before = [...asked]
+  const read = await source.readRange(1, number)
+  t.match(read.evidence, [{ check: 'second-endpoint' }])
+  const counts = asked.map((count, at) => count - (before[at] ?? 0)).sort((left, right) => left - right)
+  return { read, counts }
+}
+
 void t.test(
-  'a second endpoint is asked for logs, and not again for the headers of their blocks',
+  'of blocks with logs no header is asked for where two endpoints’ logs tell the same times',
   async (t) => {
     const chain = await startLivelyChain(t)
-    const asked = { first: 0, second: 0 }
-    const counting = (name: keyof typeof asked): Promise<Proxy> =>
-      startProxy(t, chain.url, (requests) => {
-        asked[name] += requests.filter(({ method }) => method === 'eth_getBlockByNumber').length
-        return null
-      })
-    const [first, second] = [await counting('first'), await counting('second')]
-    const source = createEvmSource(chain.network({ rpcUrls: [first.url, second.url] }))
-    t.teardown(() => source.close())
-    await source.check()
-    const { number } = await source.head()
-    const before = { ...asked }
-    const { evidence, headers } = await source.readRange(1, number)
-    t.match(evidence, [{ check: 'second-endpoint' }])
-    const counts = [asked.first - before.first, asked.second - before.second]
-    t.ok(headers.length > 10, `${headers.length} blocks with logs`)
-    t.ok(Math.max(...counts) >= headers.length)
-    t.equal(Math.min(...counts), 2, 'both ends of the range')
+    const told = await headersAsked(t, chain, [null, null])
+    t.ok(told.read.cuts.length > 10, `${told.read.cuts.length} blocks with logs`)
+    t.same(told.counts, [2, 2], 'both ends of the range')
+    const [untold, false_] = [logsAt(undefined), logsAt('0x1')]
+    const faults = [untold, false_].flatMap((fault) => [
+      [fault, null] as const,
+      [null, fault] as const,
+      [fault, fault] as const,
+    ])
+    for (const pair of faults) {
+      const { read, counts } = await headersAsked(t, chain, pair)
+      t.same([read.cuts, read.events], [told.read.cuts, told.read.events], 'the headers tell the times')
+      t.same(counts, [2, 2 + told.read.cuts.length], 'one endpoint’s headers, and no more')
+    }
   },
 )
 

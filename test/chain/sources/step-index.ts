@@ -71,7 +71,7 @@ export class StepIndex {
     return { position: this.position, headers: [...this.headers], finalized: this.finalized }
   }
 
-  #checkHeaders(before: BlockRef | null, headers: BlockHeader[], to: BlockHeader): void {
+  #checkHeaders(before: BlockRef | null, headers: BlockHeader[], to: BlockRef): void {
     let last = before
     for (const header of headers) {
       if (last !== null && (header.parentHash !== last.hash || header.number !== last.number + 1))

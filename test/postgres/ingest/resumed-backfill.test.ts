@@ -49,7 +49,7 @@ function sourceOf(chain: Chain): ChainSource {
     headers: (from, to) => Promise.resolve(upTo(from, Math.min(to, chain.head))),
     readRange: (from, to) =>
       Promise.resolve({
-        ...{ events: [], evidence: [], headers: [] },
+        ...{ events: [], evidence: [], cuts: [] },
         ...{ first: header(chain.branch, from), last: header(chain.branch, to) },
       }),
     readBlocks: () => Promise.resolve({ events: [], evidence: [] }),

@@ -18,7 +18,7 @@ function rangesOf(widths: readonly number[]): PlacedRead[] {
     return {
       from,
       to,
-      read: { first: header(from), last: header(to), headers: [], events: [], evidence: [] },
+      read: { first: header(from), last: header(to), cuts: [], events: [], evidence: [] },
     }
   })
 }

@@ -38,7 +38,7 @@ class SlowChain {
           to,
           answer: (count = 0) => {
             const events = Array.from({ length: count }, () => EVENT)
-            resolve({ first: header(from), last: header(to), headers: [], events, evidence: [] })
+            resolve({ first: header(from), last: header(to), cuts: [], events, evidence: [] })
           },
         })
       }),
@@ -100,7 +100,7 @@ void t.test('a first range that fails is read again in narrower ones, and still 
     readRange: (from, to) => {
       asked.push(`${from}-${to}`)
       if (to > from) return Promise.reject(new RetryableError('too wide'))
-      const read = { first: header(from), last: header(to), headers: [], events: [], evidence: [] }
+      const read = { first: header(from), last: header(to), cuts: [], events: [], evidence: [] }
       return asked.length < 4 ? Promise.resolve(read) : new Promise(() => undefined)
     },
   }
