@@ -3,6 +3,7 @@ const pure = [
   '\\.evolve\\.ts$', '(^|/)decode-[^/]+\\.ts$', '(^|/)verify-[^/]+\\.ts$',
   '^shared/amounts\\.ts$', '^shared/events/', '^shared/filecoin/',
   '^indexer/sources/(block-ranges|fork-point|chain-source)\\.ts$', '^indexer/sources/evm/bloom\\.ts$',
+  '^indexer/sources/rpc/parse-pieces\\.ts$',
 ]
 const homes = [
   ['kysely|pg', ['^shared/db/', '^indexer/event-log/', '\\.store\\.ts$', '^api/queries/', '^migrations/']],

@@ -29,9 +29,9 @@ export function answeringClient(
     ...{ maxConcurrent: 1, maxBatch: 3, timeoutMs: 1_000 },
     ...{ network: 'filecoin:testnet', identity: { what: 'network', expected: 'testnet' } },
     classify: classifyLotusError,
-    parse: parseLotusJson,
+    parse: (pieces) => parseLotusJson(pieces.join('')),
     // Longer than a "slow down" is waited for.
-    connect: () => (body) => Promise.resolve({ status: 200, retryAfterMs: 10_000, text: reply(body) }),
+    connect: () => (body) => Promise.resolve({ status: 200, retryAfterMs: 10_000, pieces: [reply(body)] }),
     verify: () => Promise.resolve(),
     report: () => undefined,
   })

@@ -64,7 +64,7 @@ export function createLotusClient(config: FilecoinNetwork, options: LotusClientO
   const rpc = new RpcClient(config.rpcUrls, {
     ...options,
     classify: classifyLotusError,
-    parse: parseLotusJson,
+    parse: (pieces) => parseLotusJson(pieces.join('')),
     connect: (url) => glifPost(url, config.token),
     secret: config.token,
     identity: { what: 'network', expected: config.networkId },
@@ -130,7 +130,7 @@ function glifPost(rpcUrl: string, token: string | null): HttpPost {
             result: {
               status: status ?? 0,
               retryAfterMs: retryAfter(headerText(answered['retry-after'])),
-              text: typeof text === 'string' ? text : '',
+              pieces: typeof text === 'string' ? [text] : [],
             } satisfies HttpAnswer,
           }),
           responseType: 'text',

@@ -1,3 +1,4 @@
+import { isAscii } from 'node:buffer'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
@@ -9,7 +10,8 @@ import { EndpointFault } from './rpc-error.ts'
 export interface HttpAnswer {
   status: number
   retryAfterMs: number | null
-  text: string
+  /** The body's text, in the pieces in which it came: put together they are all of it. */
+  pieces: readonly string[]
 }
 
 /** Posts JSON. Throws an EndpointFault that names no URL; the abort of `controller` ends it at once. */
@@ -28,7 +30,8 @@ const ACCEPTED = { accept: 'application/json', 'accept-encoding': 'gzip', 'user-
 
 /** Its two names. Another coding was not asked for: whoever names one may well mean none. */
 const GZIP: ReadonlySet<string> = new Set(['gzip', 'x-gzip'])
-const UNPACKED_CHUNK_BYTES = 64 * 1024
+/** As much as a socket gives at once. A text that is much longer is dear to make: see `parse-pieces.ts`. */
+const PIECE_BYTES = 64 * 1024
 const BYTE_ORDER_MARK = '\ufeff'
 
 export function httpTarget(rpcUrl: string): HttpTarget {
@@ -61,7 +64,7 @@ export function undiciPost(rpcUrl: string): HttpPost {
       return {
         status,
         retryAfterMs: retryAfter(headerText(answered['retry-after'])),
-        text: await readText(bytes, headerText(answered['content-encoding']), status),
+        pieces: await readText(bytes, headerText(answered['content-encoding']), status),
       }
     })
 }
@@ -91,35 +94,41 @@ export async function underTimeLimit<T>(
 }
 
 /** What is said with a refusal need not be readable: its status counts. */
-async function readText(body: Readable, coding: string | null, status: number): Promise<string> {
-  if (!GZIP.has(coding?.trim().toLowerCase() ?? '')) return textOf(body)
+async function readText(body: Readable, coding: string | null, status: number): Promise<string[]> {
+  if (!GZIP.has(coding?.trim().toLowerCase() ?? '')) return piecesOf(body)
   try {
-    return await pipeline(body, createGunzip({ chunkSize: UNPACKED_CHUNK_BYTES }), textOf)
+    return await pipeline(body, createGunzip({ chunkSize: PIECE_BYTES }), piecesOf)
   } catch (error) {
     const code = codeOf(error)
     if (code?.startsWith('Z_') !== true) throw error
-    if (status !== 200) return ''
+    if (status !== 200) return []
     throw new EndpointFault(`answer is no gzip (${code})`)
   }
 }
 
-/**
- * Made into text as a whole: a text of pieces would be copied again, and both live in the heap. Meanwhile its bytes are there
- * twice, outside of it.
- */
-async function textOf(body: AsyncIterable<Buffer>): Promise<string> {
+/** In pieces, where all of it is ASCII, as JSON-RPC nearly always is; else as a whole, for a character may come in two parts. */
+async function piecesOf(body: AsyncIterable<Buffer>): Promise<string[]> {
   const parts: Buffer[] = []
   let bytes = 0
+  let isPlain = true
   for await (const part of body) {
     bytes += part.byteLength
     if (bytes > MAX_BODY_BYTES) throw tooLarge()
+    isPlain &&= isAscii(part)
     parts.push(part)
   }
-  const [first] = parts
-  const text = (
-    first !== undefined && parts.length === 1 ? first : Buffer.concat(parts.splice(0), bytes)
-  ).toString()
-  return text.startsWith(BYTE_ORDER_MARK) ? text.slice(BYTE_ORDER_MARK.length) : text
+  if (isPlain) return parts.flatMap(plainPieces)
+  // Meanwhile its bytes are there twice, outside of the heap.
+  const text = Buffer.concat(parts.splice(0), bytes).toString()
+  return [text.startsWith(BYTE_ORDER_MARK) ? text.slice(BYTE_ORDER_MARK.length) : text]
+}
+
+function plainPieces(part: Buffer): string[] {
+  const pieces: string[] = []
+  for (let at = 0; at < part.byteLength; at += PIECE_BYTES) {
+    pieces.push(part.toString('latin1', at, at + PIECE_BYTES))
+  }
+  return pieces
 }
 
 function tooLarge(): EndpointFault {

@@ -2,6 +2,7 @@ import { messageOf } from '../../../shared/errors.ts'
 import { endpointLabel } from '../../../shared/log.ts'
 import { storableText, unescaped } from './foreign-text.ts'
 import { undiciPost, type HttpAnswer, type HttpPost } from './http-post.ts'
+import { parsePieces } from './parse-pieces.ts'
 import { RateGovernor, type GovernorLimits } from './rate-governor.ts'
 import { AccessRefused, CallFailed, EndpointFault, RateLimited, type RpcErrorKind } from './rpc-error.ts'
 
@@ -18,8 +19,8 @@ export interface EndpointOptions extends GovernorLimits {
   timeoutMs: number
   /** What a JSON-RPC error of this chain's nodes means. */
   classify: (code: number, message: string) => RpcErrorKind
-  /** How a body is read; JSON.parse where nothing else is said. */
-  parse?: (text: string) => unknown
+  /** How a body is read; as JSON.parse does where nothing else is said. */
+  parse?: (pieces: readonly string[]) => unknown
   /** How bodies travel; by undici where nothing else is said. */
   connect?: (url: string) => HttpPost
   /** Beside the parts of the URL: never shown, also not where an endpoint quotes it. */
@@ -130,7 +131,7 @@ export class RpcEndpoint {
     if (http.status >= 300 && http.status < 400) {
       throw new EndpointFault(`HTTP ${http.status}: a redirect, which is not followed`)
     }
-    const json = parseBody(http, this.#options.parse ?? JSON.parse)
+    const json = parseBody(http, this.#options.parse ?? parsePieces)
     if (batch.length === 1) {
       return [this.#accept(Array.isArray(json) && json.length === 1 ? json[0] : json, firstId, http)]
     }
@@ -199,15 +200,16 @@ function faultOf({ status }: HttpAnswer, otherwise: string): EndpointFault {
   return new EndpointFault(status === 200 ? otherwise : `HTTP ${status}`)
 }
 
-function parseBody(http: HttpAnswer, parse: (text: string) => unknown): unknown {
+function parseBody(http: HttpAnswer, parse: (pieces: readonly string[]) => unknown): unknown {
   try {
-    return parse(http.text)
+    return parse(http.pieces)
   } catch (error) {
     if (http.status !== 200) return null
+    const text = http.pieces.join('')
     throw new EndpointFault(
-      http.text.trimStart().startsWith('<')
+      text.trimStart().startsWith('<')
         ? 'HTML instead of JSON'
-        : `malformed JSON (${http.text.length} characters${whereItFails(error)})`,
+        : `malformed JSON (${text.length} characters${whereItFails(error)})`,
     )
   }
 }

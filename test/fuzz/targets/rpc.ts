@@ -1,5 +1,6 @@
 import { NodeVouchers } from '../../../indexer/sources/filecoin/node-vouchers.ts'
 import type { HttpPost } from '../../../indexer/sources/rpc/http-post.ts'
+import { parsePieces } from '../../../indexer/sources/rpc/parse-pieces.ts'
 import {
   RpcEndpoint,
   type EndpointOptions,
@@ -25,12 +26,12 @@ function options(isLotus: boolean, connect: () => HttpPost): EndpointOptions {
   return {
     ...{ maxConcurrent: 1, maxBatch: 3, timeoutMs: 1_000, connect },
     classify: isLotus ? classifyLotusError : classifyRpcError,
-    parse: isLotus ? parseLotusJson : (text) => JSON.parse(text) as unknown,
+    parse: isLotus ? (pieces) => parseLotusJson(pieces.join('')) : parsePieces,
   }
 }
 
 function answering(status: number, text: string): () => HttpPost {
-  return () => () => Promise.resolve({ status, retryAfterMs: RETRY_AFTER_MS, text })
+  return () => () => Promise.resolve({ status, retryAfterMs: RETRY_AFTER_MS, pieces: [text] })
 }
 
 interface BodyInput {

@@ -29,7 +29,7 @@ function post(url: string, timeoutMs = 5_000): Promise<HttpAnswer> {
 /** What became of it: the text, or the fault. */
 async function outcome(t: Test, answer: Answering, timeoutMs?: number): Promise<string> {
   const url = await serve(t, answer)
-  return post(url, timeoutMs).then(({ text }) => text, messageOf)
+  return post(url, timeoutMs).then(({ pieces }) => pieces.join(''), messageOf)
 }
 
 const GZIP = { 'content-encoding': 'gzip' }
@@ -113,7 +113,7 @@ void t.test('the name of the packing has no case, and an unknown one means nothi
 
 void t.test('a refusal counts whose text cannot be read', async (t) => {
   const url = await serve(t, (_, response) => response.writeHead(429, { ...GZIP, 'retry-after': '20' }).end())
-  t.same(await post(url), { status: 429, retryAfterMs: 20_000, text: '' })
+  t.same(await post(url), { status: 429, retryAfterMs: 20_000, pieces: [] })
 })
 
 void t.test('a byte order mark is no part of the text', async (t) => {

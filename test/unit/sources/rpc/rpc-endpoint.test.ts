@@ -53,7 +53,7 @@ void t.test(
       const endpoint = new RpcEndpoint('http://node.example/secret-key', {
         ...{ timeoutMs: 5_000, maxBatch: 1, maxConcurrent: 1 },
         classify: () => 'other',
-        connect: () => () => Promise.resolve({ status: 200, retryAfterMs: null, text }),
+        connect: () => () => Promise.resolve({ status: 200, retryAfterMs: null, pieces: [text] }),
       })
       t.teardown(() => endpoint.close())
       const message = await endpoint.call('eth_chainId', []).then(String, messageOf)

@@ -1,0 +1,77 @@
+/**
+ * (pure) JSON that came in pieces, without making one text of it. V8 gives a text of more than 128 kB pages of its own: to
+ * fill them for the first time takes thirty times as long as a copy, and each counts towards the next collection of the whole
+ * heap (docs/performance.md).
+ */
+
+/** With fewer characters a text is held until more comes. */
+const ENOUGH = 32 * 1024
+/** A list whose items are longer than so many times `enough` is read as one text. */
+const MOST_HELD = 8
+/** So many tell what kind of answer it is, however small the first pieces are. */
+const HEAD_CHARS = 100
+
+/** A list as the whole answer (a batch), or as the result of one call. */
+const HEAD = /^\s*(?:\{[^[\]{}]*"result"\s*:\s*)?\[(?=\{)/
+/** How a list's first item begins. Where `}`, a comma and that stand side by side, one item ends and another begins: perhaps. */
+const OPENING = /^\{"[^"\\]*"/
+const TAIL = /^\s*(?:,\s*"(?:jsonrpc|id)"\s*:\s*(?:"[^"\\]*"|\d+)\s*)*\}?\s*$/
+
+/**
+ * As JSON.parse of the pieces put together, and as what it throws. Lists of objects, of which all long answers are made, are
+ * parsed some items at a time.
+ */
+export function parsePieces(pieces: readonly string[], enough = ENOUGH): unknown {
+  const whole = (): unknown => JSON.parse(pieces.join(''))
+  let taken = 0
+  let first = ''
+  while (taken < pieces.length && first.length < HEAD_CHARS) first += pieces[taken++] ?? ''
+  if (taken === pieces.length) return whole()
+  const head = HEAD.exec(first)?.[0]
+  const opening = head === undefined ? undefined : OPENING.exec(first.slice(head.length))?.[0]
+  if (head === undefined || opening === undefined) return whole()
+  try {
+    const list = parseItems([first.slice(head.length), ...pieces.slice(taken)], `},${opening}`, enough)
+    if (list === null) return whole()
+    if (!head.includes('{')) return list.tail.trim() === '' ? list.items : whole()
+    const answer = JSON.parse(`${head}]${list.tail}`) as { result?: unknown }
+    if (!Array.isArray(answer.result)) return whole()
+    answer.result = list.items
+    return answer
+  } catch {
+    // What seemed to be the end of an item was none, or this is no JSON: then the error tells where.
+    return whole()
+  }
+}
+
+/**
+ * The items of a list whose `[` was read, and what stands behind its `]`; null where that cannot be told. A cut in the wrong
+ * place is an error: what is before it begins where an item begins, and is a list only where it ends with one.
+ */
+function parseItems(
+  pieces: readonly string[],
+  border: string,
+  enough: number,
+): { items: unknown[]; tail: string } | null {
+  const items: unknown[] = []
+  let held = ''
+  for (const piece of pieces) {
+    held += piece
+    if (held.length < enough) continue
+    const end = held.lastIndexOf(border) + 1
+    if (end > 0) {
+      pushAll(items, held.slice(0, end))
+      held = held.slice(end + 1)
+    }
+    if (held.length > enough * MOST_HELD) return null
+  }
+  const end = held.lastIndexOf('}]') + 1
+  const tail = held.slice(end + 1)
+  if (end === 0 || !TAIL.test(tail)) return null
+  pushAll(items, held.slice(0, end))
+  return { items, tail }
+}
+
+function pushAll(items: unknown[], list: string): void {
+  for (const item of JSON.parse(`[${list}]`) as unknown[]) items.push(item)
+}
