@@ -162,9 +162,11 @@ async function getLoans({ trx, schema }: FoldContext, subjects: string[]): Promi
   const { rows } = await sql<LoanRow>`
     select loan.loan_type, loan.loan_id, network, evm_part, opened_s, agreed_s, ended_s, last_block,
       last_log_index, created_at, updated_at
-    from ${sql.table(`${schema}.loans`)} loan
-    join unnest(${subjects.map(typeOf)}::text[], ${subjects.map(idOf)}::text[]) wanted(loan_type, loan_id)
-      using (loan_type, loan_id)`.execute(trx)
+    from unnest(${subjects.map(typeOf)}::text[], ${subjects.map(idOf)}::text[]) wanted(loan_type, loan_id)
+      cross join lateral (
+        select * from ${sql.table(`${schema}.loans`)} each_loan
+        where each_loan.loan_type = wanted.loan_type and each_loan.loan_id = wanted.loan_id limit 1
+      ) loan`.execute(trx)
   return new Map(
     rows.map((row) => [
       `${row.loan_type}/${row.loan_id}`,
