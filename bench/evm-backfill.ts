@@ -25,6 +25,9 @@ export interface BackfillOptions {
   profile: string | undefined
 }
 
+/** As often as Ponder is asked whether it is ready: each look takes processor time from what is measured. */
+const LOOK_EVERY_MS = 50
+
 interface Run {
   /** From the first look at the chain until all of it is written. */
   seconds: number
@@ -119,7 +122,7 @@ async function timesOf(
   await untilWritten(db, indexer, () => true)
   const followingMs = performance.now()
   const startupCpu = await cpuSeconds(indexer.pid)
-  await untilWritten(db, indexer, ({ number }) => number === blocks)
+  await untilWritten(db, indexer, ({ number }) => number === blocks, LOOK_EVERY_MS)
   const seconds = (performance.now() - followingMs) / 1000
   return { seconds, startupSeconds: (followingMs - startedMs) / 1000, startupCpu }
 }

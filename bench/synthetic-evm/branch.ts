@@ -47,18 +47,20 @@ export class Branch {
     return this.#roles.has(address.toLowerCase())
   }
 
-  /** Our contracts' logs of the blocks `from` … `to`, inclusive. */
-  ourLogs(from: number, to: number): string {
+  /** Our contracts' logs of the blocks `from` … `to`, inclusive; in pieces. */
+  ourLogs(from: number, to: number): string[] {
     const texts: string[] = []
     for (let number = Math.max(1, from); number <= to; number += 1) {
       const text = this.#ours[number] ?? ''
-      if (text !== '') texts.push(text)
+      if (text === '') continue
+      if (texts.length > 0) texts.push(',')
+      texts.push(text)
     }
-    return texts.join(',')
+    return texts
   }
 
   /** What a view function gives at the end of that block. */
-  call({ to, data }: { to: string; data: string }, blockHash: string): string {
+  call({ to, data }: { to: string; data: string }, blockHash: string): string | string[] {
     const decimals = this.#tokens.get(to.toLowerCase())
     if (decimals !== undefined && data === DECIMALS) return `"0x${word(decimals)}"`
     const role = this.#roles.get(to.toLowerCase())
@@ -66,7 +68,7 @@ export class Branch {
     if (role === undefined || number === undefined || data.length !== FETCH_LOAN_CHARS) return '"0x"'
     const loan = this.#chain.loans.get(`${role}/${BigInt(`0x${data.slice(10)}`)}`)
     const shown = loan?.answers.findLast((answer) => answer.block <= number)
-    return `"0x${shown?.data ?? ''}"`
+    return ['"0x', shown?.data ?? '', '"']
   }
 }
 

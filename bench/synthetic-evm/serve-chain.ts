@@ -43,7 +43,7 @@ const EPOCH_BLOCKS = 32
 
 /**
  * A node that holds a whole synthetic chain, every answer ready as text: what it costs is the reading of requests and
- * the writing of answers.
+ * the writing of answers. All of it is ASCII.
  */
 export async function serveSyntheticChain(spec: NodeSpec): Promise<ServedChain> {
   const node = new SyntheticNode(spec)
@@ -51,7 +51,7 @@ export async function serveSyntheticChain(spec: NodeSpec): Promise<ServedChain> 
     const parts: Buffer[] = []
     request.on('data', (part: Buffer) => parts.push(part))
     request.on('end', () => {
-      const body = Buffer.from(node.answer(Buffer.concat(parts).toString('latin1')), 'latin1')
+      const body = bytesOf(node.answer(Buffer.concat(parts).toString('latin1')))
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length }).end(body)
     })
   })
@@ -61,7 +61,7 @@ export async function serveSyntheticChain(spec: NodeSpec): Promise<ServedChain> 
   new WebSocketServer({ server }).on('connection', (socket) => {
     socket.on('message', (data) => {
       if (!Buffer.isBuffer(data)) return
-      socket.send(node.answer(data.toString('latin1')))
+      socket.send(node.answer(data.toString('latin1')).join(''))
       subscribers.add(socket)
     })
     socket.on('close', () => subscribers.delete(socket))
@@ -82,6 +82,14 @@ export async function serveSyntheticChain(spec: NodeSpec): Promise<ServedChain> 
   return { url: `http://${place}`, wsUrl: `ws://${place}`, show, close }
 }
 
+/** Written one after the other: to put them into one text first would make a long one, whose pages are dear. */
+function bytesOf(pieces: readonly string[]): Buffer {
+  const bytes = Buffer.allocUnsafe(pieces.reduce((length, piece) => length + piece.length, 0))
+  let at = 0
+  for (const piece of pieces) at += bytes.write(piece, at, 'latin1')
+  return bytes
+}
+
 class SyntheticNode {
   view: View
   readonly #branches: { main: Branch; other: Branch }
@@ -97,12 +105,20 @@ class SyntheticNode {
     this.view = { branch: 'main', head }
   }
 
-  /** To the text of a request, or of a batch of them. */
-  answer(text: string): string {
+  /** To the text of a request, or of a batch of them; in pieces. */
+  answer(text: string): string[] {
     const calls = JSON.parse(text) as Call | Call[]
-    return Array.isArray(calls)
-      ? `[${calls.map((call) => this.#answerOne(call)).join(',')}]`
-      : this.#answerOne(calls)
+    const pieces: string[] = []
+    if (!Array.isArray(calls)) {
+      this.#answerOne(calls, pieces)
+      return pieces
+    }
+    for (const [index, call] of calls.entries()) {
+      pieces.push(index === 0 ? '[' : ',')
+      this.#answerOne(call, pieces)
+    }
+    pieces.push(']')
+    return pieces
   }
 
   /** The notification of a subscription to new heads. */
@@ -114,24 +130,30 @@ class SyntheticNode {
     return this.#branches[this.view.branch]
   }
 
-  #answerOne({ id, method, params }: Call): string {
+  #answerOne({ id, method, params }: Call, pieces: string[]): void {
     const answer = this.#methods[method]
     const result = answer?.(params)
-    if (result !== undefined) return `{"jsonrpc":"2.0","id":${id},"result":${result}}`
+    if (result !== undefined) {
+      pieces.push(`{"jsonrpc":"2.0","id":${id},"result":`)
+      if (typeof result === 'string') pieces.push(result)
+      else for (const piece of result) pieces.push(piece)
+      pieces.push('}')
+      return
+    }
     const error =
       answer === undefined
         ? `{"code":-32601,"message":"the method ${method} does not exist"}`
         : '{"code":-32000,"message":"header not found"}'
-    return `{"jsonrpc":"2.0","id":${id},"error":${error}}`
+    pieces.push(`{"jsonrpc":"2.0","id":${id},"error":${error}}`)
   }
 
-  readonly #methods: Record<string, (params: unknown[]) => string | undefined> = {
+  readonly #methods: Record<string, (params: unknown[]) => string | string[] | undefined> = {
     eth_chainId: () => `"0x${this.#chainId.toString(16)}"`,
     eth_getCode: ([address]) => (this.#branch.hasCode(String(address)) ? '"0x60"' : '"0x"'),
     eth_blockNumber: () => `"0x${this.view.head.toString(16)}"`,
     eth_getBlockByNumber: ([tag, isWhole]) => this.#block(this.#numberOf(tag), isWhole === true),
     eth_getBlockByHash: ([hash]) => this.#holderOf(String(hash)).withHash(String(hash))?.header ?? 'null',
-    eth_getLogs: ([filter]) => `[${this.#logs(filter as Record<string, unknown>)}]`,
+    eth_getLogs: ([filter]) => ['[', ...this.#logs(filter as Record<string, unknown>), ']'],
     eth_call: ([transaction, block]) => {
       const blockHash = this.#hashOf(block)
       if (blockHash === undefined) return undefined
@@ -164,9 +186,9 @@ class SyntheticNode {
     return this.#branch.withHash(hash) === undefined ? this.#branches.main : this.#branch
   }
 
-  #logs(filter: Record<string, unknown>): string {
+  #logs(filter: Record<string, unknown>): string[] {
     const { blockHash, fromBlock, toBlock } = filter
-    if (typeof blockHash === 'string') return this.#holderOf(blockHash).withHash(blockHash)?.logs ?? ''
+    if (typeof blockHash === 'string') return [this.#holderOf(blockHash).withHash(blockHash)?.logs ?? '']
     return this.#branch.ourLogs(Number(fromBlock), Math.min(Number(toBlock), this.view.head))
   }
 }
