@@ -24,28 +24,29 @@ export async function headersAt(
   endpoint: RpcEndpoint,
   numbers: readonly number[],
 ): Promise<(EvmHeader | null)[]> {
-  const answers = await endpoint.send(
+  return endpoint.sendEach(
     numbers.map((number) => ({ method: 'eth_getBlockByNumber', params: [quantity(number), false] })),
+    (answer, index) => {
+      const header = decodeHeader(endpoint.resultOf('eth_getBlockByNumber', answer))
+      if (header !== null && header.number !== numbers[index]) {
+        throw new BadAnswer(`asked for block ${numbers[index]}, got block ${header.number}`)
+      }
+      return header
+    },
   )
-  return numbers.map((number, index) => {
-    const header = decodeHeader(endpoint.resultOf('eth_getBlockByNumber', answers[index]))
-    if (header !== null && header.number !== number) {
-      throw new BadAnswer(`asked for block ${number}, got block ${header.number}`)
-    }
-    return header
-  })
 }
 
 export async function headersByHash(endpoint: RpcEndpoint, hashes: readonly string[]): Promise<EvmHeader[]> {
-  const answers = await endpoint.send(
+  return endpoint.sendEach(
     hashes.map((hash) => ({ method: 'eth_getBlockByHash', params: [hash, false] })),
+    (answer, index) => {
+      const hash = hashes[index] ?? ''
+      const header = decodeHeader(endpoint.resultOf('eth_getBlockByHash', answer))
+      if (header === null) throw new CallFailed(`block ${hash} is not known`, 'missing-block')
+      if (header.hash !== hash) throw new BadAnswer(`asked for block ${hash}, got block ${header.hash}`)
+      return header
+    },
   )
-  return hashes.map((hash, index) => {
-    const header = decodeHeader(endpoint.resultOf('eth_getBlockByHash', answers[index]))
-    if (header === null) throw new CallFailed(`block ${hash} is not known`, 'missing-block')
-    if (header.hash !== hash) throw new BadAnswer(`asked for block ${hash}, got block ${header.hash}`)
-    return header
-  })
 }
 
 /**
@@ -66,11 +67,11 @@ export async function readWholeBlocks(
   endpoint: RpcEndpoint,
   headers: readonly EvmHeader[],
 ): Promise<EvmLog[][]> {
-  const answers = await endpoint.send(
-    headers.map((header) => ({ method: 'eth_getLogs', params: [{ blockHash: header.hash }] })),
-  )
-  return headers.map((header, index) => {
-    const logs = decodeLogs(endpoint.resultOf('eth_getLogs', answers[index]))
+  const calls = headers.map((header) => ({ method: 'eth_getLogs', params: [{ blockHash: header.hash }] }))
+  return endpoint.sendEach(calls, (answer, index) => {
+    const header = headers[index]
+    if (header === undefined) throw new Error('an answer that nobody asked for')
+    const logs = decodeLogs(endpoint.resultOf('eth_getLogs', answer))
     for (const [at, log] of logs.entries()) {
       if (log.blockHash !== header.hash || log.blockNumber !== header.number) {
         throw new BadAnswer(`block ${header.number}: a log of another block`)

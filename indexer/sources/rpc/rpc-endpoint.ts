@@ -70,22 +70,32 @@ export class RpcEndpoint {
    * Answers in the order of the calls, sent in batches as large as the endpoint takes them. A batch that fails after
    * others succeeded is tried again here, so that a long list of calls does not begin anew.
    */
-  async send(calls: RpcCall[]): Promise<RpcAnswer[]> {
-    const answers: RpcAnswer[] = []
+  send(calls: RpcCall[]): Promise<RpcAnswer[]> {
+    return this.sendEach(calls, (answer) => answer)
+  }
+
+  /** As {@link send}, with what `take` makes of each answer, batch by batch: no answer is kept until the last one came. */
+  async sendEach<T>(calls: RpcCall[], take: (answer: RpcAnswer, index: number) => T): Promise<T[]> {
+    const taken: T[] = []
     let failures = 0
-    while (answers.length < calls.length) {
-      const batch = calls.slice(answers.length, answers.length + this.governor.batch)
+    while (taken.length < calls.length) {
+      const batch = calls.slice(taken.length, taken.length + this.governor.batch)
+      let part: RpcAnswer[] | 'batch-refused'
       try {
-        const part = await this.#attempt(batch)
-        if (part === 'batch-refused') this.governor.batchRefused(batch.length)
-        else answers.push(...part)
-        if (part !== 'batch-refused') failures = 0
+        part = await this.#attempt(batch)
       } catch (error) {
         failures += 1
-        if (!this.#isWorthAnother(error, failures, answers.length > 0)) throw error
+        if (!this.#isWorthAnother(error, failures, taken.length > 0)) throw error
+        continue
       }
+      if (part === 'batch-refused') {
+        this.governor.batchRefused(batch.length)
+        continue
+      }
+      failures = 0
+      for (const answer of part) taken.push(take(answer, taken.length))
     }
-    return answers
+    return taken
   }
 
   #isWorthAnother(error: unknown, failures: number, progressed: boolean): boolean {

@@ -63,3 +63,36 @@ void t.test(
     }
   },
 )
+
+void t.test(
+  'of a long list each batch is taken before the next one is asked for, and failures do not repeat it',
+  async (t) => {
+    const told: string[] = []
+    let failing = true
+    const endpoint = new RpcEndpoint('http://node.example/', {
+      ...{ timeoutMs: 5_000, maxBatch: 2, maxConcurrent: 1 },
+      classify: () => 'other',
+      connect: () => (body) => {
+        const calls = [JSON.parse(body) as { id: number } | { id: number }[]].flat()
+        told.push(`asked ${calls.length}`)
+        const isFault = told.length === 4 && failing
+        failing &&= !isFault
+        const text = isFault ? 'no JSON' : JSON.stringify(calls.map(({ id }) => ({ id, result: `of ${id}` })))
+        return Promise.resolve({ status: 200, retryAfterMs: null, pieces: [text] })
+      },
+    })
+    t.teardown(() => endpoint.close())
+    const calls = Array.from({ length: 5 }, () => ({ method: 'm', params: [] }))
+    const taken = await endpoint.sendEach(calls, (answer, index) => {
+      told.push(`took ${index}`)
+      return answer.ok && index
+    })
+    t.same(taken, [0, 1, 2, 3, 4])
+    t.same(told.slice(0, 4), ['asked 2', 'took 0', 'took 1', 'asked 2'])
+    t.same(
+      told.filter((word) => word.startsWith('took')),
+      calls.map((_, index) => `took ${index}`),
+    )
+    t.equal(failing, false, 'one batch failed and was asked again')
+  },
+)
