@@ -1,6 +1,6 @@
 import type { ContractRole } from '../../shared/events/chain-event.ts'
 import type { BlockRef } from '../../shared/events/chain-step.ts'
-import type { Trx } from '../../shared/db/transaction.ts'
+import { inOneState, type Trx } from '../../shared/db/transaction.ts'
 import { findPosition } from '../event-log/chain-position.ts'
 import { getLoansAfter, type ListedLoan } from '../projections/loans/read-loans.store.ts'
 import type { WatchedEvmNetwork } from '../watched-networks.ts'
@@ -32,16 +32,12 @@ export async function runAudit(options: OutputOptions & { network?: string }): P
       }
       for (const watched of networks) {
         // One state of the database: loans and position belong together however long this takes.
-        await db
-          .transaction()
-          .setIsolationLevel('repeatable read')
-          .setAccessMode('read only')
-          .execute(async (trx) => {
-            const position = await findPosition(trx, watched.network)
-            if (position?.block == null) return
-            if (watched.chain === 'evm') loans += await auditLoans(trx, watched, position.block, signal, tell)
-            else channels += await auditChannels(trx, watched, position.block, signal, tell)
-          })
+        await inOneState(db, async (trx) => {
+          const position = await findPosition(trx, watched.network)
+          if (position?.block == null) return
+          if (watched.chain === 'evm') loans += await auditLoans(trx, watched, position.block, signal, tell)
+          else channels += await auditChannels(trx, watched, position.block, signal, tell)
+        })
       }
       if (options.json === true)
         console.log(JSON.stringify({ loans, channels, finished: !signal.aborted, differences }))

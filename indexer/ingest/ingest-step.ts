@@ -19,6 +19,7 @@ import {
 } from '../event-log/chain-position.ts'
 import { planEntries, type Cause } from '../event-log/plan-entries.evolve.ts'
 import { getLastEntries, lockLog } from '../event-log/read-log.ts'
+import { getFoldState } from '../projections/fold-state.store.ts'
 import { LIVE_SCHEMA } from '../projections/projection.ts'
 import { concerningChannels, receiversOf, type KnownChannel } from './channel-messages.evolve.ts'
 import {
@@ -166,10 +167,14 @@ export async function appendOffchain(
 
 /** Log and read model. */
 async function append(trx: Trx, planned: NewEntry[]): Promise<LogEntry[]> {
-  const entries = await takePositions(trx, planned)
+  if (planned.length === 0) return []
+  // Asked for behind the lock of the log: nobody folds in between.
+  const taking = takePositions(trx, planned)
+  const reading = getFoldState(trx, LIVE_SCHEMA)
+  const [entries] = await overlapping([taking, reading])
   const [first] = entries
   if (first === undefined) return entries
-  await project(trx, LIVE_SCHEMA, first.step - 1, entries, () => writeEntries(trx, entries))
+  await project(trx, LIVE_SCHEMA, first.step - 1, entries, () => writeEntries(trx, entries), reading)
   return entries
 }
 

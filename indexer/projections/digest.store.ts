@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Db } from '../../shared/db/connect.ts'
-import type { Trx } from '../../shared/db/transaction.ts'
+import { inOneState, type Trx } from '../../shared/db/transaction.ts'
 import { LIVE_SCHEMA } from './projection.ts'
 
 export interface Digest {
@@ -18,22 +18,19 @@ const CHUNK = 5000
 
 /** Two read models with the same digest have the same rows, ids and times. Reads one state of the database. */
 export function digestReadModel(db: Db): Promise<Digest> {
-  return db
-    .transaction()
-    .setIsolationLevel('repeatable read')
-    .execute(async (trx) => {
-      const hash = createHash('sha256')
-      const records = await hashRows(trx, RECORDS, hash)
-      const loans = await hashRows(trx, rowsOf('loans'), hash)
-      const channels = await hashRows(trx, rowsOf('channels'), hash)
-      const { rows } = await sql<{ text: string; folded_position: number }>`
+  return inOneState(db, async (trx) => {
+    const hash = createHash('sha256')
+    const records = await hashRows(trx, RECORDS, hash)
+    const loans = await hashRows(trx, rowsOf('loans'), hash)
+    const channels = await hashRows(trx, rowsOf('channels'), hash)
+    const { rows } = await sql<{ text: string; folded_position: number }>`
         select state::text as text, folded_position from ${sql.table(`${LIVE_SCHEMA}.fold_state`)} state`.execute(
-        trx,
-      )
-      hash.update(rows[0]?.text ?? '')
-      const foldedPosition = rows[0]?.folded_position ?? 0
-      return { digest: hash.digest('hex'), records, loans, channels, foldedPosition }
-    })
+      trx,
+    )
+    hash.update(rows[0]?.text ?? '')
+    const foldedPosition = rows[0]?.folded_position ?? 0
+    return { digest: hash.digest('hex'), records, loans, channels, foldedPosition }
+  })
 }
 
 /** Rows as `id` and `text`: all that they say. */

@@ -1,4 +1,4 @@
-import { Kysely, PostgresDialect } from 'kysely'
+import { Kysely, PostgresDialect, type PostgresPool } from 'kysely'
 import pg from 'pg'
 import { CopyingClient } from './copying-client.ts'
 import type { Tables } from './schema.ts'
@@ -29,11 +29,41 @@ export function connect(
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     keepAlive: true,
     types,
+    // What is asked side by side is sent side by side: see takeConnection.
+    pipeline: true,
   })
   // Without a listener an idle connection that the server closes would end the process.
   pool.on('error', (error) => options.onError?.(error))
-  const copying = { connect: async () => new CopyingClient(await pool.connect()), end: () => pool.end() }
-  return new Kysely<Tables>({ dialect: new PostgresDialect({ pool: copying }) })
+  const lend = async (): Promise<CopyingClient> => new CopyingClient(await pool.connect())
+  const db = onClients({ connect: lend, end: () => pool.end() })
+  lenders.set(db, lend)
+  return db
+}
+
+/** One connection that nobody else has, and what is asked on it; whoever takes it gives it back. */
+export interface OneConnection {
+  session: Db
+  /** `isUsable`: whether somebody else may have it next. */
+  giveBack: (isUsable: boolean) => void
+}
+
+const lenders = new WeakMap<Db, () => Promise<CopyingClient>>()
+
+/**
+ * Takes a connection of the pool. What is asked on it side by side is sent at once and answered in order: Kysely's own
+ * transactions send a statement when the one before was answered, and each answer waits until this process has time for it.
+ */
+export async function takeConnection(db: Db): Promise<OneConnection> {
+  const lend = lenders.get(db)
+  if (lend === undefined) throw new Error('a connection is taken of a pool, and this is none')
+  const client = await lend()
+  const own = { query: client.query.bind(client), release: () => undefined }
+  const session = onClients({ connect: () => Promise.resolve(own), end: () => Promise.resolve() })
+  return { session, giveBack: (isUsable) => client.release(!isUsable) }
+}
+
+function onClients(pool: PostgresPool): Db {
+  return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
 }
 
 /** Rows that were written together share their times, and so the object for it, which nobody changes. */

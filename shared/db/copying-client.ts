@@ -31,8 +31,9 @@ export class CopyingClient implements PostgresPoolClient {
     return only instanceof CopyText ? this.#copy(asked, only) : this.#asked.query(asked, parameters)
   }
 
-  release(): void {
-    this.#client.release()
+  /** `isBroken`: nobody gets it again. */
+  release(isBroken = false): void {
+    this.#client.release(isBroken)
   }
 
   #copy(statement: string, { parts }: CopyText): Promise<PostgresQueryResult<never>> {

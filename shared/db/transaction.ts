@@ -1,8 +1,10 @@
-import type { Transaction } from 'kysely'
-import type { Db } from './connect.ts'
-import type { Tables } from './schema.ts'
+import { sql } from 'kysely'
+import { takeConnection, type Db } from './connect.ts'
 
-export type Trx = Transaction<Tables>
+declare const inside: unique symbol
+
+/** What is asked of it is part of a transaction; what is asked side by side is on its way at once. */
+export type Trx = Db & { readonly [inside]: true }
 
 /**
  * SQLSTATE classes and codes after which the same transaction may succeed. 08P01 is a fault of the statement itself, and
@@ -11,9 +13,34 @@ export type Trx = Transaction<Tables>
 const RETRYABLE = /^(08(?!P01)|53|57P|40001|40P01|55P03|58|25P03)/
 const NETWORK = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH)$/
 
-/** Runs `work` in one transaction: all of it is written, or nothing. */
+/** Runs `work` in one transaction: all of it is written, or nothing. Nothing of it may be under way when it has ended. */
 export function inTransaction<T>(db: Db, work: (trx: Trx) => Promise<T>): Promise<T> {
-  return db.transaction().execute(work)
+  return within(db, 'begin', work)
+}
+
+/** All that `work` reads is of one state of the database, however long it takes. */
+export function inOneState<T>(db: Db, work: (trx: Trx) => Promise<T>): Promise<T> {
+  return within(db, 'begin isolation level repeatable read read only', work)
+}
+
+async function within<T>(db: Db, begin: string, work: (trx: Trx) => Promise<T>): Promise<T> {
+  const { session, giveBack } = await takeConnection(db)
+  let isUsable = true
+  try {
+    await sql.raw(begin).execute(session)
+    const result = await work(session as Trx)
+    await sql`commit`.execute(session)
+    return result
+  } catch (error) {
+    // What was begun must not be whoever's has the connection next.
+    isUsable = await sql`rollback`.execute(session).then(
+      () => true,
+      () => false,
+    )
+    throw error
+  } finally {
+    giveBack(isUsable)
+  }
 }
 
 /** What Postgres answers to all that is asked of a transaction in which something failed already. */

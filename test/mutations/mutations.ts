@@ -76,8 +76,8 @@ export const MUTATIONS: readonly Mutation[] = [
     promise: 3,
     what: 'log, read model and position are written without a transaction',
     file: 'shared/db/transaction.ts',
-    from: 'return db.transaction().execute(work)',
-    to: 'return db.connection().execute(work as never)',
+    from: 'await sql.raw(begin).execute(session)',
+    to: 'void begin',
     noticedBy: [SIMULATION],
   },
   {

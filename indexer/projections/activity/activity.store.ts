@@ -14,10 +14,10 @@ export const activityProjection: Projection = {
     // What payment channels show follows from the loans that they belong to, and comes after those.
     const entries = segment.filter((entry) => !isAboutChannel(entry))
     const having = (op: LogEntry['op']): LogEntry[] => entries.filter((entry) => entry.op === op)
-    await overlapping([
-      deleteRecords(context, having('retract').map(recordId)),
-      correctRecords(context, having('replace')),
-    ])
+    const [gone, corrected] = [having('retract'), having('replace')]
+    if (gone.length > 0 || corrected.length > 0) {
+      await overlapping([deleteRecords(context, gone.map(recordId)), correctRecords(context, corrected)])
+    }
     await insertRecords(context, having('append').flatMap(toNewRecord))
   },
 }
