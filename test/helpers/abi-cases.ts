@@ -1,6 +1,7 @@
 import { AbiCoder } from 'ethers'
 import { EVENT_LAYOUTS, functionLayout } from '../../indexer/sources/evm/contracts.ts'
-import { decodeByEthers, type StrictDecoder } from '../../indexer/sources/evm/decode-abi.ts'
+import { decodeByEthers } from '../../indexer/sources/evm/decode-abi.ts'
+import type { AbiTexts } from '../../indexer/sources/evm/decode-canonical.ts'
 import { seededRandom } from './random-chain.ts'
 
 /** Data of the two contracts' types, well-formed and otherwise, by a seed: for the comparison of two decoders. */
@@ -41,10 +42,14 @@ export function* abiCases(seed: number, count: number): Generator<AbiCase> {
   }
 }
 
+/** Throws when the data is not the one encoding of such values. */
+type StrictDecoder = (types: readonly string[], data: string) => AbiTexts
+
 /** What a decoder gives for a case; null where it refuses. */
 export function outcome(decode: StrictDecoder, { types, data }: AbiCase): string | null {
   try {
-    return JSON.stringify(decode(types, data))
+    const texts = decode(types, data)
+    return JSON.stringify(Array.from({ length: texts.length }, (_, index) => texts.at(index)))
   } catch {
     return null
   }

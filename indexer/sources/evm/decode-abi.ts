@@ -1,7 +1,7 @@
 import { AbiCoder } from 'ethers'
 import type { Layout } from './contracts.ts'
 import { checksummed } from './checksummed.ts'
-import { canonicalDecoder, type CanonicalDecoder } from './decode-canonical.ts'
+import { canonicalDecoder, type AbiTexts, type CanonicalDecoder } from './decode-canonical.ts'
 
 /** (pure) Strict ABI decoding: what does not encode back to exactly the same bytes does not decode. */
 
@@ -10,9 +10,9 @@ const coder = AbiCoder.defaultAbiCoder()
 /** Values by name, with readers that refuse a value of another type than the one that is asked for. */
 export class Fields {
   readonly #names: readonly string[]
-  readonly #values: readonly string[]
+  readonly #values: AbiTexts
 
-  constructor(names: readonly string[], values: readonly string[]) {
+  constructor(names: readonly string[], values: AbiTexts) {
     this.#names = names
     this.#values = values
   }
@@ -34,7 +34,7 @@ export class Fields {
 
   /** No list is among parameters: a name's place is its value's. */
   #value(name: string): string | undefined {
-    return this.#values[this.#names.indexOf(name)]
+    return this.#values.at(this.#names.indexOf(name))
   }
 }
 
@@ -57,11 +57,8 @@ function decoderOf(types: readonly string[]): CanonicalDecoder {
   return decoder
 }
 
-/** The values, those of lists one after the other. Throws when the data is not the one encoding of such values. */
-export type StrictDecoder = (types: readonly string[], data: string) => string[]
-
 /** By slices of the text; null where ethers is to say what is wrong. */
-export function decodeBySlices(types: readonly string[], data: string): string[] | null {
+export function decodeBySlices(types: readonly string[], data: string): AbiTexts | null {
   return decoderOf(types)(data)
 }
 
@@ -69,7 +66,7 @@ export function decodeBySlices(types: readonly string[], data: string): string[]
  * Throws when the data is not the canonical encoding of such values; what is wrong with it, ethers says. `data` is
  * lower-case hex.
  */
-export function decodeStrictly(types: readonly string[], data: string): string[] {
+export function decodeStrictly(types: readonly string[], data: string): AbiTexts {
   return decodeBySlices(types, data) ?? decodeByEthers(types, data)
 }
 

@@ -4,14 +4,22 @@
  */
 
 /**
- * Reads the values of one list of types, lists laid out one value after the other: integers as decimal text, addresses
- * and bytes as lower-case hex. Null where `data` (`0x` and lower-case hex) is not their canonical encoding.
+ * Values, those of lists one after the other: integers as decimal text, addresses and bytes as lower-case hex. A text is made
+ * when it is asked for: of most answers a few are.
  */
-export type CanonicalDecoder = (data: string) => string[] | null
+export interface AbiTexts {
+  readonly length: number
+  at(index: number): string | undefined
+}
+
+/** Null where `data` (`0x` and lower-case hex) is not the canonical encoding of the decoder's types. */
+export type CanonicalDecoder = (data: string) => AbiTexts | null
+
+type Kind = 'uint' | 'address' | 'bytes32' | 'bytes'
 
 /** One of the types. A word is 64 digits; places are indexes into the text. */
 interface Shape {
-  kind: 'uint' | 'address' | 'bytes32' | 'bytes'
+  kind: Kind
   /** Digits that a word of it must begin with. */
   zeros: string
   /** How many there are of it. */
@@ -19,10 +27,18 @@ interface Shape {
   isList: boolean
 }
 
+/** A value's kind and place: where its word is, or of `bytes` the how manieth it is. */
+interface Place {
+  kind: Kind
+  at: number
+}
+
 const WORD = 64
 const ZEROS = '0'.repeat(WORD)
+/** Digits of an address. */
+const ADDRESS = 40
 /** Digits of an offset or a length that is looked at: more than any data that a node can send. */
-const SMALL_DIGITS = 8
+const SMALL_DIGITS = 7
 const BEFORE_SMALL = ZEROS.slice(SMALL_DIGITS)
 /** Digits that a JavaScript number holds exactly. */
 const SAFE_DIGITS = 13
@@ -30,11 +46,29 @@ const BEFORE_SAFE = ZEROS.slice(SAFE_DIGITS)
 
 export function canonicalDecoder(types: readonly string[]): CanonicalDecoder {
   const shapes = types.map(shapeOf)
-  const headWords = shapes.reduce((words, shape) => words + (isDynamic(shape) ? 1 : shape.length), 0)
+  const headDigits = shapes.reduce((digits, shape) => digits + headDigitsOf(shape), 0)
+  const places = placesOf(shapes)
   return (data) => {
-    const reader = new Reader(data, 2 + headWords * WORD)
-    return reader.takes(shapes) ? reader.values : null
+    const reader = new Reader(data, 2 + headDigits)
+    return reader.takes(shapes) ? new TextsOf(data, places, reader.tails) : null
   }
+}
+
+function headDigitsOf(shape: Shape): number {
+  return WORD * (isDynamic(shape) ? 1 : shape.length)
+}
+
+function placesOf(shapes: readonly Shape[]): Place[] {
+  let head = 2
+  let tails = 0
+  return shapes.flatMap((shape) => {
+    const { kind, length } = shape
+    const start = head
+    head += headDigitsOf(shape)
+    return Array.from({ length }, (_, index) =>
+      isDynamic(shape) ? { kind, at: tails++ } : { kind, at: start + index * WORD },
+    )
+  })
 }
 
 function shapeOf(type: string): Shape {
@@ -46,7 +80,7 @@ function shapeOf(type: string): Shape {
 function shapeOfOne(type: string): Pick<Shape, 'kind' | 'zeros'> {
   const bits = /^uint(\d+)$/.exec(type)?.[1]
   if (bits !== undefined) return { kind: 'uint', zeros: ZEROS.slice(Number(bits) / 4) }
-  if (type === 'address') return { kind: type, zeros: ZEROS.slice(40) }
+  if (type === 'address') return { kind: type, zeros: ZEROS.slice(ADDRESS) }
   if (type === 'bytes32' || type === 'bytes') return { kind: type, zeros: '' }
   throw new Error(`the type ${type} is not read`)
 }
@@ -55,9 +89,52 @@ function isDynamic({ kind }: Shape): boolean {
   return kind === 'bytes'
 }
 
+class TextsOf implements AbiTexts {
+  readonly #data: string
+  readonly #places: readonly Place[]
+  readonly #tails: readonly number[]
+
+  constructor(data: string, places: readonly Place[], tails: readonly number[]) {
+    this.#data = data
+    this.#places = places
+    this.#tails = tails
+  }
+
+  get length(): number {
+    return this.#places.length
+  }
+
+  at(index: number): string | undefined {
+    const place = this.#places[index]
+    if (place === undefined) return undefined
+    const { kind, at } = place
+    switch (kind) {
+      case 'uint':
+        return this.#uint(at)
+      case 'address':
+        return this.#hex(at + WORD - ADDRESS, at + WORD)
+      case 'bytes32':
+        return this.#hex(at, at + WORD)
+      case 'bytes':
+        return this.#hex(this.#tails[2 * at] ?? 0, this.#tails[2 * at + 1] ?? 0)
+    }
+  }
+
+  #hex(start: number, end: number): string {
+    return `0x${this.#data.slice(start, end)}`
+  }
+
+  #uint(at: number): string {
+    return this.#data.startsWith(BEFORE_SAFE, at)
+      ? String(Number.parseInt(this.#data.slice(at + WORD - SAFE_DIGITS, at + WORD), 16))
+      : BigInt(this.#hex(at, at + WORD)).toString()
+  }
+}
+
 /** One text that is read from its heads to its last tail. Every reading says whether all was as it must be. */
 class Reader {
-  readonly values: string[] = []
+  /** Of each `bytes`, one after the other, where it begins and where it ends. */
+  readonly tails: number[] = []
   readonly #data: string
   /** Where the next tail must begin: they follow each other without a gap. */
   #tail: number
@@ -73,12 +150,12 @@ class Reader {
     for (const shape of shapes) {
       if (isDynamic(shape)) {
         const isTaken =
-          this.#pointsAtTail(head, 2) && (shape.isList ? this.#list(shape.length) : this.#bytes())
+          this.#pointsAtTail(head, 2) && (shape.isList ? this.#takesList(shape.length) : this.#takesBytes())
         if (!isTaken) return false
         head += WORD
       } else {
         for (let index = 0; index < shape.length; index += 1, head += WORD) {
-          if (!this.#word(shape, head)) return false
+          if (!this.#data.startsWith(shape.zeros, head)) return false
         }
       }
     }
@@ -93,20 +170,24 @@ class Reader {
   /** A number of bytes; NaN where it is beyond any. */
   #small(at: number): number {
     if (!this.#data.startsWith(BEFORE_SMALL, at)) return Number.NaN
-    return Number.parseInt(this.#data.slice(at + WORD - SMALL_DIGITS, at + WORD), 16)
+    let number = 0
+    for (let digit = at + WORD - SMALL_DIGITS; digit < at + WORD; digit += 1) {
+      number = number * 16 + digitOf(this.#data.charCodeAt(digit))
+    }
+    return number
   }
 
-  #list(length: number): boolean {
+  #takesList(length: number): boolean {
     const start = this.#tail
     this.#tail += length * WORD
     if (this.#tail > this.#data.length) return false
     for (let index = 0; index < length; index += 1) {
-      if (!this.#pointsAtTail(start + index * WORD, start) || !this.#bytes()) return false
+      if (!this.#pointsAtTail(start + index * WORD, start) || !this.#takesBytes()) return false
     }
     return true
   }
 
-  #bytes(): boolean {
+  #takesBytes(): boolean {
     const start = this.#tail + WORD
     if (start > this.#data.length) return false
     const end = start + this.#small(this.#tail) * 2
@@ -114,20 +195,18 @@ class Reader {
     // Also where it is NaN.
     if (!(padded <= this.#data.length)) return false
     if (!this.#data.startsWith(ZEROS.slice(0, padded - end), end)) return false
-    this.values.push(`0x${this.#data.slice(start, end)}`)
+    this.tails.push(start, end)
     this.#tail = padded
     return true
   }
+}
 
-  #word({ kind, zeros }: Shape, at: number): boolean {
-    if (!this.#data.startsWith(zeros, at)) return false
-    this.values.push(kind === 'uint' ? this.#uint(at) : `0x${this.#data.slice(at + zeros.length, at + WORD)}`)
-    return true
-  }
+const ZERO_CODE = 0x30
+const NINE_CODE = 0x39
+/** Of `a`, less its value. */
+const BEFORE_A_CODE = 0x57
 
-  #uint(at: number): string {
-    return this.#data.startsWith(BEFORE_SAFE, at)
-      ? String(Number.parseInt(this.#data.slice(at + WORD - SAFE_DIGITS, at + WORD), 16))
-      : BigInt(`0x${this.#data.slice(at, at + WORD)}`).toString()
-  }
+/** Of a lower-case hex digit; of anything else no digit's value. */
+function digitOf(code: number): number {
+  return code <= NINE_CODE ? code - ZERO_CODE : code - BEFORE_A_CODE
 }

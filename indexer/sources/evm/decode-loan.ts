@@ -2,10 +2,11 @@ import type { AddressText, ContractRole, HexText, UintText } from '../../../shar
 import { functionLayout, type FunctionLayout } from './contracts.ts'
 import { checksummed } from './checksummed.ts'
 import { decodeFields, decodeStrictly, hexText, uintText, type Fields } from './decode-abi.ts'
+import type { AbiTexts } from './decode-canonical.ts'
 
 /** (pure) What `fetchLoan` answers and what a direct call's input says. */
 
-interface LoanStateBase {
+interface LoanTexts {
   borrower: AddressText
   lender: AddressText
   filBorrower: HexText
@@ -25,7 +26,7 @@ interface LoanStateBase {
   state: number
 }
 
-export interface Erc20LoanState extends LoanStateBase {
+export interface Erc20LoanState extends LoanTexts {
   role: 'erc20Loans'
   acceptExpiration: UintText
   principal: UintText
@@ -33,7 +34,7 @@ export interface Erc20LoanState extends LoanStateBase {
   collateral: UintText
 }
 
-export interface CollateralLockState extends LoanStateBase {
+export interface CollateralLockState extends LoanTexts {
   role: 'erc20CollateralLock'
   createdAt: UintText
   collateralAmount: UintText
@@ -57,86 +58,114 @@ export function encodeFetchLoan(role: ContractRole, contractLoanId: UintText): H
 
 /** Null when the contract has no such loan. Throws when the data is not what `fetchLoan` returns. */
 export function decodeLoan(role: ContractRole, data: HexText): LoanState | null {
-  const next = new Outputs(decodeStrictly(FETCH_LOAN[role].outputs, data))
-  const loan = role === 'erc20Loans' ? erc20Loan(next) : collateralLock(next)
-  return loan.borrower === ZERO_ADDRESS && loan.lender === ZERO_ADDRESS ? null : loan
+  const said = decodeStrictly(FETCH_LOAN[role].outputs, data)
+  if (said.at(0) === ZERO_ADDRESS && said.at(1) === ZERO_ADDRESS) return null
+  return role === 'erc20Loans' ? new Erc20LoanSaid(said) : new CollateralLockSaid(said)
 }
 
-/** In the order of the ABI. Written out for each contract: shared fields that are spread into it take three times as long. */
-function erc20Loan(next: Outputs): Erc20LoanState {
-  return {
-    role: 'erc20Loans',
-    borrower: next.address(),
-    lender: next.address(),
-    filBorrower: next.hex(),
-    filLender: next.hex(),
-    secretHashA1: next.hex(),
-    secretHashB1: next.hex(),
-    secretA1: next.hex(),
-    secretB1: next.hex(),
-    loanExpiration: next.uint(),
-    acceptExpiration: next.uint(),
-    loanExpirationPeriod: next.uint(),
-    principal: next.uint(),
-    interest: next.uint(),
-    collateral: next.uint(),
-    paymentChannelId: next.hex(),
-    token: next.address(),
-    state: Number(next.uint()),
+/**
+ * What `fetchLoan` returned, each value by its place in the ABI, lists one value after the other. An event needs two to five
+ * of some twenty: a value is made when it is asked for.
+ */
+class LoanSaid implements LoanTexts {
+  readonly #said: AbiTexts
+
+  constructor(said: AbiTexts) {
+    this.#said = said
+  }
+
+  get borrower(): AddressText {
+    return this.address(0)
+  }
+  get lender(): AddressText {
+    return this.address(1)
+  }
+  get filBorrower(): HexText {
+    return this.hex(2)
+  }
+  get filLender(): HexText {
+    return this.hex(3)
+  }
+  get secretHashA1(): HexText {
+    return this.hex(4)
+  }
+  get secretHashB1(): HexText {
+    return this.hex(5)
+  }
+  get secretA1(): HexText {
+    return this.hex(6)
+  }
+  get secretB1(): HexText {
+    return this.hex(7)
+  }
+  get loanExpiration(): UintText {
+    return this.uint(8)
+  }
+  get loanExpirationPeriod(): UintText {
+    return this.uint(10)
+  }
+  get paymentChannelId(): HexText {
+    return this.hex(this.#said.length - 3)
+  }
+  get token(): AddressText {
+    return this.address(this.#said.length - 2)
+  }
+  get state(): number {
+    return Number(this.uint(this.#said.length - 1))
+  }
+
+  protected uint(place: number): UintText {
+    return uintText(this.#said.at(place))
+  }
+
+  protected hex(place: number): HexText {
+    return hexText(this.#said.at(place))
+  }
+
+  protected address(place: number): AddressText {
+    return checksummed(this.hex(place))
   }
 }
 
-/** As {@link erc20Loan}. */
-function collateralLock(next: Outputs): CollateralLockState {
-  return {
-    role: 'erc20CollateralLock',
-    borrower: next.address(),
-    lender: next.address(),
-    filBorrower: next.hex(),
-    filLender: next.hex(),
-    secretHashA1: next.hex(),
-    secretHashB1: next.hex(),
-    secretA1: next.hex(),
-    secretB1: next.hex(),
-    loanExpiration: next.uint(),
-    createdAt: next.uint(),
-    loanExpirationPeriod: next.uint(),
-    collateralAmount: next.uint(),
-    principalAmount: next.uint(),
-    lockPrice: next.uint(),
-    liquidationPrice: next.uint(),
-    interestRate: next.uint(),
-    paymentChannelId: next.hex(),
-    token: next.address(),
-    state: Number(next.uint()),
+class Erc20LoanSaid extends LoanSaid implements Erc20LoanState {
+  get role(): 'erc20Loans' {
+    return 'erc20Loans'
+  }
+  get acceptExpiration(): UintText {
+    return this.uint(9)
+  }
+  get principal(): UintText {
+    return this.uint(11)
+  }
+  get interest(): UintText {
+    return this.uint(12)
+  }
+  get collateral(): UintText {
+    return this.uint(13)
   }
 }
 
-/** What a function returned, value by value. */
-class Outputs {
-  readonly #values: readonly string[]
-  #read = 0
-
-  constructor(values: readonly string[]) {
-    this.#values = values
+class CollateralLockSaid extends LoanSaid implements CollateralLockState {
+  get role(): 'erc20CollateralLock' {
+    return 'erc20CollateralLock'
   }
-
-  uint(): UintText {
-    return uintText(this.#next())
+  get createdAt(): UintText {
+    return this.uint(9)
   }
-
-  hex(): HexText {
-    return hexText(this.#next())
+  get collateralAmount(): UintText {
+    return this.uint(11)
   }
-
-  address(): AddressText {
-    return checksummed(this.hex())
+  get principalAmount(): UintText {
+    return this.uint(12)
   }
-
-  #next(): string | undefined {
-    const value = this.#values[this.#read]
-    this.#read += 1
-    return value
+  get lockPrice(): UintText {
+    return this.uint(13)
+  }
+  get liquidationPrice(): UintText {
+    return this.uint(14)
+  }
+  get interestRate(): UintText {
+    return this.uint(15)
   }
 }
 

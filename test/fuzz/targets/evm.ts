@@ -3,6 +3,7 @@ import { EVENT_LAYOUTS, functionLayout, INTERFACES } from '../../../indexer/sour
 import { decodeHeader, decodeLogs } from '../../../indexer/sources/evm/decode-answer.ts'
 import { Fields } from '../../../indexer/sources/evm/decode-abi.ts'
 import { decodeDirectCall, decodeLoan, type LoanState } from '../../../indexer/sources/evm/decode-loan.ts'
+import { loanValues } from '../../helpers/loan-values.ts'
 import { decodeLog, type DecodedLog } from '../../../indexer/sources/evm/decode-log.ts'
 import { BadAnswer } from '../../../indexer/sources/rpc/rpc-error.ts'
 import type { ContractRole } from '../../../shared/events/chain-event.ts'
@@ -162,7 +163,7 @@ const evmLoan: FuzzTarget = {
     const feedLoan = (role: ContractRole, data: string): Outcome => {
       const loan = loanOrNothing(role, data)
       if (loan === null) return 'refused'
-      mustBeStorable(loan)
+      mustBeStorable(loanValues(loan))
       must(Number.isInteger(loan.state) && loan.state >= 0 && loan.state < 256, 'a state of 8 bits')
       return 'taken'
     }

@@ -1,0 +1,13 @@
+import type { LoanState } from '../../indexer/sources/evm/decode-loan.ts'
+
+/** All that a loan says, by its names: its values are made when they are asked for, and no copy of it has them. */
+export function loanValues(loan: LoanState | null): Record<string, unknown> | null {
+  if (loan === null) return null
+  const values: Record<string, unknown> = {}
+  for (let at: object = loan; at !== Object.prototype; at = Object.getPrototypeOf(at) as object) {
+    for (const [name, { get }] of Object.entries(Object.getOwnPropertyDescriptors(at))) {
+      if (get !== undefined) values[name] = get.call(loan) as unknown
+    }
+  }
+  return values
+}
