@@ -8,14 +8,19 @@ export interface UntrustyLink {
   url: string
   cut(): Promise<void>
   mend(): Promise<void>
+  /** What the server says stays on the way until the returned function is called; what is said to it arrives. */
+  holdAnswers(): () => void
 }
 
 export async function untrustyLink(t: Test, serverUrl: string): Promise<UntrustyLink> {
   const { hostname, port } = new URL(serverUrl)
   const own = await freePort()
   const open = new Set<Socket>()
+  const answers = new Map<Socket, Socket>()
   const server = createServer((socket) => {
     const upstream = connect(Number(port), hostname)
+    answers.set(upstream, socket)
+    upstream.on('close', () => answers.delete(upstream))
     for (const [one, other] of [
       [socket, upstream],
       [upstream, socket],
@@ -39,10 +44,16 @@ export async function untrustyLink(t: Test, serverUrl: string): Promise<Untrusty
       server.close(() => closed())
       for (const socket of open) socket.destroy()
     })
+  const holdAnswers = (): (() => void) => {
+    for (const [upstream, socket] of answers) upstream.unpipe(socket)
+    return () => {
+      for (const [upstream, socket] of answers) upstream.pipe(socket)
+    }
+  }
   await mend()
   t.teardown(cut)
   const url = new URL(serverUrl)
   url.hostname = '127.0.0.1'
   url.port = String(own)
-  return { url: url.href.replace(/\/$/, ''), cut, mend }
+  return { url: url.href.replace(/\/$/, ''), cut, mend, holdAnswers }
 }

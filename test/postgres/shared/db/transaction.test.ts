@@ -2,7 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import t from 'tap'
 import { inTransaction, overlapping, type Trx } from '../../../../shared/db/transaction.ts'
+import { connect } from '../../../../shared/db/connect.ts'
+import { copyRows } from '../../../../shared/db/copy-rows.ts'
 import { testDatabase } from '../../../helpers/database.ts'
+import { untrustyLink } from '../../../helpers/untrusty-link.ts'
 
 void t.test('what overlaps comes to all its values, and is asked in the order of the asking', async (t) => {
   const { db } = await testDatabase(t)
@@ -74,3 +77,68 @@ void t.test(
     )
   },
 )
+
+void t.test('what is asked side by side is at work before anything is answered', async (t) => {
+  const { db, url } = await testDatabase(t)
+  const link = await untrustyLink(t, url)
+  const throughLink = connect(link.url, { name: 'side by side', max: 1 })
+  t.teardown(() => throughLink.destroy())
+  const locked = async (): Promise<number> => {
+    const { rows } = await sql`select from pg_locks where locktype = 'advisory' and granted and database =
+      (select oid from pg_database where datname = current_database())`.execute(db)
+    return rows.length
+  }
+  await inTransaction(throughLink, async (trx) => {
+    const letGo = link.holdAnswers()
+    const asked = overlapping(
+      [1, 2, 3].map((key) => sql`select pg_advisory_xact_lock(${key}::bigint)`.execute(trx)),
+    )
+    try {
+      for (let looks = 0; (await locked()) < 3 && looks < 200; looks += 1) await sleep(20)
+      t.equal(await locked(), 3)
+    } finally {
+      letGo()
+      await asked
+    }
+  })
+  t.equal(await locked(), 0, 'the transaction has ended')
+})
+
+void t.test(
+  'a copy is refused among others: nothing stays, and its connection is as good as before',
+  async (t) => {
+    const { url } = await testDatabase(t)
+    const db = connect(url, { name: 'one connection', max: 1 })
+    t.teardown(() => db.destroy())
+    await sql`create table asked (id integer primary key)`.execute(db)
+    const copy = (trx: Trx, ...ids: number[]): Promise<void> => copyRows(trx, 'asked', ids, (id) => ({ id }))
+    const pid = async (): Promise<unknown> => (await sql`select pg_backend_pid()`.execute(db)).rows
+    const before = await pid()
+    const failed = inTransaction(db, (trx) =>
+      overlapping([
+        copy(trx, 1, 2),
+        copy(trx, 3, 3),
+        sql`insert into asked values (4)`.execute(trx),
+        copy(trx, 5),
+      ]),
+    )
+    await t.rejects(failed, { code: '23505' })
+    await inTransaction(db, (trx) => overlapping([copy(trx, 6), sql`select 1`.execute(trx), copy(trx, 7)]))
+    const { rows } = await sql`select id from asked order by id`.execute(db)
+    t.same(rows, [{ id: 6 }, { id: 7 }])
+    t.same(await pid(), before)
+  },
+)
+
+void t.test('a connection that was lost in a transaction is given to nobody', async (t) => {
+  const { db: other, url } = await testDatabase(t)
+  const db = connect(url, { name: 'lost', max: 1 })
+  t.teardown(() => db.destroy())
+  const lost = inTransaction(db, async (trx) => {
+    const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(trx)
+    await sql`select pg_terminate_backend(${rows[0]?.pid})`.execute(other)
+    await overlapping([sql`select 1`.execute(trx), sql`select 2`.execute(trx)])
+  })
+  await t.rejects(lost)
+  t.same((await sql`select 3 as three`.execute(db)).rows, [{ three: 3 }])
+})
