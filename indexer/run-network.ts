@@ -9,7 +9,7 @@ import { findPosition, getHeaders, putWatched, raiseWriterEpoch } from './event-
 import { putDeadLetter } from './ingest/dead-letters.store.ts'
 import { ingestStep, type Outcome } from './ingest/ingest-step.ts'
 import type { NetworkHealth } from './network-state.ts'
-import type { QueueBackend } from './queue/backend.ts'
+import type { JobQueue, QueueBackend } from './queue/backend.ts'
 import { batchJobId, batchQueueName, openBatchQueue, type BatchJob } from './queue/batch-queue.ts'
 import { startBatchWorker } from './queue/batch-worker.ts'
 import { InFlight, publishSteps } from './queue/publish-steps.ts'
@@ -88,6 +88,25 @@ async function waitForLead({ databaseUrl, health, log, signal }: NetworkRun): Pr
 
 /** Follows the chain as its one writer, until the lock is lost, `signal` aborts or the order of steps breaks. */
 async function lead(run: NetworkRun, lock: HeldLock): Promise<void> {
+  const queue = openBatchQueue(run.backend, run.health.network)
+  // What an earlier writer left behind is void, and would be read again anyway. To open a queue takes as long as all else here.
+  const drained = within(CLOSE_MS, queue.drain(true))
+  // Whoever waits for it hears of it.
+  drained.catch(() => undefined)
+  try {
+    await leadThrough({ queue, drained }, run, lock)
+  } finally {
+    await within(CLOSE_MS, Promise.allSettled([queue.close()]))
+  }
+}
+
+/** A queue, and when it is empty of what was in it. */
+interface DrainedQueue {
+  queue: JobQueue
+  drained: Promise<void>
+}
+
+async function leadThrough(through: DrainedQueue, run: NetworkRun, lock: HeldLock): Promise<void> {
   const { source, db, health, log } = run
   await checkSource(run)
   const writerEpoch = await raiseWriterEpoch(db, health.network, {
@@ -105,7 +124,7 @@ async function lead(run: NetworkRun, lock: HeldLock): Promise<void> {
   const stop = AbortSignal.any([run.signal, ending.signal])
   void lock.lost.then(() => end('the writer’s lock was lost'))
   const beside = run.beside?.(stop)
-  const reason = await pipe(run, writerEpoch, resume, stop, end)
+  const reason = await pipe(through, run, writerEpoch, resume, stop, end)
   await beside
   if (run.signal.aborted) return
   health.counts.restarts += 1
@@ -125,6 +144,7 @@ async function checkSource({ source, db, health }: NetworkRun): Promise<void> {
 
 /** Source -> queue -> worker -> Postgres. Returns why it ended. */
 async function pipe(
+  { queue, drained }: DrainedQueue,
   run: NetworkRun,
   writerEpoch: number,
   resume: ResumePoint,
@@ -133,7 +153,6 @@ async function pipe(
 ): Promise<string> {
   const { backend, health, source, db, log } = run
   const inFlight = new InFlight(writerEpoch, run.room)
-  const queue = openBatchQueue(backend, health.network)
   const worker = startBatchWorker<Outcome>(backend, health.network, {
     ingest: (job) => {
       if (job.writerEpoch === writerEpoch) inFlight.begun(job.sequence)
@@ -169,8 +188,6 @@ async function pipe(
     onLost: () => end('the queue lost steps that it was given'),
   })
   try {
-    // What an earlier writer left behind is void, and would be read again anyway.
-    await within(CLOSE_MS, queue.drain(true))
     const steps = followChain(source, resume, {
       signal: stop,
       isTight: run.room.isTight,
@@ -182,7 +199,7 @@ async function pipe(
       },
       onProblem: (message) => reportProblem(run, message),
     })
-    await publishSteps(steps, queue, writerEpoch, inFlight, {
+    await publishSteps(steps, { queue, ready: drained }, writerEpoch, inFlight, {
       signal: stop,
       abort: (reason) => end(String(reason)),
     })
@@ -190,7 +207,7 @@ async function pipe(
   } finally {
     end('the source ended')
     clearInterval(watchdog)
-    await within(CLOSE_MS, Promise.allSettled([counting, worker.close(), queue.close()]))
+    await within(CLOSE_MS, Promise.allSettled([counting, worker.close()]))
     // A worker that is left behind keeps what it was given.
     inFlight.clear()
   }

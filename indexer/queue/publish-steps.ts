@@ -193,13 +193,19 @@ function eventsOf(step: ChainStep): number {
 /** What ends the source and everything beside it. */
 export type Ending = Pick<AbortController, 'signal' | 'abort'>
 
+/** Where steps go, from when on: what is read before waits here. */
+interface Publishing {
+  queue: JobQueue
+  ready: Promise<unknown>
+}
+
 /**
  * A source's steps become jobs, in their order. Returns when the source ends or `ending` is aborted; where one of source
  * and queue fails, it aborts `ending`, waits until nothing is under way any more, and throws.
  */
 export async function publishSteps(
   steps: AsyncIterable<ChainStep>,
-  queue: JobQueue,
+  { queue, ready }: Publishing,
   writerEpoch: number,
   inFlight: InFlight,
   ending: Ending,
@@ -227,6 +233,7 @@ export async function publishSteps(
     return true
   }
   const publish = async (): Promise<void> => {
+    if ((await unlessAborted(ready, signal)) === ABORTED) return
     for (let sequence = 1; ; sequence += 1) {
       await inFlight.untilFewerWait(STEPS_WAITING, signal)
       if (!(await publishNext(sequence))) return

@@ -5,8 +5,8 @@ export function loanValues(loan: LoanState | null): Record<string, unknown> | nu
   if (loan === null) return null
   const values: Record<string, unknown> = {}
   for (let at: object = loan; at !== Object.prototype; at = Object.getPrototypeOf(at) as object) {
-    for (const [name, { get }] of Object.entries(Object.getOwnPropertyDescriptors(at))) {
-      if (get !== undefined) values[name] = get.call(loan) as unknown
+    for (const [name, property] of Object.entries(Object.getOwnPropertyDescriptors(at))) {
+      if ('get' in property) values[name] = loan[name as keyof LoanState]
     }
   }
   return values

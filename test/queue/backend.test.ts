@@ -11,7 +11,7 @@ import {
   type BatchKey,
   type StepsInHand,
 } from '../../indexer/queue/batch-queue.ts'
-import { queueOnPostgres, type JobWorker } from '../../indexer/queue/backend.ts'
+import { queueOnPostgres, type JobQueue, type JobWorker } from '../../indexer/queue/backend.ts'
 import { startBatchWorker, type BatchHandling } from '../../indexer/queue/batch-worker.ts'
 import { InFlight, publishSteps } from '../../indexer/queue/publish-steps.ts'
 import { Room, weightOf } from '../../indexer/queue/room.ts'
@@ -71,7 +71,7 @@ for (const kind of ['postgres', 'redis'] as const) {
       const steps = async function* (): AsyncGenerator<ChainStep> {
         for (let number = 1; number <= 40; number += 1) yield await Promise.resolve(finalized(number))
       }
-      await publishSteps(steps(), queue, 1, inFlight, stop)
+      await publishSteps(steps(), { queue, ready: Promise.resolve() }, 1, inFlight, stop)
       await inFlight.untilNone(AbortSignal.timeout(20_000))
       t.same(
         seen,
@@ -84,6 +84,43 @@ for (const kind of ['postgres', 'redis'] as const) {
       )
       t.same(counts, { waiting: 0, active: 0, delayed: 0, completed: 0, failed: 0 })
       await worker.close()
+      await queue.close()
+    })
+
+    await t.test('what is read before the queue is ready waits for it', async (t) => {
+      const queue = openBatchQueue(open(t), 'evm:11')
+      const stop = new AbortController()
+      let isReady = false
+      let [read, before] = [0, 0]
+      const steps = async function* (): AsyncGenerator<ChainStep> {
+        read += 1
+        yield await Promise.resolve(finalized(1))
+      }
+      const counting: JobQueue = {
+        add: (...job) => {
+          before += isReady ? 0 : 1
+          return queue.add(...job)
+        },
+        getJobCounts: (...types) => queue.getJobCounts(...types),
+        drain: (delayed) => queue.drain(delayed),
+        close: () => queue.close(),
+      }
+      const ready = waitFor(
+        () => Promise.resolve(read),
+        (count) => count > 0,
+      ).then(() => sleep(50))
+      const inFlight = new InFlight(1)
+      const published = publishSteps(steps(), { queue: counting, ready }, 1, inFlight, stop)
+      await ready
+      isReady = true
+      inFlight.begun(1)
+      await waitFor(
+        () => Promise.resolve(inFlight.lastGiven),
+        (given) => given === 1,
+      )
+      stop.abort()
+      await published
+      t.equal(before, 0)
       await queue.close()
     })
 
@@ -105,7 +142,7 @@ for (const kind of ['postgres', 'redis'] as const) {
             yield step
           }
         }
-        const published = publishSteps(steps(), queue, 1, inFlight, stop)
+        const published = publishSteps(steps(), { queue, ready: Promise.resolve() }, 1, inFlight, stop)
         await waitFor(
           () => Promise.resolve(inFlight.size),
           (size) => size === 1,
@@ -157,7 +194,7 @@ for (const kind of ['postgres', 'redis'] as const) {
           yield step
         }
       }
-      const published = publishSteps(steps(), queue, 1, inFlight, stop)
+      const published = publishSteps(steps(), { queue, ready: Promise.resolve() }, 1, inFlight, stop)
       await waitFor(
         () => Promise.resolve(inFlight.size),
         (size) => size === 1,
@@ -206,7 +243,7 @@ for (const kind of ['postgres', 'redis'] as const) {
           yield step
         }
       }
-      const published = publishSteps(steps(), queue, 1, inFlight, stop)
+      const published = publishSteps(steps(), { queue, ready: Promise.resolve() }, 1, inFlight, stop)
       await waitFor(
         () => Promise.resolve(inFlight.size),
         (size) => size === 1,
@@ -257,7 +294,7 @@ for (const kind of ['postgres', 'redis'] as const) {
           yield await Promise.resolve(finalized(1))
           await untilAborted(stop.signal)
         }
-        const published = publishSteps(steps(), queue, 1, inFlight, stop)
+        const published = publishSteps(steps(), { queue, ready: Promise.resolve() }, 1, inFlight, stop)
         await waitFor(
           () => Promise.resolve(inFlight.lastGiven),
           (given) => given === 1,
@@ -320,14 +357,20 @@ for (const kind of ['postgres', 'redis'] as const) {
       const queue = openBatchQueue(backend, 'evm:8')
       const source = new AbortController()
       const [failing, hasFailed] = follow(source, true)
-      await t.rejects(publishSteps(failing, queue, 1, underWay(), source), /no such chain/)
+      await t.rejects(
+        publishSteps(failing, { queue, ready: Promise.resolve() }, 1, underWay(), source),
+        /no such chain/,
+      )
       t.ok(hasFailed())
       t.equal(source.signal.reason, 'no such chain')
 
       const refusing = { ...queue, add: () => Promise.reject(new Error('no room')) }
       const ending = new AbortController()
       const [steps, hasEnded] = follow(ending, false)
-      await t.rejects(publishSteps(steps, refusing, 1, underWay(), ending), /no room/)
+      await t.rejects(
+        publishSteps(steps, { queue: refusing, ready: Promise.resolve() }, 1, underWay(), ending),
+        /no room/,
+      )
       t.ok(hasEnded(), 'nothing is under way any more')
       await queue.close()
     })
