@@ -88,8 +88,9 @@ async function waitForLead({ databaseUrl, health, log, signal }: NetworkRun): Pr
 
 /** Follows the chain as its one writer, until the lock is lost, `signal` aborts or the order of steps breaks. */
 async function lead(run: NetworkRun, lock: HeldLock): Promise<void> {
+  await checkSource(run)
   const queue = openBatchQueue(run.backend, run.health.network)
-  // What an earlier writer left behind is void, and would be read again anyway. To open a queue takes as long as all else here.
+  // What an earlier writer left behind is void, and would be read again anyway. To open a queue takes as long as to read the first blocks.
   const drained = within(CLOSE_MS, queue.drain(true))
   // Whoever waits for it hears of it.
   drained.catch(() => undefined)
@@ -108,7 +109,6 @@ interface DrainedQueue {
 
 async function leadThrough(through: DrainedQueue, run: NetworkRun, lock: HeldLock): Promise<void> {
   const { source, db, health, log } = run
-  await checkSource(run)
   const writerEpoch = await raiseWriterEpoch(db, health.network, {
     startNumber: source.startBlock,
     watched: run.watched,

@@ -37,12 +37,20 @@ export function connect(
   const lend = async (): Promise<CopyingClient> => new CopyingClient(await pool.connect())
   const db = onClients({ connect: lend, end: () => pool.end() })
   lenders.set(db, lend)
+  // Kysely ends a pool that it has asked itself, and knows nothing of connections that were taken.
+  const destroy = db.destroy.bind(db)
+  db.destroy = async () => {
+    await destroy()
+    if (!pool.ending) await pool.end()
+  }
   return db
 }
 
 /** One connection that nobody else has, and what is asked on it; whoever takes it gives it back. */
 export interface OneConnection {
   session: Db
+  /** Says a statement without parameters; what Postgres did, by its name: it answers `commit` with ROLLBACK where something failed. */
+  say: (statement: string) => Promise<string>
   /** `isUsable`: whether somebody else may have it next. */
   giveBack: (isUsable: boolean) => void
 }
@@ -59,7 +67,8 @@ export async function takeConnection(db: Db): Promise<OneConnection> {
   const client = await lend()
   const own = { query: client.query.bind(client), release: () => undefined }
   const session = onClients({ connect: () => Promise.resolve(own), end: () => Promise.resolve() })
-  return { session, giveBack: (isUsable) => client.release(!isUsable) }
+  const say = async (statement: string): Promise<string> => (await client.query(statement, [])).command
+  return { session, say, giveBack: (isUsable) => client.release(!isUsable) }
 }
 
 function onClients(pool: PostgresPool): Db {

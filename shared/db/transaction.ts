@@ -1,4 +1,3 @@
-import { sql } from 'kysely'
 import { takeConnection, type Db } from './connect.ts'
 
 declare const inside: unique symbol
@@ -24,16 +23,17 @@ export function inOneState<T>(db: Db, work: (trx: Trx) => Promise<T>): Promise<T
 }
 
 async function within<T>(db: Db, begin: string, work: (trx: Trx) => Promise<T>): Promise<T> {
-  const { session, giveBack } = await takeConnection(db)
+  const { session, say, giveBack } = await takeConnection(db)
   let isUsable = true
   try {
-    await sql.raw(begin).execute(session)
+    await say(begin)
     const result = await work(session as Trx)
-    await sql`commit`.execute(session)
+    const done = await say('commit')
+    if (done !== 'COMMIT') throw new Error('a statement failed, which nobody minded: nothing was written')
     return result
   } catch (error) {
-    // What was begun must not be whoever's has the connection next.
-    isUsable = await sql`rollback`.execute(session).then(
+    // What was begun is no business of whoever has the connection next.
+    isUsable = await say('rollback').then(
       () => true,
       () => false,
     )

@@ -76,7 +76,7 @@ export const MUTATIONS: readonly Mutation[] = [
     promise: 3,
     what: 'log, read model and position are written without a transaction',
     file: 'shared/db/transaction.ts',
-    from: 'await sql.raw(begin).execute(session)',
+    from: 'await say(begin)',
     to: 'void begin',
     noticedBy: [SIMULATION],
   },

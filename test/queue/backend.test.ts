@@ -372,6 +372,12 @@ for (const kind of ['postgres', 'redis'] as const) {
         /no room/,
       )
       t.ok(hasEnded(), 'nothing is under way any more')
+
+      const never = new AbortController()
+      const [others, othersEnded] = follow(never, false)
+      const unready = { queue, ready: Promise.reject(new Error('no queue')) }
+      await t.rejects(publishSteps(others, unready, 1, underWay(), never), /no queue/)
+      t.ok(othersEnded(), 'nor where the queue never is ready')
       await queue.close()
     })
 

@@ -34,7 +34,8 @@ export class Fields {
 
   /** No list is among parameters: a name's place is its value's. */
   #value(name: string): string | undefined {
-    return this.#values.at(this.#names.indexOf(name))
+    const place = this.#names.indexOf(name)
+    return place === -1 ? undefined : this.#values.at(place)
   }
 }
 

@@ -12,10 +12,12 @@ const MOST_HELD = 8
 const HEAD_CHARS = 100
 
 /** A list as the whole answer (a batch), or as the result of one call. */
-const HEAD = /^\s*(?:\{[^[\]{}]*"result"\s*:\s*)?\[(?=\{)/
+const HEAD = /^[ \t\r\n]*(?:\{[^[\]{}]*"result"[ \t\r\n]*:[ \t\r\n]*)?\[(?=\{)/
 /** How a list's first item begins. Where `}`, a comma and that stand side by side, one item ends and another begins: perhaps. */
 const OPENING = /^\{"[^"\\]*"/
-const TAIL = /^\s*(?:,\s*"(?:jsonrpc|id)"\s*:\s*(?:"[^"\\]*"|\d+)\s*)*\}?\s*$/
+const TAIL = /^(?:,"(?:jsonrpc|id)":(?:"[^"\\]*"|\d+))*\}?[ \t\r\n]*$/
+/** With more characters behind its list an answer is none that is known. */
+const MOST_TAIL = 200
 
 /**
  * As JSON.parse of the pieces put together, and as what it throws. Lists of objects, of which all long answers are made, are
@@ -33,9 +35,9 @@ export function parsePieces(pieces: readonly string[], enough = ENOUGH): unknown
   try {
     const list = parseItems([first.slice(head.length), ...pieces.slice(taken)], `},${opening}`, enough)
     if (list === null) return whole()
-    if (!head.includes('{')) return list.tail.trim() === '' ? list.items : whole()
-    const answer = JSON.parse(`${head}]${list.tail}`) as { result?: unknown }
-    if (!Array.isArray(answer.result)) return whole()
+    const answer: unknown = JSON.parse(`${head}]${list.tail}`)
+    if (Array.isArray(answer)) return list.items
+    if (!isAnswer(answer)) return whole()
     answer.result = list.items
     return answer
   } catch {
@@ -55,9 +57,16 @@ function parseItems(
 ): { items: unknown[]; tail: string } | null {
   const items: unknown[] = []
   let held = ''
+  // However small the pieces are, what is held is looked through once for so many characters more.
+  let more: string[] = []
+  let moreChars = 0
   for (const piece of pieces) {
-    held += piece
-    if (held.length < enough) continue
+    more.push(piece)
+    moreChars += piece.length
+    if (moreChars < enough) continue
+    held += more.join('')
+    more = []
+    moreChars = 0
     const end = held.lastIndexOf(border) + 1
     if (end > 0) {
       pushAll(items, held.slice(0, end))
@@ -65,11 +74,16 @@ function parseItems(
     }
     if (held.length > enough * MOST_HELD) return null
   }
+  held += more.join('')
   const end = held.lastIndexOf('}]') + 1
   const tail = held.slice(end + 1)
-  if (end === 0 || !TAIL.test(tail)) return null
+  if (end === 0 || tail.length > MOST_TAIL || !TAIL.test(tail)) return null
   pushAll(items, held.slice(0, end))
   return { items, tail }
+}
+
+function isAnswer(value: unknown): value is { result: unknown } {
+  return typeof value === 'object' && value !== null && 'result' in value && Array.isArray(value.result)
 }
 
 function pushAll(items: unknown[], list: string): void {

@@ -130,6 +130,18 @@ void t.test(
   },
 )
 
+void t.test('a failure that nobody minded is one all the same: Postgres commits nothing then', async (t) => {
+  const { db } = await testDatabase(t)
+  await sql`create table asked (id integer primary key)`.execute(db)
+  const insert = (trx: Trx): Promise<unknown> => sql`insert into asked values (1)`.execute(trx)
+  const passedOver = inTransaction(db, async (trx) => {
+    await insert(trx)
+    await insert(trx).catch(() => undefined)
+  })
+  await t.rejects(passedOver, /nothing was written/)
+  t.same((await sql`select * from asked`.execute(db)).rows, [])
+})
+
 void t.test('a connection that was lost in a transaction is given to nobody', async (t) => {
   const { db: other, url } = await testDatabase(t)
   const db = connect(url, { name: 'lost', max: 1 })
@@ -141,4 +153,14 @@ void t.test('a connection that was lost in a transaction is given to nobody', as
   })
   await t.rejects(lost)
   t.same((await sql`select 3 as three`.execute(db)).rows, [{ three: 3 }])
+})
+
+void t.test('who asked in transactions only leaves no session behind', async (t) => {
+  const { db: other, url } = await testDatabase(t)
+  const db = connect(url, { name: 'transactions only', max: 2 })
+  await inTransaction(db, (trx) => sql`select 1`.execute(trx))
+  await db.destroy()
+  const left = sql`select from pg_stat_activity where application_name = 'transactions only'`
+  for (let looks = 0; (await left.execute(other)).rows.length > 0 && looks < 100; looks += 1) await sleep(20)
+  t.same((await left.execute(other)).rows, [])
 })

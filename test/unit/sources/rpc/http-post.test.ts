@@ -188,3 +188,20 @@ void t.test('the time limit holds while the connection is made, and so does clos
   t.equal(await asked, 'closed')
   t.ok(performance.now() - beganMs < 5_000, 'and not when connecting is given up, after 10 seconds')
 })
+
+void t.test('an answer of plain characters stays in pieces, and none of them is long', async (t) => {
+  const text = JSON.stringify(Array.from({ length: 5_000 }, (_, id) => ({ id, result: 'x'.repeat(40) })))
+  for (const isPacked of [false, true]) {
+    const url = await serve(t, (_, response) =>
+      isPacked ? response.writeHead(200, GZIP).end(gzipSync(text)) : response.end(text),
+    )
+    const { pieces } = await post(url)
+    t.ok(pieces.length > 3 && pieces.every(({ length }) => length <= 64 * 1024), `${pieces.length} pieces`)
+    t.ok(pieces.join('') === text)
+  }
+})
+
+void t.test('one character that is not plain, in the last of many pieces, is itself', async (t) => {
+  const text = `${'x'.repeat(300_000)}€`
+  t.ok((await outcome(t, (_, response) => response.end(text))) === text)
+})

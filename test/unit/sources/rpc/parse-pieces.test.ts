@@ -54,7 +54,10 @@ void t.test('and what is no JSON, or says something twice, is the same error or 
   const change = fc.record({
     at: fc.nat(100_000),
     take: fc.nat(6),
-    put: fc.oneof(hard, fc.constantFrom(']', '}', ',', '{', ',"result":[{"id":9}]', ',"result":7', '')),
+    put: fc.oneof(
+      hard,
+      fc.constantFrom(']', '}', ',', '{', '\v', '\f', ' ', ',"result":[{"id":9}]', ',"result":7', ''),
+    ),
   })
   fc.assert(
     fc.property(answer, fc.array(change, { minLength: 1, maxLength: 3 }), places, (said, changes, at) => {
@@ -104,6 +107,27 @@ void t.test('what is said twice is what was said last', (t) => {
     const text = `{"jsonrpc":"2.0","id":1,"result":${items},"result":${last}}`
     t.same(parsePieces(cut(text, [120, 150]), FEW), JSON.parse(text))
   }
+  t.end()
+})
+
+void t.test('white space that JSON does not know is none, also around a list', (t) => {
+  const items = JSON.stringify(Array.from({ length: 20 }, (_, id) => ({ id })))
+  for (const text of [`\v${items}`, `${items}\f`, ` ${items}\n`]) {
+    t.same(
+      outcome(() => parsePieces(cut(text, [110, 150]), FEW)),
+      outcome(() => JSON.parse(text) as unknown),
+    )
+  }
+  t.end()
+})
+
+// Looked at anew for each piece, or for each space, it would take minutes.
+void t.test('what is made to be looked at again and again is looked at a few times', (t) => {
+  const begun = `[${'{"id":1},'.repeat(20)}{"id":1}]`
+  const spaces = `${begun}${' '.repeat(2_000_000)}x`
+  const crumbs = ['[{"id":"', ...Array.from({ length: 400_000 }, () => 'x'), `${'y'.repeat(150)}"}]`]
+  t.throws(() => parsePieces(cut(spaces, [150, 100_000])), SyntaxError)
+  t.same(parsePieces(crumbs), JSON.parse(crumbs.join('')))
   t.end()
 })
 
