@@ -13,35 +13,12 @@ const ENTRY =
   previous_subject as "previousSubject", kind, block_number as "blockNumber", block_hash as "blockHash",
   log_index as "logIndex", cause, recorded_at as "recordedAt", origin`)
 
-/** Whole steps of the log after `position`, in order: about `limit` entries, or one step if that is longer. */
-export async function getEntriesAfter(db: Db | Trx, position: number, limit: number): Promise<LogEntry[]> {
-  // Steps are whole up to the newest position of now: one that is appended meanwhile is left for the next call.
-  const newest = await getLastPosition(db)
-  const end = Math.min(await endOfSteps(db, position, limit), newest + 1)
+/** The entries after position `after` up to and including `upTo`, in order: of steps that are cut there, a part. */
+export async function getEntriesBetween(db: Db | Trx, after: number, upTo: number): Promise<LogEntry[]> {
   const { rows } = await sql<LogEntry>`
     select ${ENTRY}, body as event from ledger.event_log last
-    where position > ${position} and position < ${end} order by position`.execute(db)
+    where position > ${after} and position <= ${upTo} order by position`.execute(db)
   return requireWhole(rows)
-}
-
-/** The position after the last whole step that begins after `position` and fits in `limit` entries. */
-async function endOfSteps(db: Db | Trx, position: number, limit: number): Promise<number> {
-  const beyond = await db
-    .selectFrom('ledger.event_log')
-    .select('step')
-    .where('position', '=', position + limit + 1)
-    .executeTakeFirst()
-  if (beyond === undefined) return position + limit + 1
-  if (beyond.step > position + 1) return beyond.step
-  const next = await db
-    .selectFrom('ledger.event_log')
-    .select('position')
-    .where('position', '>', position + limit)
-    .where('step', '>', beyond.step)
-    .orderBy('position')
-    .limit(1)
-    .executeTakeFirst()
-  return next?.position ?? Number.MAX_SAFE_INTEGER
 }
 
 /**

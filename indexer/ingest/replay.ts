@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LogEntry } from '../../shared/events/log-entry.ts'
 import type { Db } from '../../shared/db/connect.ts'
-import { inTransaction, type Trx } from '../../shared/db/transaction.ts'
-import { textLength } from '../../shared/text-length.ts'
-import { getEntriesAfter, getLastPosition, lockLog } from '../event-log/read-log.ts'
+import { inTransaction } from '../../shared/db/transaction.ts'
+import { getLastPosition, lockLog } from '../event-log/read-log.ts'
+import { StepReader, type ChunkSize } from '../event-log/step-reader.ts'
 import { getFoldState } from '../projections/fold-state.store.ts'
 import { NEXT_SCHEMA } from '../projections/projection.ts'
 import { isAboutChannel } from '../projections/segments.evolve.ts'
@@ -36,14 +36,12 @@ export interface ReplayOptions {
   onProgress: (progress: ReplayProgress) => void
 }
 
-/** Entries folded in one transaction: the more, the fewer loans are written twice. */
-const MOST_ENTRIES = 8000
+/** Two chunks are held at once, and a log may be all junk of 128 KiB an entry. */
+const MOST_CHARACTERS = 32 * 1024 * 1024
+/** Folded in one transaction: the more, the fewer loans are written twice. */
+const CHUNK: ChunkSize = { entries: 8000, characters: MOST_CHARACTERS }
 /** The same once there are payment channels: then each step is folded by itself, and an interruption waits for a chunk. */
-const MOST_WITH_CHANNELS = 500
-/** Characters of their texts: two chunks are held at once, and a log may be all junk of 128 KiB an entry. */
-const MOST_TEXT = 32 * 1024 * 1024
-/** Entries read at once: beyond the above by no more than what they have. */
-const READ_AT_ONCE = 500
+const CHUNK_WITH_CHANNELS: ChunkSize = { entries: 500, characters: MOST_CHARACTERS }
 /** What is left may be folded while nobody can append. */
 const LITTLE = 500
 /** Between attempts to take the old tables from their readers. */
@@ -82,23 +80,28 @@ async function foldAlmostAll(
   const { foldedPosition, channels } = await getFoldState(db, NEXT_SCHEMA)
   let folded = foldedPosition
   let withChannels = channels > 0
-  const read = (after: number): Promise<LogEntry[]> => {
-    const reading = readChunk(db, after, withChannels ? MOST_WITH_CHANNELS : MOST_ENTRIES)
+  let reader = new StepReader(db, folded)
+  const read = (): Promise<LogEntry[]> => {
+    const reading = reader.next(withChannels ? CHUNK_WITH_CHANNELS : CHUNK)
     // Looked at when its turn comes, if it does.
     reading.catch(() => undefined)
     return reading
   }
+  const readFromFolded = (): Promise<LogEntry[]> => {
+    reader = new StepReader(db, folded)
+    return read()
+  }
   let indexed = false
-  let next = read(folded)
+  let next = read()
   while (!signal.aborted) {
     const entries = await next
     if (!withChannels && entries.some(isAboutChannel)) {
       withChannels = true
-      next = read(folded)
+      next = readFromFolded()
       continue
     }
     const last = entries.at(-1)?.position ?? folded
-    next = read(last)
+    next = read()
     // A channel looks for its loans by what it says of them; all else is found by keys that are there.
     if (withChannels) indexed ||= await makeIndexes(db, { folded, signal, onProgress })
     if (withChannels && !indexed) break
@@ -114,22 +117,10 @@ async function foldAlmostAll(
     // That takes a while, in which more is appended: it is folded before the end.
     indexed = await makeIndexes(db, { folded, signal, onProgress })
     if (!indexed) break
-    next = read(folded)
+    next = readFromFolded()
   }
   await next.catch(() => undefined)
   return false
-}
-
-/** Whole steps, about as many entries or as much text as is allowed. */
-async function readChunk(db: Db, after: number, most: number): Promise<LogEntry[]> {
-  const chunk: LogEntry[] = []
-  let text = 0
-  for (;;) {
-    const part = await getEntriesAfter(db, chunk.at(-1)?.position ?? after, READ_AT_ONCE)
-    chunk.push(...part)
-    for (const { event } of part) text += textLength(event)
-    if (part.length < READ_AT_ONCE / 2 || chunk.length >= most || text >= MOST_TEXT) return chunk
-  }
 }
 
 /** Returns false when it was interrupted: those that are there stay. */
@@ -154,14 +145,13 @@ async function trySwitch(db: Db, attempt: number): Promise<boolean> {
   if (!(await unlessRead(db, (trx) => lockReadModel(trx, waitMs)))) return false
   return unlessRead(db, async (trx) => {
     const lastPosition = await lockLog(trx)
-    while ((await foldChunk(trx)) < lastPosition);
+    let { foldedPosition } = await getFoldState(trx, NEXT_SCHEMA)
+    const reader = new StepReader(trx, foldedPosition)
+    while (foldedPosition < lastPosition) {
+      const entries = await reader.next(CHUNK_WITH_CHANNELS)
+      await project(trx, NEXT_SCHEMA, foldedPosition, entries)
+      foldedPosition = entries.at(-1)?.position ?? lastPosition
+    }
     await switchSchemas(trx)
   })
-}
-
-async function foldChunk(trx: Trx): Promise<number> {
-  const { foldedPosition } = await getFoldState(trx, NEXT_SCHEMA)
-  const entries = await getEntriesAfter(trx, foldedPosition, READ_AT_ONCE)
-  await project(trx, NEXT_SCHEMA, foldedPosition, entries)
-  return entries.at(-1)?.position ?? foldedPosition
 }

@@ -1,0 +1,140 @@
+import fc from 'fast-check'
+import { sql } from 'kysely'
+import t from 'tap'
+import { StepReader } from '../../../indexer/event-log/step-reader.ts'
+import { stepsOf } from '../../../indexer/projections/segments.evolve.ts'
+import type { Db } from '../../../shared/db/connect.ts'
+import { inTransaction } from '../../../shared/db/transaction.ts'
+import type { LogEntry } from '../../../shared/events/log-entry.ts'
+import { testDatabase } from '../../helpers/database.ts'
+
+/** Characters of what each entry holds. */
+const BODY_CHARACTERS = 10
+/** As the reader has it. */
+const READ_AT_ONCE = 500
+const NO_LIMIT = Number.MAX_SAFE_INTEGER
+
+/** Appends steps of so many entries each, every one in a transaction of its own; their places in the log are all they tell. */
+async function append(db: Db, sizes: readonly number[]): Promise<void> {
+  for (const size of sizes) {
+    await inTransaction(db, (trx) =>
+      sql`
+        with head as (
+          update ledger.log_head set last_position = last_position + ${size} returning last_position - ${size}::bigint as before
+        )
+        insert into ledger.event_log (position, step, network, blockchain, op, natural_key, revision, kind, block_number,
+          block_hash, log_index, body, recorded_at)
+        select before + n, before + 1, 'evm:1', 'X', 'append', 'key ' || (before + n), 1, 'Payback', before + n, '0x', 0,
+          '"12345678"', now()
+        from head, generate_series(1, ${size}::integer) n`.execute(trx),
+    )
+  }
+}
+
+async function readAll(
+  reader: StepReader,
+  wanted: { entries: number; characters: number },
+): Promise<LogEntry[][]> {
+  const chunks: LogEntry[][] = []
+  for (;;) {
+    const chunk = await reader.next(wanted)
+    if (chunk.length === 0) return chunks
+    chunks.push(chunk)
+  }
+}
+
+const sizes = fc.array(fc.oneof(fc.integer({ min: 1, max: 8 }), fc.integer({ min: 1, max: 1300 })), {
+  maxLength: 6,
+})
+
+void t.test('the log is read in whole steps, each once, in chunks as large as they are wanted', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(
+      sizes,
+      sizes,
+      fc.oneof(fc.integer({ min: 1, max: 1200 }), fc.constant(NO_LIMIT)),
+      fc.oneof(fc.integer({ min: 1, max: 12_000 }), fc.constant(NO_LIMIT)),
+      async (first, second, entries, characters) => {
+        const { db } = await testDatabase(t)
+        await append(db, first)
+        const reader = new StepReader(db, 0)
+        const before = await readAll(reader, { entries, characters })
+        t.same(before.flat().length, sum(first))
+        await append(db, second)
+        const chunks = [...before, ...(await readAll(reader, { entries, characters }))]
+        const read = chunks.flat()
+        t.same(
+          read.map(({ position }) => position),
+          read.map((_, index) => index + 1),
+          'every entry once, in order',
+        )
+        t.equal(read.length, sum([...first, ...second]))
+        t.same(
+          chunks.flatMap((chunk) => stepsOf(chunk).map((step) => step.length)),
+          [...first, ...second],
+          'no step is cut',
+        )
+        for (const [index, chunk] of chunks.entries()) {
+          const ends = endsOf(chunk)
+          const following = endsOf(chunks[index + 1] ?? [])[0] ?? 0
+          const isLast = index === before.length - 1 || index === chunks.length - 1
+          const isEnough =
+            chunk.length >= entries || (chunk.length + following) * BODY_CHARACTERS >= characters
+          t.ok(isLast || isEnough, 'no chunk ends before it is enough')
+          const most = Math.min(
+            ends.find((end) => end >= entries) ?? NO_LIMIT,
+            Math.max(ends[0] ?? 0, Math.ceil(characters / BODY_CHARACTERS)),
+          )
+          t.ok(chunk.length < most + READ_AT_ONCE, 'none goes on when it is')
+        }
+      },
+    ),
+    { numRuns: 25 },
+  )
+})
+
+void t.test(
+  'what is appended while the log is read is left for the next call, with its whole step',
+  async (t) => {
+    const { db } = await testDatabase(t)
+    await append(db, [700, 900])
+    const reader = new StepReader(db, 0)
+    const [chunk] = await Promise.all([
+      reader.next({ entries: NO_LIMIT, characters: NO_LIMIT }),
+      append(db, [40]),
+    ])
+    t.ok([1600, 1640].includes(chunk.length))
+    const rest = await readAll(reader, { entries: 1, characters: NO_LIMIT })
+    t.equal(chunk.length + rest.flat().length, 1640)
+  },
+)
+
+void t.test('it goes on after any position that ends a step, and within a transaction', async (t) => {
+  const { db } = await testDatabase(t)
+  await append(db, [3, 600, 500, 2])
+  for (const [after, left] of [
+    [0, [603, 502]],
+    [3, [600, 502]],
+    [603, [502]],
+    [1103, [2]],
+    [1105, []],
+  ] as const) {
+    const chunks = await inTransaction(db, (trx) =>
+      readAll(new StepReader(trx, after), { entries: 500, characters: NO_LIMIT }),
+    )
+    t.same(
+      chunks.map((chunk) => chunk.length),
+      left,
+    )
+  }
+})
+
+/** How many entries there are up to the end of each step. */
+function endsOf(chunk: LogEntry[]): number[] {
+  let end = 0
+  return stepsOf(chunk).map((step) => (end += step.length))
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, one) => total + one, 0)
+}
