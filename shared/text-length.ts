@@ -4,7 +4,11 @@ export function textLength(value: unknown): number {
   if (!isRecord(value)) return 0
   let length = 0
   // Each event is measured: a list of its values, made for this alone, would cost more than the looking.
-  for (const name in value) length += textLength(value[name])
+  for (const name in value) {
+    const inner = value[name]
+    if (typeof inner === 'string') length += inner.length
+    else if (isRecord(inner)) length += textLength(inner)
+  }
   return length
 }
 

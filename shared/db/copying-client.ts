@@ -1,5 +1,6 @@
 import type { PostgresCursor, PostgresPoolClient, PostgresQueryResult } from 'kysely'
 import pg from 'pg'
+import { arraysAsText } from './array-text.ts'
 
 /** The only parameter of a `copy … from stdin`: rows in Postgres's text format (its manual, COPY, "Text Format"), cut anywhere. */
 export class CopyText {
@@ -28,7 +29,9 @@ export class CopyingClient implements PostgresPoolClient {
   ): Promise<PostgresQueryResult<R>> | PostgresCursor<R> {
     if (typeof asked !== 'string') return this.#asked.query(asked)
     const [only] = parameters
-    return only instanceof CopyText ? this.#copy(asked, only) : this.#asked.query(asked, parameters)
+    return only instanceof CopyText
+      ? this.#copy(asked, only)
+      : this.#asked.query(asked, parameters.map(arraysAsText))
   }
 
   /** `isBroken`: nobody gets it again. */

@@ -3,7 +3,7 @@ import t from 'tap'
 import { parseHex } from '../../../../indexer/sources/evm/hex.ts'
 
 /** Characters whose lower byte is a digit's: what only looks at bytes takes them for it. */
-const DECEIVING = ['\u0130', '\u0161', '\u2639', '\u3046']
+const DECEIVING = ['\u0130', '\u0131', '\u0161', '\u2639', '\u3046']
 const digit = fc.constantFrom(...'0123456789abcdef'.split(''))
 const anything = fc.constantFrom(...'0123456789abcdefABCDEFxgG \n\0'.split(''), ...DECEIVING)
 
