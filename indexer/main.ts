@@ -9,7 +9,6 @@ import { onStopRequest, runProgram } from '../shared/program.ts'
 import { untilAborted } from '../shared/until-aborted.ts'
 import { getWatched } from './event-log/chain-position.ts'
 import { forgetOtherNetworks, putNetworkStatus } from './event-log/network-status.ts'
-import { letHeapDouble } from './heap-growth.ts'
 import { newNetworkHealth, type NetworkHealth } from './network-state.ts'
 import { openQueueBackend } from './open-queue-backend.ts'
 import { Room } from './queue/room.ts'
@@ -18,6 +17,7 @@ import { runVouchers } from './run-vouchers.ts'
 import { FIRST_WIDTH } from './sources/block-ranges.ts'
 import type { NodeVoucher } from './sources/filecoin/node-vouchers.ts'
 import { startTelemetry } from './telemetry-server.ts'
+import { settleV8 } from './v8-settings.ts'
 import { openNetworks, refuseCollisions, type WatchedNetwork } from './watched-networks.ts'
 
 const HELP = `Usage: npm run indexer
@@ -30,7 +30,7 @@ described in the README. Stops on SIGINT or SIGTERM. Exit codes: 0 stopped, 1 fa
 const STATUS_INTERVAL_MS = 1000
 
 await runProgram('indexer', HELP, async () => {
-  letHeapDouble()
+  settleV8()
   const environment = loadEnvironment()
   const databaseUrl = requireDatabaseUrl(environment)
   const configured = loadNetworks(environment.NETWORKS_FILE)
