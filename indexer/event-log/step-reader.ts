@@ -11,12 +11,13 @@ export interface ChunkSize {
   characters: number
 }
 
-/** Entries that are asked for at once. */
+/** Entries that are asked for at once, and one such part ahead: beyond the wanted no more than two of these are held. */
 const READ_AT_ONCE = 500
 
 /**
- * Reads the log in order and gives it in whole steps. What was read of a step that goes on waits for the next call, and the
- * next entries are always asked for already when those before them arrive. One call at a time.
+ * Reads the log in order and gives it in whole steps. What was read of a step that goes on waits for the next call, and up to
+ * the log's end as it was at the call the next entries are asked for before those before them are looked at. One call at a
+ * time.
  */
 export class StepReader {
   readonly #db: Db | Trx
@@ -59,9 +60,15 @@ export class StepReader {
   async #read(newest: number): Promise<LogEntry[]> {
     const { upTo, entries } = this.#asked ?? this.#ask(this.#position, newest)
     this.#asked = upTo < newest ? this.#ask(upTo, newest) : undefined
-    const read = await entries
-    this.#position = upTo
-    return read
+    try {
+      const read = await entries
+      this.#position = upTo
+      return read
+    } catch (error) {
+      // Asked again, it begins with what was not read.
+      this.#asked = undefined
+      throw error
+    }
   }
 
   #ask(after: number, newest: number): { upTo: number; entries: Promise<LogEntry[]> } {

@@ -22,8 +22,8 @@ export function parseHex(value: unknown, bytes?: number): string | null {
 
 /** From here on an expression takes longer, three nanoseconds a digit, than Node takes to read the bytes. */
 const LONG = 100
-/** What is read is not needed. */
-let bytes = Buffer.allocUnsafeSlow(4096)
+/** What is read is not needed; longer texts are rare. */
+const unneeded = Buffer.allocUnsafeSlow(8192)
 
 function isLowerHex(value: string): boolean {
   if (value.length < LONG) return /^0x[0-9a-f]*$/.test(value)
@@ -31,6 +31,6 @@ function isLowerHex(value: string): boolean {
   // Node reads U+0131 as a `1`, for it looks at the lowest eight bits.
   if (Buffer.byteLength(value) !== value.length) return false
   const count = value.length / 2 - 1
-  if (bytes.length < count) bytes = Buffer.allocUnsafeSlow(count * 2)
-  return bytes.write(value.slice(2), 'hex') === count
+  const into = count <= unneeded.length ? unneeded : Buffer.allocUnsafe(count)
+  return into.write(value.slice(2), 'hex') === count
 }

@@ -2,14 +2,16 @@ import fc from 'fast-check'
 import { sql } from 'kysely'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { raiseWriterEpoch } from '../../../indexer/event-log/chain-position.ts'
 import { getEntriesBetween, getHeldEntriesOf } from '../../../indexer/event-log/read-log.ts'
-import { replaceEvents } from '../../../indexer/ingest/ingest-step.ts'
+import { ingestStep, replaceEvents } from '../../../indexer/ingest/ingest-step.ts'
 import { replay } from '../../../indexer/ingest/replay.ts'
 import { digestReadModel } from '../../../indexer/projections/digest.store.ts'
 import { stepsOf } from '../../../indexer/projections/segments.evolve.ts'
 import { inTransaction } from '../../../shared/db/transaction.ts'
 import { testDatabase } from '../../helpers/database.ts'
 import { EVM, ingestStories } from '../../helpers/ingest-ledger.ts'
+import { RandomChain } from '../../helpers/random-chain.ts'
 import { tellStories } from '../../helpers/two-chain-stories.ts'
 
 void t.test(
@@ -151,3 +153,33 @@ void t.test('what holds of a loan is the same with the last step told as with al
     t.same(told, read)
   }
 })
+
+void t.test(
+  'a long log is replayed in parts, channels late in it, however often it is interrupted',
+  async (t) => {
+    const { db } = await testDatabase(t)
+    const chain = new RandomChain(11)
+    const identity = { network: 'evm:1', blockchain: 'LONG' }
+    const epoch = await raiseWriterEpoch(db, identity.network, { startNumber: 0, watched: {} })
+    await ingestStep(db, identity, epoch, chain.genesis())
+    for (const blocks of [500, 40, 600, 3]) await ingestStep(db, identity, epoch, chain.grow(blocks))
+    await ingestStories(db, tellStories(11, 3))
+    await ingestStep(db, identity, epoch, chain.grow(700))
+    const digest = await digestReadModel(db)
+    t.ok(digest.foldedPosition > 2000, `${digest.foldedPosition} entries`)
+    let runs = 0
+    for (let finished = false; !finished; runs += 1) {
+      const stop = new AbortController()
+      finished = await replay(db, {
+        restart: runs === 0,
+        signal: stop.signal,
+        onProgress: ({ index }) => {
+          // Once after each chunk, and not for each index.
+          if (index === undefined && runs < 4) stop.abort()
+        },
+      })
+    }
+    t.ok(runs > 2, `${runs} runs`)
+    t.same(await digestReadModel(db), digest)
+  },
+)

@@ -1,15 +1,15 @@
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import t from 'tap'
-import { StepReader } from '../../../indexer/event-log/step-reader.ts'
+import { StepReader, type ChunkSize } from '../../../indexer/event-log/step-reader.ts'
 import { stepsOf } from '../../../indexer/projections/segments.evolve.ts'
 import type { Db } from '../../../shared/db/connect.ts'
 import { inTransaction } from '../../../shared/db/transaction.ts'
 import type { LogEntry } from '../../../shared/events/log-entry.ts'
 import { testDatabase } from '../../helpers/database.ts'
 
-/** Characters of what each entry holds. */
-const BODY_CHARACTERS = 10
+/** Characters of the text that each entry holds. */
+const BODY_CHARACTERS = 8
 /** As the reader has it. */
 const READ_AT_ONCE = 500
 const NO_LIMIT = Number.MAX_SAFE_INTEGER
@@ -31,10 +31,7 @@ async function append(db: Db, sizes: readonly number[]): Promise<void> {
   }
 }
 
-async function readAll(
-  reader: StepReader,
-  wanted: { entries: number; characters: number },
-): Promise<LogEntry[][]> {
+async function readAll(reader: StepReader, wanted: ChunkSize): Promise<LogEntry[][]> {
   const chunks: LogEntry[][] = []
   for (;;) {
     const chunk = await reader.next(wanted)
@@ -59,39 +56,47 @@ void t.test('the log is read in whole steps, each once, in chunks as large as th
         await append(db, first)
         const reader = new StepReader(db, 0)
         const before = await readAll(reader, { entries, characters })
-        t.same(before.flat().length, sum(first))
         await append(db, second)
-        const chunks = [...before, ...(await readAll(reader, { entries, characters }))]
-        const read = chunks.flat()
-        t.same(
-          read.map(({ position }) => position),
-          read.map((_, index) => index + 1),
-          'every entry once, in order',
-        )
-        t.equal(read.length, sum([...first, ...second]))
-        t.same(
-          chunks.flatMap((chunk) => stepsOf(chunk).map((step) => step.length)),
-          [...first, ...second],
-          'no step is cut',
-        )
-        for (const [index, chunk] of chunks.entries()) {
-          const ends = endsOf(chunk)
-          const following = endsOf(chunks[index + 1] ?? [])[0] ?? 0
-          const isLast = index === before.length - 1 || index === chunks.length - 1
-          const isEnough =
-            chunk.length >= entries || (chunk.length + following) * BODY_CHARACTERS >= characters
-          t.ok(isLast || isEnough, 'no chunk ends before it is enough')
-          const most = Math.min(
-            ends.find((end) => end >= entries) ?? NO_LIMIT,
-            Math.max(ends[0] ?? 0, Math.ceil(characters / BODY_CHARACTERS)),
-          )
-          t.ok(chunk.length < most + READ_AT_ONCE, 'none goes on when it is')
-        }
+        const after = await readAll(reader, { entries, characters })
+        const problems = [
+          ...problemsOf(before, first, 1, { entries, characters }),
+          ...problemsOf(after, second, 1 + sum(first), { entries, characters }),
+        ]
+        if (problems.length > 0) throw new Error(problems.join(', '))
       },
     ),
     { numRuns: 25 },
   )
+  t.pass('25 logs')
 })
+
+/** What is wrong with the chunks of steps of so many entries each, the first of which is at position `from`. */
+function problemsOf(chunks: LogEntry[][], steps: number[], from: number, wanted: ChunkSize): string[] {
+  const problems: string[] = []
+  const positions = chunks.flat().map(({ position }) => position)
+  if (
+    !isSame(
+      positions,
+      Array.from({ length: sum(steps) }, (_, index) => from + index),
+    )
+  )
+    problems.push('not every entry once, in order')
+  const read = chunks.flatMap((chunk) => stepsOf(chunk).map((step) => step.length))
+  if (!isSame(read, steps)) problems.push('a step is cut')
+  for (const [index, chunk] of chunks.entries()) {
+    const ends = endsOf(chunk)
+    const following = endsOf(chunks[index + 1] ?? [])[0] ?? 0
+    const isEnough =
+      chunk.length >= wanted.entries || (chunk.length + following) * BODY_CHARACTERS >= wanted.characters
+    if (following > 0 && !isEnough) problems.push(`chunk ${index} ends before it is enough`)
+    const most = Math.min(
+      ends.find((end) => end >= wanted.entries) ?? NO_LIMIT,
+      Math.max(ends[0] ?? 0, Math.ceil(wanted.characters / BODY_CHARACTERS)),
+    )
+    if (chunk.length >= most + READ_AT_ONCE) problems.push(`chunk ${index} goes on when it is`)
+  }
+  return problems
+}
 
 void t.test(
   'what is appended while the log is read is left for the next call, with its whole step',
@@ -129,10 +134,35 @@ void t.test('it goes on after any position that ends a step, and within a transa
   }
 })
 
+void t.test('a reader that failed goes on where it was', async (t) => {
+  const { db } = await testDatabase(t)
+  await append(db, [400, 500, 800])
+  const reader = new StepReader(db, 0)
+  // No entry can be like this: it cannot be read until it is mended.
+  const become = (body: string): Promise<unknown> =>
+    inTransaction(db, async (trx) => {
+      await sql`alter table ledger.event_log disable trigger user`.execute(trx)
+      await sql`update ledger.event_log set body = ${body}::json where position = 700`.execute(trx)
+      await sql`alter table ledger.event_log enable trigger user`.execute(trx)
+    })
+  await become('null')
+  await t.rejects(reader.next({ entries: NO_LIMIT, characters: NO_LIMIT }), /^log entry 700/)
+  await become('"12345678"')
+  const chunks = await readAll(reader, { entries: 1, characters: NO_LIMIT })
+  t.same(
+    chunks.flat().map(({ position }) => position),
+    Array.from({ length: 1700 }, (_, index) => index + 1),
+  )
+})
+
 /** How many entries there are up to the end of each step. */
 function endsOf(chunk: LogEntry[]): number[] {
   let end = 0
   return stepsOf(chunk).map((step) => (end += step.length))
+}
+
+function isSame(a: readonly number[], b: readonly number[]): boolean {
+  return a.length === b.length && a.every((one, index) => one === b[index])
 }
 
 function sum(numbers: readonly number[]): number {
