@@ -54,6 +54,8 @@ interface Change {
   firstPosition: number
   createdAt: Date
   updatedAt: Date
+  /** Whether it is stored, and what the contract says of it is the same now: it may be of other blocks. */
+  isMoved: boolean
 }
 
 /** Of a loan that has events. */
@@ -97,8 +99,12 @@ function fold(
   const { position, recordedAt } = firstOf(entries)
   let loan = before?.loan
   let updatedAt = before?.updatedAt ?? recordedAt
+  let isMoved = before !== undefined
   const become = (next: Loan | undefined, at: Date): void => {
-    if (!saysTheSame(loan, next)) updatedAt = at
+    if (!saysTheSame(loan, next)) {
+      updatedAt = at
+      isMoved = false
+    }
     loan = next
   }
   for (const step of held === undefined ? [entries] : stepsOf(entries)) {
@@ -115,6 +121,7 @@ function fold(
     firstPosition: position,
     createdAt: before?.createdAt ?? recordedAt,
     updatedAt,
+    isMoved,
   }
 }
 
@@ -198,9 +205,13 @@ async function writeChanges(context: FoldContext, changes: Change[]): Promise<vo
       context,
       left.filter(({ isNew }) => isNew),
     ),
+    moveLoans(
+      context,
+      left.filter(({ isMoved }) => isMoved),
+    ),
     changeLoans(
       context,
-      left.filter(({ isNew }) => !isNew),
+      left.filter(({ isNew, isMoved }) => !isNew && !isMoved),
     ),
   ])
 }
@@ -277,6 +288,29 @@ async function changeLoans({ trx, schema }: FoldContext, changed: ChangeOfOne[])
       secret_hash_b1 = excluded.secret_hash_b1, contract_loan_id = excluded.contract_loan_id, opened_s = excluded.opened_s, agreed_s = excluded.agreed_s,
       ended_s = excluded.ended_s, last_block = excluded.last_block, last_log_index = excluded.last_log_index,
       updated_at = excluded.updated_at`.execute(trx)
+}
+
+/**
+ * Loans whose events another branch has as well, in other blocks: most of those that a reorg is about. Each is looked up by
+ * itself, as in `getLoans`.
+ */
+async function moveLoans({ trx, schema }: FoldContext, moved: ChangeOfOne[]): Promise<void> {
+  if (moved.length === 0) return
+  const loans = sql.table(`${schema}.loans`)
+  const ofEach = <V>(value: (loan: Loan) => V): V[] => moved.map(({ loan }) => value(loan))
+  await sql`
+    update ${loans} loan set opened_s = moved.opened_s, agreed_s = moved.agreed_s, ended_s = moved.ended_s,
+      last_block = moved.last_block, last_log_index = moved.last_log_index
+    from unnest(${ofEach(({ loanType }) => loanType)}::text[], ${ofEach(({ loanId }) => loanId)}::text[],
+        ${ofEach(({ times }) => times.openedS)}::bigint[], ${ofEach(({ times }) => times.agreedS)}::bigint[],
+        ${ofEach(({ times }) => times.endedS)}::bigint[], ${ofEach(({ lastBlock }) => lastBlock)}::bigint[],
+        ${ofEach(({ lastLogIndex }) => lastLogIndex)}::integer[]
+      ) moved(loan_type, loan_id, opened_s, agreed_s, ended_s, last_block, last_log_index)
+      cross join lateral (
+        select ctid from ${loans} each_loan
+        where each_loan.loan_type = moved.loan_type and each_loan.loan_id = moved.loan_id limit 1
+      ) stored
+    where loan.ctid = stored.ctid`.execute(trx)
 }
 
 function typeOf(subject: string): string {
