@@ -13,7 +13,7 @@ const FIRST_WITHOUT_DOUBLING = 24
 const SMALL_HEAP = 512 * 1024 * 1024
 
 /**
- * How much of a function's bytecode runs before V8 optimizes it: about twenty times of what it has of itself. To compile six
+ * How many bytes of its code a function runs before V8 optimizes it: some twenty times V8's own setting. To compile six
  * hundred functions, many of them again and again, took a fifth of the indexer's processor time in its first seconds, just
  * when a reorg or the rest of a short backfill waited for it.
  */

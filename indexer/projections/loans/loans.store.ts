@@ -291,21 +291,22 @@ async function changeLoans({ trx, schema }: FoldContext, changed: ChangeOfOne[])
 }
 
 /**
- * Loans whose events another branch has as well, in other blocks: most of those that a reorg is about. Each is looked up by
- * itself, as in `getLoans`.
+ * Loans of which the contract says the same, by events of other blocks: many of those that a reorg is about. Each is looked up
+ * by itself, as in `getLoans`.
  */
 async function moveLoans({ trx, schema }: FoldContext, moved: ChangeOfOne[]): Promise<void> {
   if (moved.length === 0) return
   const loans = sql.table(`${schema}.loans`)
   const ofEach = <V>(value: (loan: Loan) => V): V[] => moved.map(({ loan }) => value(loan))
   await sql`
-    update ${loans} loan set opened_s = moved.opened_s, agreed_s = moved.agreed_s, ended_s = moved.ended_s,
+    update ${loans} loan set network = moved.network, opened_s = moved.opened_s, agreed_s = moved.agreed_s, ended_s = moved.ended_s,
       last_block = moved.last_block, last_log_index = moved.last_log_index
     from unnest(${ofEach(({ loanType }) => loanType)}::text[], ${ofEach(({ loanId }) => loanId)}::text[],
+        ${ofEach(({ network }) => network)}::text[],
         ${ofEach(({ times }) => times.openedS)}::bigint[], ${ofEach(({ times }) => times.agreedS)}::bigint[],
         ${ofEach(({ times }) => times.endedS)}::bigint[], ${ofEach(({ lastBlock }) => lastBlock)}::bigint[],
         ${ofEach(({ lastLogIndex }) => lastLogIndex)}::integer[]
-      ) moved(loan_type, loan_id, opened_s, agreed_s, ended_s, last_block, last_log_index)
+      ) moved(loan_type, loan_id, network, opened_s, agreed_s, ended_s, last_block, last_log_index)
       cross join lateral (
         select ctid from ${loans} each_loan
         where each_loan.loan_type = moved.loan_type and each_loan.loan_id = moved.loan_id limit 1

@@ -59,3 +59,17 @@ void t.test(
     t.same(await digestReadModel(db), digest)
   },
 )
+
+void t.test('a loan that another network tells as well is of the network that told it last', async (t) => {
+  const { evm } = tellStories(22, 6)
+  const { db } = await testDatabase(t)
+  for (const network of [EVM.network, 'evm:31338'])
+    await inTransaction(db, (trx) =>
+      replaceEvents(trx, { ...EVM, network }, { from: 0, to: 10 ** 9 }, evm, 'reindex'),
+    )
+  const { rows } = await sql`select distinct network from projection.loans`.execute(db)
+  t.same(rows, [{ network: 'evm:31338' }])
+  const digest = await digestReadModel(db)
+  await replay(db, { restart: true, signal: new AbortController().signal, onProgress: () => undefined })
+  t.same(await digestReadModel(db), digest)
+})
