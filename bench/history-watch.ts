@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { ChainEvent } from '../shared/events/chain-event.ts'
 import { monotonicMs } from './measure.ts'
 import { recordText } from './synthetic-evm/truth.ts'

@@ -6,7 +6,7 @@ import {
   type FilecoinNetwork,
   type Networks,
 } from '../shared/config/networks.ts'
-import { z } from 'zod'
+import * as z from 'zod'
 import { ConfigError } from '../shared/errors.ts'
 import { canonicalJson } from './event-log/plan-entries.evolve.ts'
 import { createEvmSource, type EvmSource } from './sources/evm/evm-source.ts'

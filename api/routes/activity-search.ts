@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { z } from 'zod'
+import type * as z from 'zod'
 import { sendError } from '../plugins/errors.ts'
 import { ACTIVITY_FILTERS, searchActivity } from '../queries/activity-search.ts'
 import type { ReadDatabase } from '../queries/read-database.ts'

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { z } from 'zod'
+import type * as z from 'zod'
 import type { LoanType } from '../../shared/events/chain-event.ts'
 import { sendError } from '../plugins/errors.ts'
 import type { AnswerCache } from '../queries/answer-cache.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { MAX_TX_HASH } from '../../shared/events/event-place.ts'
 import { isoTime } from './common.ts'
 

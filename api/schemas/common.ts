@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 
 export const errorAnswer = z.strictObject({ status: z.literal('ERROR'), message: z.string().min(1) })
 

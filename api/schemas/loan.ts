@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { activityRecord } from './activity.ts'
 import { isoTime } from './common.ts'
 

@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { z } from 'zod'
+import * as z from 'zod'
 import { BLOCKCHAIN } from './expected-loans.ts'
 import type { Parties } from './parties.ts'
 import { serveSyntheticChain, type NodeSpec, type View } from './serve-chain.ts'

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import solc from 'solc'
-import { z } from 'zod'
+import * as z from 'zod'
 
 /** What is committed of a contract: enough to deploy it, to call it, and to recognise it on a chain. */
 export interface Artifact {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Interface } from 'ethers'
-import { z } from 'zod'
+import * as z from 'zod'
 
 /** A compiled contract, from the artifacts committed under devnet/contracts/out. */
 export interface Contract {

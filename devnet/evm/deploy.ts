@@ -1,5 +1,5 @@
 import { concat, getAddress, getCreateAddress, MaxUint256 } from 'ethers'
-import { z } from 'zod'
+import * as z from 'zod'
 import { contracts, type Contract } from './artifacts.ts'
 import { createRpc, hex, quantity, RpcRefusal, type Rpc } from './rpc.ts'
 import { mine, receiptsOf, sendMany, withManualMining, type Transaction } from './transactions.ts'

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { z } from 'zod'
+import * as z from 'zod'
 import { processIdentity } from './process-identity.ts'
 
 const processSchema = z.object({ pid: z.int().positive(), started: z.string() })

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 
 /** What the node itself answered as an error: it was reached, and it said no. */
 export class RpcRefusal extends Error {

@@ -15,7 +15,7 @@ import type { FilecoinSide } from '../loans/filecoin-side.ts'
 import type { LifeJournal } from '../loans/life-journal.ts'
 import { firstMove, nextMove, type Move } from './next-move.ts'
 import { quantity, type Rpc } from './rpc.ts'
-import { z } from 'zod'
+import * as z from 'zod'
 
 /** What live and bulk play share: the chain, the diary, and the making of loans. */
 export interface Scene {

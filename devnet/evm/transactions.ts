@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { RpcRefusal } from './rpc.ts'
 import { anything, hex, quantity, type Rpc } from './rpc.ts'
 

@@ -1,5 +1,5 @@
 import { utf8ToBytes } from '@noble/hashes/utils.js'
-import { z } from 'zod'
+import * as z from 'zod'
 import { blake2b256 } from '../../shared/filecoin/blake2b.ts'
 import { delegatedAddress, formatAddress } from '../../shared/filecoin/address.ts'
 import { createKey } from '../filecoin/keys.ts'

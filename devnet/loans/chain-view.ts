@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { asCid, cidSchema, tipsetSchema, type LotusRpc, type Tipset } from './lotus-rpc.ts'
 
 /** What became of a message in the branch that is the node's now. */

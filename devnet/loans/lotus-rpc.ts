@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { parseLotusJson } from '../../shared/filecoin/lotus-json.ts'
 import { RpcRefusal } from '../evm/rpc.ts'
 

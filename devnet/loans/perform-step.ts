@@ -11,7 +11,7 @@ import {
   SETTLE,
 } from '../../shared/filecoin/payment-channel.ts'
 import { voucherFromText, voucherText } from '../../shared/filecoin/voucher.ts'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Life } from '../evm/loan-life.ts'
 import type { Move } from '../evm/next-move.ts'
 import { firstFunds, fundsOf } from './funds.ts'

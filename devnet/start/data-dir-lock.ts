@@ -1,6 +1,6 @@
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { z } from 'zod'
+import * as z from 'zod'
 import { processIdentity } from '../evm/process-identity.ts'
 
 const holderSchema = z.object({ pid: z.int().positive(), identity: z.string() })

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { z } from 'zod'
+import * as z from 'zod'
 import { getJson } from './http-get.ts'
 import type { Screen } from './screen.ts'
 

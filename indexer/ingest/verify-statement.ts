@@ -1,5 +1,5 @@
 import { hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js'
-import { z } from 'zod'
+import * as z from 'zod'
 import { eip55 } from '../../shared/eip55.ts'
 import type { FilecoinIdentity } from '../../shared/events/filecoin-event.ts'
 import type { SignedStatement } from '../../shared/events/handed-in.ts'

@@ -1,6 +1,6 @@
 import { promisify } from 'node:util'
 import { deflateRaw, inflateRaw } from 'node:zlib'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { ChainStep } from '../../shared/events/chain-step.ts'
 import { messageOf, PermanentError } from '../../shared/errors.ts'
 import type { JobQueue, QueueBackend } from './backend.ts'

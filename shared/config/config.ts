@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { z } from 'zod'
+import * as z from 'zod'
 import { ConfigError, messageOf } from '../errors.ts'
 import { networksSchema, type Networks } from './networks.ts'
 

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 
 /** The shape of NETWORKS_FILE. Unknown keys are errors: a misspelt key would silently take its default. */
 

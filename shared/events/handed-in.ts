@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 
 /**
  * What is signed off-chain as it is handed in: through the voucher queue (a job's data), the operator's import or the

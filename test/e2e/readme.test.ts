@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, readFileSync } from 'node:fs'
 import t from 'tap'
-import { z } from 'zod'
+import * as z from 'zod'
 import { historyAnswer } from '../../api/schemas/activity.ts'
 import { erc20LoanAnswer } from '../../api/schemas/loan.ts'
 import { statusAnswer } from '../../api/schemas/status.ts'

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { z } from 'zod'
+import * as z from 'zod'
 import { fileURLToPath } from 'node:url'
 import {
   allGone,

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { FastifyInstance } from 'fastify'
 import type { Deployment } from '../../devnet/evm/deploy.ts'
 import type { Player } from '../../devnet/evm/player.ts'

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { z } from 'zod'
+import * as z from 'zod'
 
 /** Published messages of the chain and of its reference implementations, with what came of them. */
 export interface FilecoinVector {

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { z } from 'zod'
+import * as z from 'zod'
 import { createRpc, hex } from '../../devnet/evm/rpc.ts'
 import { createLotusRpc, tipsetSchema } from '../../devnet/loans/lotus-rpc.ts'
 import type { Db } from '../../shared/db/connect.ts'

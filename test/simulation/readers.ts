@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Random } from '../../devnet/evm/random.ts'
 import { historyAnswer } from '../../api/schemas/activity.ts'
 import { activityRecord } from '../../api/schemas/activity.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { z } from 'zod'
+import * as z from 'zod'
 import { createRpc, quantity } from '../../devnet/evm/rpc.ts'
 import { createLotusRpc, tipsetSchema } from '../../devnet/loans/lotus-rpc.ts'
 import type { Stage } from './stage.ts'

@@ -1,5 +1,5 @@
 import { appendFileSync, readFileSync } from 'node:fs'
-import { z } from 'zod'
+import * as z from 'zod'
 import { messageOf } from '../../shared/errors.ts'
 import type { Report } from './simulation.ts'
 import type { Tally } from './tally.ts'

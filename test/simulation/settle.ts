@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
-import { z } from 'zod'
+import * as z from 'zod'
 import { buildApp } from '../../api/app.ts'
 import { openReadDatabase } from '../../api/queries/read-database.ts'
 import { createRpc, hex } from '../../devnet/evm/rpc.ts'

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import t from 'tap'
 import { parse } from 'yaml'
-import { z } from 'zod'
+import * as z from 'zod'
 import { CLUSTER_TEXT } from '../../devnet/postgres/server.ts'
 import { environmentSchema, loadEnvironment } from '../../shared/config/config.ts'
 

@@ -1,6 +1,6 @@
 import { closeSync, existsSync, ftruncateSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { z } from 'zod'
+import * as z from 'zod'
 
 /** What everything else follows from. Once a chain exists its own values count, not those of a later start. */
 const settingsSchema = z.strictObject({

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { z } from 'zod'
+import * as z from 'zod'
 import { startAnvil } from '../../../devnet/evm/anvil.ts'
 import { deployContracts, type Deployment } from '../../../devnet/evm/deploy.ts'
 import { createPlayer, type Player, type PlayerOptions } from '../../../devnet/evm/player.ts'

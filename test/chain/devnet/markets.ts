@@ -3,7 +3,7 @@ import { contracts } from '../../../devnet/evm/artifacts.ts'
 import { startAnvil } from '../../../devnet/evm/anvil.ts'
 import { deployContracts, type Deployment } from '../../../devnet/evm/deploy.ts'
 import { secretHash } from '../../../devnet/evm/loan-texts.ts'
-import { z } from 'zod'
+import * as z from 'zod'
 import { anything, createRpc, hex, quantity, type Rpc } from '../../../devnet/evm/rpc.ts'
 
 /** Both markets on a fresh node, called by hand. */

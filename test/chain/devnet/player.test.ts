@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { z } from 'zod'
+import * as z from 'zod'
 import { contracts } from '../../../devnet/evm/artifacts.ts'
 import { startAnvil } from '../../../devnet/evm/anvil.ts'
 import { deployContracts, type Deployment } from '../../../devnet/evm/deploy.ts'

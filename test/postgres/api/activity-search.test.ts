@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import t from 'tap'
-import type { z } from 'zod'
+import type * as z from 'zod'
 import { historyAnswer, searchAnswer } from '../../../api/schemas/activity.ts'
 import { statementFor } from '../../../api/queries/activity-search.ts'
 import { MAX_TX_HASH } from '../../../shared/events/event-place.ts'

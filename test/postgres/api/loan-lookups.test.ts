@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import t from 'tap'
-import type { z } from 'zod'
+import type * as z from 'zod'
 import { LOOKUPS } from '../../../api/queries/loans.ts'
 import { erc20LoanAnswer, filLoanAnswer } from '../../../api/schemas/loan.ts'
 import { testApi } from '../../helpers/api.ts'

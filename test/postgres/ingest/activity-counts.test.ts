@@ -11,7 +11,7 @@ import {
 import { getFoldState, putFoldState } from '../../../indexer/projections/fold-state.store.ts'
 import { IDS_PER_ENTRY, LIVE_SCHEMA, type FoldContext } from '../../../indexer/projections/projection.ts'
 import { inTransaction } from '../../../shared/db/transaction.ts'
-import { z } from 'zod'
+import * as z from 'zod'
 import { miscounts } from '../../helpers/counted-history.ts'
 import { testDatabase } from '../../helpers/database.ts'
 
