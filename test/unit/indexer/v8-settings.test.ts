@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { test } from 'tap'
 import { isBetterLate, mayDouble } from '../../../indexer/v8-settings.ts'
+import { scriptFlags } from '../../helpers/script-flags.ts'
 
 const MAJOR = Number.parseInt(process.versions.node, 10)
 
@@ -39,6 +40,18 @@ console.log('added ' + sum)`
 /** At once and not beside the thread: how far that has got would decide how many there are. */
 const COUNTING_OPTIMIZED = ['--no-concurrent-recompilation', '--trace-opt']
 
+/** Asks a server as often as a backfill's first seconds do. */
+const ASKING = `
+import { createServer } from 'node:http'
+import { once } from 'node:events'
+import { request } from 'undici'
+const server = createServer((_, response) => response.end('{}')).listen(0, '127.0.0.1')
+await once(server, 'listening')
+const url = 'http://127.0.0.1:' + server.address().port
+for (let asked = 0; asked < 1500; asked += 1) await (await request(url)).body.text()
+server.close()
+server.closeAllConnections()`
+
 function linesOf(program: string, flags: string[], said: string, ...args: string[]): number {
   const told = execFileSync(
     process.execPath,
@@ -67,6 +80,14 @@ void test('functions that were called for a while are not optimized yet, before 
   t.ok(before >= 200, 'there is something to save')
   if (MAJOR < 22) t.ok(after <= before / 2, 'half of them are saved')
   else t.ok(after >= before * 0.7, 'as before')
+  t.end()
+})
+
+void test('the parser of HTTP is not optimized for a quarter of a second, 30 MiB of it, for what it saves', (t) => {
+  const tracing = '--trace-wasm-compilation-times'
+  const optimized = (flags: string[]): number => linesOf(ASKING, [tracing, ...flags], 'using TurboFan')
+  t.ok(optimized([]) >= 1, 'there is something to save')
+  t.equal(optimized(scriptFlags('indexer')), 0)
   t.end()
 })
 
