@@ -88,6 +88,20 @@ void t.test('the code of a bundle', async (t) => {
   )
   const codeOf = (name: string): string => readFileSync(join(dist, name), 'utf8')
 
+  void t.test(
+    'tells what is wrong with a file in words: a package that is bundled in part still has them',
+    async (t) => {
+      const networksFile = join(folder, 'wrong.json')
+      writeFileSync(networksFile, JSON.stringify({ evm: [{ blockchain: 1 }] }))
+      const wrong = runNpm(folder, ['indexer'], {
+        DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
+        NETWORKS_FILE: networksFile,
+      })
+      t.equal((await wrong.ended).code, 2)
+      t.match(wrong.stderr(), /evm\.0\.blockchain: Invalid input: expected string, received number/)
+    },
+  )
+
   void t.test('has characters of one byte alone, or V8 keeps all of a file at two bytes each', (t) => {
     for (const name of files) {
       t.same(/[^\0-\xff]/.exec(codeOf(name)), null, name)
