@@ -1,33 +1,19 @@
 import { messageOf } from '../../shared/errors.ts'
 import type { ChainStep } from '../../shared/events/chain-step.ts'
-import { textLength } from '../../shared/text-length.ts'
 import { ABORTED, unlessAborted } from '../../shared/until-aborted.ts'
 import type { JobQueue } from './backend.ts'
+import { Backlog, weightOfStep, type MeasuredStep } from './backlog.ts'
 import { addBatch, addNamedBatch, type BatchKey, type StepsInHand } from './batch-queue.ts'
 import { Changes } from './changes.ts'
-import { joinSteps, type StepBounds } from './join-steps.ts'
-import { Room, weightOf, type NetworkRoom } from './room.ts'
+import { Room, type NetworkRoom } from './room.ts'
 
 /**
  * Steps in the queue that nobody writes yet: one that is next, one that is on its way. A place is free as soon as the
  * writer begins a step, not when it is done: what the source reads then, it reads while the database works.
  */
 const STEPS_WAITING = 2
-/** What waits for the queue is joined up to these. */
-const MOST_JOINED: StepBounds = { events: 4_000, blocks: 65_536, ranges: 64 }
-/** The same where the networks of this process together hold as much as they may, and this one its share. */
-const MOST_JOINED_IF_TIGHT = 500
-/** Characters of their events' texts: anybody can make an event of 128 KiB, and several steps are held in memory. */
-const MOST_TEXT = 16 * 1024 * 1024
 /** A job has a step's name; one of more text is in the queue alone until the writer takes it, for others are in memory. */
 const MOST_TEXT_IN_HAND = 6 * 1024 * 1024
-
-/** A step, and how long it is. */
-interface MeasuredStep {
-  step: ChainStep
-  /** Characters of its events' texts. */
-  text: number
-}
 
 /** The steps that one writer published and that are not written yet. */
 export class InFlight implements StepsInHand {
@@ -75,10 +61,10 @@ export class InFlight implements StepsInHand {
   }
 
   /** Whether it is in hand from now on. */
-  add(sequence: number, { step, text }: MeasuredStep): boolean {
+  add(sequence: number, measured: MeasuredStep): boolean {
     if (this.size === 0) this.#movedAtMs = performance.now()
-    const isKept = text <= MOST_TEXT_IN_HAND
-    this.#steps.set(sequence, { step: isKept ? step : undefined, weight: weightOf(eventsOf(step), text) })
+    const isKept = measured.text <= MOST_TEXT_IN_HAND
+    this.#steps.set(sequence, { step: isKept ? measured.step : undefined, weight: weightOfStep(measured) })
     this.#waiting.add(sequence)
     return isKept
   }
@@ -129,65 +115,6 @@ export class InFlight implements StepsInHand {
   untilFewerWait(limit: number, signal: AbortSignal): Promise<void> {
     return this.#changes.until(() => this.#waiting.size < limit, signal)
   }
-}
-
-/**
- * What was read and has no room in the queue yet: one step. Those that follow are joined with it, so that a writer that is
- * behind writes more at once, and one that keeps up gets every step as soon as it is read.
- */
-class Backlog {
-  readonly #changes = new Changes()
-  readonly #room: NetworkRoom
-  #held: MeasuredStep | undefined
-  #ended = false
-
-  constructor(room: NetworkRoom) {
-    this.#room = room
-  }
-
-  /** Resolves once the step has a place here: memory does not grow while the queue is full. */
-  async put(step: ChainStep, signal: AbortSignal): Promise<void> {
-    const text = step.type === 'finalized' ? 0 : textLength(step.events)
-    this.#room.take(weightOf(eventsOf(step), text))
-    await this.#changes.until(() => this.#tryPut({ step, text }), signal)
-    this.#changes.notify()
-  }
-
-  /** Nothing follows. */
-  end(): void {
-    this.#ended = true
-    this.#changes.notify()
-  }
-
-  /** The next step; undefined once nothing is left, or `signal` is aborted. */
-  async take(signal: AbortSignal): Promise<MeasuredStep | undefined> {
-    let taken: MeasuredStep | undefined
-    await this.#changes.until(() => {
-      taken = this.#held
-      this.#held = undefined
-      return taken !== undefined || this.#ended
-    }, signal)
-    this.#changes.notify()
-    return taken
-  }
-
-  /** Whether it has a place now; where it has, it is there. */
-  #tryPut(next: MeasuredStep): boolean {
-    if (this.#held === undefined) {
-      this.#held = next
-      return true
-    }
-    const text = this.#held.text + next.text
-    const most = this.#room.isTight() ? { ...MOST_JOINED, events: MOST_JOINED_IF_TIGHT } : MOST_JOINED
-    const step = text > MOST_TEXT ? undefined : joinSteps(this.#held.step, next.step, most)
-    if (step === undefined) return false
-    this.#held = { step, text }
-    return true
-  }
-}
-
-function eventsOf(step: ChainStep): number {
-  return step.type === 'finalized' ? 0 : step.events.length
 }
 
 /** What ends the source and everything beside it. */

@@ -8,6 +8,7 @@ import { readLoans, readTransactions, type LoanQuery } from './loan-reader.ts'
 import { STATE_AFTER } from './loan-states.ts'
 import { completeEvent, lacksTerms, needsTransaction, type EventWithTerms } from './loan-terms.ts'
 import type { TokenDecimals, TokenSeen } from './token-decimals.ts'
+import { READING } from '../turns.ts'
 import { loanIdOf, type WatchedContract, type WatchedContracts } from './watched-contracts.ts'
 
 interface Found {
@@ -40,6 +41,7 @@ export async function chainEvents(
   logs: readonly EvmLog[],
   blockTimes: ReadonlyMap<string, number>,
 ): Promise<ChainEvent[]> {
+  await READING.next()
   const found = place(reader.contracts, logs, blockTimes)
   const events = found.filter(isEvent)
   const completed = await completeAll(reader.client, events)

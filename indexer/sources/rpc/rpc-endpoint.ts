@@ -1,5 +1,6 @@
 import { messageOf } from '../../../shared/errors.ts'
 import { endpointLabel } from '../../../shared/log.ts'
+import { READING } from '../turns.ts'
 import { storableText, unescaped } from './foreign-text.ts'
 import { undiciPost, type HttpAnswer, type HttpPost } from './http-post.ts'
 import { parsePieces } from './parse-pieces.ts'
@@ -141,6 +142,7 @@ export class RpcEndpoint {
     if (http.status >= 300 && http.status < 400) {
       throw new EndpointFault(`HTTP ${http.status}: a redirect, which is not followed`)
     }
+    await READING.next()
     const json = parseBody(http, this.#options.parse ?? parsePieces)
     if (batch.length === 1) {
       return [this.#accept(Array.isArray(json) && json.length === 1 ? json[0] : json, firstId, http)]

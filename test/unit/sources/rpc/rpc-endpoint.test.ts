@@ -1,5 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setImmediate as round } from 'node:timers/promises'
 import t from 'tap'
 import type { Test } from 'tap'
 import { messageOf } from '../../../../shared/errors.ts'
@@ -96,3 +97,26 @@ void t.test(
     t.equal(failing, false, 'one batch failed and was asked again')
   },
 )
+
+void t.test('answers that came together are read in different rounds of the event loop', async (t) => {
+  const readIn: number[] = []
+  let rounds = 0
+  const endpoint = new RpcEndpoint('http://node.example', {
+    ...{ timeoutMs: 5_000, maxBatch: 1, maxConcurrent: 3 },
+    classify: () => 'other',
+    connect: () => (body) => Promise.resolve({ status: 200, retryAfterMs: null, pieces: [body] }),
+    // What was asked comes back, and with it its id.
+    parse: ([body = '']) => {
+      readIn.push(rounds)
+      return { ...(JSON.parse(body) as object), result: '0x1' }
+    },
+  })
+  t.teardown(() => endpoint.close())
+  const answers = Promise.all(['a', 'b', 'c'].map((method) => endpoint.call(method, [])))
+  while (readIn.length < 3 && rounds < 100) {
+    await round()
+    rounds += 1
+  }
+  t.same(await answers, ['0x1', '0x1', '0x1'])
+  t.equal(new Set(readIn).size, 3)
+})
