@@ -15,8 +15,11 @@ export interface MeasuredStep {
 const MOST_JOINED: StepBounds = { events: 4_000, blocks: 65_536, ranges: 64 }
 /** The same where the networks of this process together hold as much as they may, and this one its share. */
 const MOST_JOINED_IF_TIGHT = 500
-/** Characters of their events' texts: anybody can make an event of 128 KiB, and several steps are held in memory. */
-const MOST_TEXT = 16 * 1024 * 1024
+/**
+ * Characters of events' texts of one step: several are held in memory, and anybody can make an event of 128 KiB. What has more
+ * by itself is in the queue alone until the writer takes it, which costs more than another step.
+ */
+export const MOST_TEXT = 6 * 1024 * 1024
 /**
  * Milliseconds after a step for which final blocks are collected, unless a step is full of them before. A step costs a score
  * of statements however few events it has, and of final blocks more follow at once.
@@ -82,10 +85,11 @@ export class Backlog {
     return taken
   }
 
-  /** Whether what is held will soon be more. Final blocks come without headers: nobody asks which they continue. */
+  /** Whether what is held will soon be more, and may be. Final blocks come without headers: nobody asks which they continue. */
   #isCollecting(): boolean {
     const step = this.#held?.step
-    return step?.type === 'blocks' && step.headers.length === 0 && !this.#isFull && !this.#ended
+    if (this.#isFull || this.#ended || this.#room.isTight()) return false
+    return step?.type === 'blocks' && step.headers.length === 0
   }
 
   /** Whether it has a place now; where it has, it is there. */

@@ -2,7 +2,7 @@ import { messageOf } from '../../shared/errors.ts'
 import type { ChainStep } from '../../shared/events/chain-step.ts'
 import { ABORTED, unlessAborted } from '../../shared/until-aborted.ts'
 import type { JobQueue } from './backend.ts'
-import { Backlog, weightOfStep, type MeasuredStep } from './backlog.ts'
+import { Backlog, MOST_TEXT, weightOfStep, type MeasuredStep } from './backlog.ts'
 import { addBatch, addNamedBatch, type BatchKey, type StepsInHand } from './batch-queue.ts'
 import { Changes } from './changes.ts'
 import { Room, type NetworkRoom } from './room.ts'
@@ -12,9 +12,6 @@ import { Room, type NetworkRoom } from './room.ts'
  * writer begins a step, not when it is done: what the source reads then, it reads while the database works.
  */
 const STEPS_WAITING = 2
-/** A job has a step's name; one of more text is in the queue alone until the writer takes it, for others are in memory. */
-const MOST_TEXT_IN_HAND = 6 * 1024 * 1024
-
 /** The steps that one writer published and that are not written yet. */
 export class InFlight implements StepsInHand {
   readonly #writerEpoch: number
@@ -60,10 +57,10 @@ export class InFlight implements StepsInHand {
     return writerEpoch === this.#writerEpoch ? this.#steps.get(sequence)?.step : undefined
   }
 
-  /** Whether it is in hand from now on. */
+  /** Whether it is in hand from now on: its job has its name then, and else all of it. */
   add(sequence: number, measured: MeasuredStep): boolean {
     if (this.size === 0) this.#movedAtMs = performance.now()
-    const isKept = measured.text <= MOST_TEXT_IN_HAND
+    const isKept = measured.text <= MOST_TEXT
     this.#steps.set(sequence, { step: isKept ? measured.step : undefined, weight: weightOfStep(measured) })
     this.#waiting.add(sequence)
     return isKept

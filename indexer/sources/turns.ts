@@ -20,5 +20,5 @@ export class Turns {
   }
 }
 
-/** Of all that this process reads: answers that are parsed and checked, logs that are decoded. */
+/** Of all that this process reads: answers that are parsed and checked, EVM logs that are decoded. */
 export const READING = new Turns()

@@ -41,6 +41,7 @@ export async function chainEvents(
   logs: readonly EvmLog[],
   blockTimes: ReadonlyMap<string, number>,
 ): Promise<ChainEvent[]> {
+  if (logs.length === 0) return []
   await READING.next()
   const found = place(reader.contracts, logs, blockTimes)
   const events = found.filter(isEvent)

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 import { Backlog, type MeasuredStep } from '../../../../indexer/queue/backlog.ts'
-import { Room } from '../../../../indexer/queue/room.ts'
+import { Room, weightOf } from '../../../../indexer/queue/room.ts'
 import type { BlocksStep, ChainStep } from '../../../../shared/events/chain-step.ts'
 import { RandomChain } from '../../../helpers/random-chain.ts'
 
@@ -11,8 +11,8 @@ const SOON_MS = 200
 const LATE = Symbol('late')
 
 /** A backlog of which the first step was taken, and the chain that goes on. */
-async function begun(): Promise<{ backlog: Backlog; chain: RandomChain }> {
-  const backlog = new Backlog(new Room().of('evm:1'))
+async function begun(room = new Room()): Promise<{ backlog: Backlog; chain: RandomChain }> {
+  const backlog = new Backlog(room.of('evm:1'))
   const chain = new RandomChain(7)
   const first = final(chain.grow(3))
   await backlog.put(first, NEVER)
@@ -88,6 +88,30 @@ void t.test('a full step is taken at once, and what did not fit is the next one'
   t.equal(stepOf(await soon(backlog.take(NEVER))), small)
 })
 
+void t.test('texts that are too long for one step are taken at once, and are two', async (t) => {
+  const { backlog, chain } = await begun()
+  const [event] = chain.grow(20).events
+  if (event === undefined) throw new Error('twenty blocks without an event')
+  const junk = { ...event, txHash: 'x'.repeat(4 * 1024 * 1024) }
+  const steps = [chain.grow(4), chain.grow(2)].map((step) => ({ ...final(step), events: [junk] }))
+  const taking = backlog.take(NEVER)
+  const putting = Promise.all(steps.map((step) => backlog.put(step, NEVER)))
+  t.equal(stepOf(await soon(taking)), steps[0])
+  await putting
+  backlog.end()
+  t.equal(stepOf(await soon(backlog.take(NEVER))), steps[1])
+})
+
+void t.test('where the networks of a process have no room nothing is collected', async (t) => {
+  const room = new Room()
+  const { backlog, chain } = await begun(room)
+  room.of('evm:2').take(weightOf(20_000, 0))
+  room.of('evm:1').take(weightOf(20_000, 0))
+  const step = final(chain.grow(4))
+  await backlog.put(step, NEVER)
+  t.equal(stepOf(await soon(backlog.take(NEVER))), step)
+})
+
 void t.test('blocks at the head, and what is told of them, are taken as soon as they are read', async (t) => {
   const { backlog, chain } = await begun()
   const steps: ChainStep[] = [
@@ -109,5 +133,5 @@ void t.test('who stops is not kept waiting', async (t) => {
   await backlog.put(final(chain.grow(4)), stop.signal)
   const taking = backlog.take(stop.signal)
   stop.abort()
-  t.not(await soon(taking), LATE)
+  t.equal(await soon(taking), undefined)
 })
