@@ -12,6 +12,7 @@ import { Room, type NetworkRoom } from './room.ts'
  * writer begins a step, not when it is done: what the source reads then, it reads while the database works.
  */
 const STEPS_WAITING = 2
+
 /** The steps that one writer published and that are not written yet. */
 export class InFlight implements StepsInHand {
   readonly #writerEpoch: number
