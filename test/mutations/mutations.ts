@@ -108,8 +108,8 @@ export const MUTATIONS: readonly Mutation[] = [
     promise: 6,
     what: 'steps of long texts are in memory while they wait, besides in the queue',
     file: 'indexer/queue/publish-steps.ts',
-    from: 'text <= MOST_TEXT_IN_HAND',
-    to: 'text >= 0',
+    from: 'measured.text <= MOST_TEXT',
+    to: 'measured.text >= 0',
     noticedBy: [{ test: 'test/queue/batch-queue.test.ts' }],
   },
   {
