@@ -1,19 +1,21 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { statSync } from 'node:fs'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { copyFile, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { startServices, type RunningServices } from './helpers/services.ts'
 import { tapFailures } from './helpers/tap-failures.ts'
 
-const TAP = fileURLToPath(new URL('../node_modules/.bin/tap', import.meta.url))
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const TAP = join(ROOT, 'node_modules/.bin/tap')
 /** Failures whose diagnosis is repeated above the last line. */
 const FAILURES_TOLD = 10
 
 /**
- * `npm test`: starts the real services that tests need, runs tap with the arguments given here, stops everything
- * and prints `N passed, N failed` as its last line. The exit code is tap's.
+ * `npm test`: starts the real services that tests need, bundles the programs that they start, runs tap with the arguments
+ * given here, stops everything and prints `N passed, N failed` as its last line. The exit code is tap's.
  */
 async function main(): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), 'loan-activity-tests-'))
@@ -21,9 +23,10 @@ async function main(): Promise<number> {
   const interrupted = onInterrupt()
   let services: RunningServices | undefined
   try {
+    const programs = await bundlePrograms(folder)
     services = await startServices(['postgres', 'redis'])
     if (services.redisUrl === null && !redisMayMiss()) return await report(1, tapFile)
-    const code = interrupted.already() ? 130 : await runTap(tapFile, services, interrupted.stopWith)
+    const code = interrupted.already() ? 130 : await runTap(tapFile, services, programs, interrupted.stopWith)
     // The last line of all, so it waits until the services have gone and cannot speak any more.
     await services.stop()
     return await report(code, tapFile)
@@ -34,6 +37,14 @@ async function main(): Promise<number> {
     await services?.stop()
     await rm(folder, { recursive: true, force: true })
   }
+}
+
+/** As production has them, with the package.json that they look for above them; throws what the bundler says. */
+async function bundlePrograms(folder: string): Promise<string> {
+  const programs = join(folder, 'dist')
+  await promisify(execFile)(process.execPath, [join(ROOT, '.config/build.mjs'), programs])
+  await copyFile(join(ROOT, 'package.json'), join(folder, 'package.json'))
+  return programs
 }
 
 function redisMayMiss(): boolean {
@@ -47,6 +58,7 @@ function redisMayMiss(): boolean {
 function runTap(
   tapFile: string,
   services: RunningServices,
+  programs: string,
   stopWith: (c: ChildProcess) => void,
 ): Promise<number> {
   // tap takes files and globs: a folder stands for the tests in it.
@@ -59,6 +71,7 @@ function runTap(
     stdio: 'inherit',
     env: {
       ...process.env,
+      TEST_PROGRAMS: programs,
       TEST_DATABASE_URL: services.postgresUrl,
       TEST_DATABASE_TEMPLATE: services.template,
       ...(services.redisUrl === null ? {} : { TEST_REDIS_URL: services.redisUrl }),

@@ -9,6 +9,7 @@ import type { Test } from 'tap'
 import { JsonRpcProvider } from 'ethers'
 import type { Db } from '../../shared/db/connect.ts'
 import { freePort } from './free-port.ts'
+import { serviceProgram } from './service-program.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -50,10 +51,11 @@ export class IndexerProcess {
 
   start(): void {
     this.#output = ''
-    const child = fork(join(ROOT, 'indexer/main.ts'), {
+    const { path, flags } = serviceProgram('indexer/main')
+    const child = fork(path, {
       cwd: ROOT,
       env: this.#environment,
-      execArgv: ['--import=tsx', '--no-warnings'],
+      execArgv: flags,
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     })
     const keep = (chunk: Buffer): void => {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
+import { serviceProgram } from './service-program.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -23,10 +24,11 @@ export async function runOps(
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   const networksFile = join(folder, 'networks.json')
   await writeFile(networksFile, JSON.stringify(setup.networks))
+  const { path, flags } = serviceProgram('indexer/cli/main')
   return new Promise((resolve) => {
     execFile(
       process.execPath,
-      ['--import=tsx', '--no-warnings', join(ROOT, 'indexer/cli/main.ts'), ...args],
+      [...flags, path, ...args],
       {
         cwd: ROOT,
         env: { PATH: process.env['PATH'], DATABASE_URL: setup.databaseUrl, NETWORKS_FILE: networksFile },

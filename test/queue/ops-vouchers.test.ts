@@ -15,6 +15,7 @@ import { testDatabase } from '../helpers/database.ts'
 import { creation, deadLetters, handedInEvents, NETWORK, writeChain } from '../helpers/handed-in.ts'
 import { eventually } from '../helpers/programs.ts'
 import { runOps, type Ran } from '../helpers/run-ops.ts'
+import { serviceProgram } from '../helpers/service-program.ts'
 import { keyOf, signedText, signStatement, STATEMENT } from '../helpers/signed-vouchers.ts'
 
 t.setTimeout(900_000)
@@ -77,17 +78,10 @@ void t.test('vouchers import', async (t) => {
   })
 
   await t.test('standard input, and wrong use', async (t) => {
+    const program = serviceProgram('indexer/cli/main')
     const child = spawn(
       process.execPath,
-      [
-        '--import=tsx',
-        '--no-warnings',
-        join(ROOT, 'indexer/cli/main.ts'),
-        'vouchers',
-        'import',
-        '-',
-        '--json',
-      ],
+      [...program.flags, program.path, 'vouchers', 'import', '-', '--json'],
       { cwd: ROOT, env: await environment(t, databaseUrl, ONE), stdio: ['pipe', 'pipe', 'inherit'] },
     )
     let out = ''

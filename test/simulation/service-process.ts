@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { scriptFlags } from '../helpers/script-flags.ts'
+import { serviceProgram } from '../helpers/service-program.ts'
 import type { Span } from './check-history.ts'
 import { untilListens } from './until-listens.ts'
 import type { WallClock } from './wall-clock.ts'
@@ -113,10 +114,13 @@ export class ServiceProcess {
   #launch(): void {
     this.starts += 1
     const { kind, program, isBuilt, environment, clock } = this.#program
-    const child = fork(isBuilt ? builtProgram(program) : `${ROOT}${program}.ts`, {
+    const { path, flags } = isBuilt
+      ? { path: builtProgram(program), flags: ['--no-warnings'] }
+      : serviceProgram(program)
+    const child = fork(path, {
       cwd: ROOT,
       env: { ...environment, ...clock?.environment },
-      execArgv: [...(isBuilt ? [] : ['--import=tsx']), '--no-warnings', ...scriptFlags(kind.toLowerCase())],
+      execArgv: [...flags, ...scriptFlags(kind.toLowerCase())],
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     })
     const keep = (chunk: Buffer): void => {

@@ -1,13 +1,13 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
-import { fileURLToPath } from 'node:url'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import type { Db } from '../../../shared/db/connect.ts'
 import { testDatabase } from '../../helpers/database.ts'
+import { serviceProgram } from '../../helpers/service-program.ts'
 
-const MAIN = fileURLToPath(new URL('../../../api/main.ts', import.meta.url))
+const MAIN = serviceProgram('api/main')
 const SECRET = 'top-secret-password'
 
 interface Ended {
@@ -28,7 +28,7 @@ function startApi(
   env: Record<string, string>,
   options: { args?: string[]; ipc?: boolean } = {},
 ): Program {
-  const child = spawn(process.execPath, ['--import=tsx', '--no-warnings', MAIN, ...(options.args ?? [])], {
+  const child = spawn(process.execPath, [...MAIN.flags, MAIN.path, ...(options.args ?? [])], {
     stdio: options.ipc === true ? ['ignore', 'pipe', 'pipe', 'ipc'] : ['ignore', 'pipe', 'pipe'],
     env: { PATH: process.env['PATH'] ?? '', ...env },
   })
