@@ -18,7 +18,12 @@ export interface VoucherHandling<Outcome> {
   signal: AbortSignal
 }
 
-const LOCK_MS = 30_000
+/**
+ * For so long a job belongs to a process that says nothing any more; one that lives says it twice in this time. BullMQ looks so
+ * often, whatever starts meanwhile, for jobs that are nobody's, and takes one back at the second look: what a killed process
+ * had in hand waits for three times this.
+ */
+const LOCK_MS = 5_000
 const CONCURRENCY = 2
 const FIRST_RETRY_MS = 100
 const LAST_RETRY_MS = 5_000

@@ -1,4 +1,5 @@
-import { spawn } from 'node:child_process'
+import { fork, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -228,6 +229,41 @@ for (const kind of ['postgres', 'redis'] as const) {
       await second.close()
       t.same(taken, [{ voucher: signedText() }])
     })
+
+    await t.test(
+      'a job that a killed process had in hand is taken soon, and not after a minute',
+      async (t) => {
+        const running = await start(t, kind)
+        if (running === undefined) return
+        const { databaseUrl, redisUrl } = running
+        await running.stop()
+        const backend = openQueueBackend(running, () => undefined)
+        t.teardown(() => backend.close())
+        const urls = redisUrl === undefined ? [databaseUrl] : [databaseUrl, redisUrl]
+        const killed = fork(join(ROOT, 'test/helpers/voucher-taker-main.ts'), urls, {
+          ...{ execArgv: ['--import=tsx', '--no-warnings'], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] },
+        })
+        t.teardown(() => killed.kill('SIGKILL'))
+        await add(backend, { voucher: signedText() })
+        t.same(await once(killed, 'message'), ['has it', undefined])
+        killed.kill('SIGKILL')
+        await once(killed, 'exit')
+        const taken: unknown[] = []
+        const next = startVoucherWorker<string>(backend, {
+          ingest: () => Promise.resolve('written'),
+          refusalOf: () => null,
+          isRetryable: () => true,
+          onDone: (_outcome, data) => void taken.push(data),
+          onRetry: () => undefined,
+          onDead: () => Promise.reject(new Error('nothing is refused')),
+          signal: new AbortController().signal,
+        })
+        t.teardown(() => next.close())
+        // It may take 15 s; with locks of half a minute it would take up to 90.
+        await eventually('the next worker takes it', () => taken.length === 1, 25_000)
+        t.same(taken, [{ voucher: signedText() }])
+      },
+    )
 
     await t.test('the README’s producer', async (t) => {
       const running = await start(t, kind)
