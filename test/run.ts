@@ -1,10 +1,9 @@
-import { execFile, spawn, type ChildProcess } from 'node:child_process'
-import { statSync } from 'node:fs'
-import { copyFile, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { copyFileSync, statSync } from 'node:fs'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { startServices, type RunningServices } from './helpers/services.ts'
 import { tapFailures } from './helpers/tap-failures.ts'
 
@@ -23,7 +22,7 @@ async function main(): Promise<number> {
   const interrupted = onInterrupt()
   let services: RunningServices | undefined
   try {
-    const programs = await bundlePrograms(folder)
+    const programs = bundlePrograms(folder)
     services = await startServices(['postgres', 'redis'])
     if (services.redisUrl === null && !redisMayMiss()) return await report(1, tapFile)
     const code = interrupted.already() ? 130 : await runTap(tapFile, services, programs, interrupted.stopWith)
@@ -39,11 +38,14 @@ async function main(): Promise<number> {
   }
 }
 
-/** As production has them, with the package.json that they look for above them; throws what the bundler says. */
-async function bundlePrograms(folder: string): Promise<string> {
+/** As production has them, with the package.json that they look for above them. The bundler tells itself what is wrong. */
+function bundlePrograms(folder: string): string {
   const programs = join(folder, 'dist')
-  await promisify(execFile)(process.execPath, [join(ROOT, '.config/build.mjs'), programs])
-  await copyFile(join(ROOT, 'package.json'), join(folder, 'package.json'))
+  const { status } = spawnSync(process.execPath, [join(ROOT, '.config/build.mjs'), programs], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+  })
+  if (status !== 0) throw new Error('the programs that tests start cannot be bundled: the reason is above')
+  copyFileSync(join(ROOT, 'package.json'), join(folder, 'package.json'))
   return programs
 }
 
