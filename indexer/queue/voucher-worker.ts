@@ -21,7 +21,7 @@ export interface VoucherHandling<Outcome> {
 /**
  * For so long a job belongs to a process that says nothing any more; one that lives says it twice in this time. BullMQ looks so
  * often, whatever starts meanwhile, for jobs that are nobody's, and takes one back at the second look: what a killed process
- * had in hand waits for three times this.
+ * had in hand waits for two to three times this.
  */
 const LOCK_MS = 5_000
 const CONCURRENCY = 2

@@ -259,7 +259,7 @@ for (const kind of ['postgres', 'redis'] as const) {
           signal: new AbortController().signal,
         })
         t.teardown(() => next.close())
-        // It may take 15 s; with locks of half a minute it would take up to 90.
+        // Two looks of the queue for lost jobs, 10 s; with locks of half a minute these are a minute.
         await eventually('the next worker takes it', () => taken.length === 1, 25_000)
         t.same(taken, [{ voucher: signedText() }])
       },

@@ -20,7 +20,7 @@ export interface ServiceProgram {
   name: string
   kind: 'indexer' | 'API'
   program: Program
-  /** Whether it runs as `npm run build` has compiled it, which starts in half the time. */
+  /** Whether it runs as `npm run build` has compiled it, which starts in half the time; under `npm test` it does anyway. */
   isBuilt: boolean
   environment: NodeJS.ProcessEnv
   /** On which it listens once it is up. */
