@@ -7,13 +7,14 @@ export type CopyValue = string | number | Date | null
 
 type CopyRow = Readonly<Record<string, CopyValue>>
 
-/** Characters of rows that are made into bytes together. */
+/** Characters of rows that are sent together. */
 const PART_CHARACTERS = 32 * 1024
 
 /**
  * Adds a row for each item to a table. All have the columns of the first, by their names. Takes Postgres half of what the
- * same rows cost as JSON: no document is taken apart. Here a row lives no longer than its part of the bytes takes to be
- * made: thousands of them at once would be copied by each collection of garbage.
+ * same rows cost as JSON: no document is taken apart. A row is made when those before it are on their way, and Postgres copies
+ * them meanwhile; here it lives no longer than that takes: thousands of them at once would be copied by each collection of
+ * garbage.
  */
 export async function copyRows<T>(
   trx: Trx,
@@ -26,12 +27,15 @@ export async function copyRows<T>(
   const columns = Object.keys(rowOf(first))
   const names = sql.join(columns.map((column) => sql.ref(column)))
   const { sql: text } = sql`copy ${sql.table(table)} (${names}) from stdin`.compile(trx)
-  await trx.executeQuery(CompiledQuery.raw(text, [new CopyText(toParts(columns, items, rowOf))]))
+  await trx.executeQuery(CompiledQuery.raw(text, [new CopyText(partsOf(columns, items, rowOf))]))
 }
 
-function toParts<T>(columns: readonly string[], items: readonly T[], rowOf: (item: T) => CopyRow): Buffer[] {
+function* partsOf<T>(
+  columns: readonly string[],
+  items: readonly T[],
+  rowOf: (item: T) => CopyRow,
+): Generator<string> {
   const fieldText = fieldTexts()
-  const parts: Buffer[] = []
   let text = ''
   for (const item of items) {
     const row = rowOf(item)
@@ -42,11 +46,10 @@ function toParts<T>(columns: readonly string[], items: readonly T[], rowOf: (ite
     }
     text += '\n'
     if (text.length < PART_CHARACTERS) continue
-    parts.push(Buffer.from(text))
+    yield text
     text = ''
   }
-  if (text !== '') parts.push(Buffer.from(text))
-  return parts
+  if (text !== '') yield text
 }
 
 /** Texts of fields, one after the other: rows that are written together mostly share their times. */

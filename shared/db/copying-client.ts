@@ -1,12 +1,16 @@
 import type { PostgresCursor, PostgresPoolClient, PostgresQueryResult } from 'kysely'
 import pg from 'pg'
+import { messageOf } from '../errors.ts'
 import { arraysAsText } from './array-text.ts'
 
-/** The only parameter of a `copy … from stdin`: rows in Postgres's text format (its manual, COPY, "Text Format"), cut anywhere. */
+/**
+ * The only parameter of a `copy … from stdin`: rows in Postgres's text format (its manual, COPY, "Text Format"), cut anywhere.
+ * A part is made when those before it are on their way: Postgres copies them meanwhile.
+ */
 export class CopyText {
-  readonly parts: readonly Buffer[]
+  readonly parts: Iterable<string>
 
-  constructor(parts: readonly Buffer[]) {
+  constructor(parts: Iterable<string>) {
     this.parts = parts
   }
 }
@@ -54,34 +58,35 @@ export class CopyingClient implements PostgresPoolClient {
 /** Kinds of messages, and what stands before what a message says: its kind and the length of itself and the rest. */
 const COPY_DATA = 'd'.charCodeAt(0)
 const COPY_DONE = 'c'.charCodeAt(0)
+const COPY_FAIL = 'f'.charCodeAt(0)
 const LENGTH_BYTES = 4
+const HEADER_BYTES = 1 + LENGTH_BYTES
 
 /**
  * A copy whose rows go out with it. The server reads on when it has begun to copy, and passes over what comes where it
  * refused to (its manual, Frontend/Backend Protocol, "COPY Operations"): to wait for its word would cost a turn for nothing.
+ * Where a row cannot be made the server is told that the copy failed, and whoever asked for it why.
  */
 class CopyQuery extends pg.Query {
   readonly #statement: string
-  readonly #rows: readonly Buffer[]
+  readonly #parts: Iterable<string>
+  #failure: Error | undefined
 
-  constructor(statement: string, rows: readonly Buffer[], done: (error: Error | null | undefined) => void) {
-    super(statement, done)
+  constructor(statement: string, parts: Iterable<string>, done: (error: Error | null | undefined) => void) {
+    super(statement, (error) => done(this.#failure ?? error))
     this.#statement = statement
-    this.#rows = rows
+    this.#parts = parts
   }
 
   override submit = (connection: pg.Connection): void => {
     const { stream } = connection
-    stream.cork()
+    connection.query(this.#statement)
     try {
-      connection.query(this.#statement)
-      for (const part of this.#rows) {
-        stream.write(header(COPY_DATA, part.length))
-        stream.write(part)
-      }
-      stream.write(header(COPY_DONE, 0))
-    } finally {
-      stream.uncork()
+      for (const part of this.#parts) stream.write(copyMessage(COPY_DATA, part))
+      stream.write(copyMessage(COPY_DONE, ''))
+    } catch (error) {
+      this.#failure = error instanceof Error ? error : new Error(messageOf(error))
+      stream.write(copyMessage(COPY_FAIL, 'a row could not be made\0'))
     }
   }
 
@@ -91,9 +96,11 @@ class CopyQuery extends pg.Query {
   }
 }
 
-function header(kind: number, bytes: number): Buffer {
-  const message = Buffer.alloc(1 + LENGTH_BYTES)
+function copyMessage(kind: number, text: string): Buffer {
+  const bytes = Buffer.byteLength(text)
+  const message = Buffer.allocUnsafe(HEADER_BYTES + bytes)
   message.writeUInt8(kind)
   message.writeUInt32BE(LENGTH_BYTES + bytes, 1)
+  message.write(text, HEADER_BYTES)
   return message
 }

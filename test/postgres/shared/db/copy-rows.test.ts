@@ -3,7 +3,12 @@ import { sql } from 'kysely'
 import t from 'tap'
 import { connect } from '../../../../shared/db/connect.ts'
 import { copyRows, type CopyValue } from '../../../../shared/db/copy-rows.ts'
-import { inTransaction, isDatabaseRetryable } from '../../../../shared/db/transaction.ts'
+import {
+  inTransaction,
+  isDatabaseRetryable,
+  overlapping,
+  type Trx,
+} from '../../../../shared/db/transaction.ts'
 import { testDatabase } from '../../../helpers/database.ts'
 import { untrustyLink } from '../../../helpers/untrusty-link.ts'
 
@@ -92,6 +97,26 @@ void t.test(
     t.same((await sql`select id from copied`.execute(db)).rows, [{ id: 3 }])
   },
 )
+
+void t.test('a row that cannot be made is the error of the copy, and nothing of it stays', async (t) => {
+  const { db } = await testDatabase(t)
+  await sql`create table copied (id integer primary key, said text)`.execute(db)
+  const broken = new RangeError('no row of 4000')
+  const items = Array.from({ length: 5_000 }, (_, id) => id)
+  const copying = (trx: Trx): Promise<void> =>
+    copyRows(trx, 'copied', items, (id) => {
+      // Thousands of rows are on their way by then.
+      if (id === 4_000) throw broken
+      return { id, said: 'x'.repeat(100) }
+    })
+  await t.rejects(inTransaction(db, copying), broken)
+  const beside = inTransaction(db, (trx) =>
+    overlapping([copying(trx), copyRows(trx, 'copied', [{ id: 1, said: 'y' }], asItIs)]),
+  )
+  await t.rejects(beside, broken, 'what was asked beside it is void, and says nothing else')
+  await inTransaction(db, (trx) => copyRows(trx, 'copied', [{ id: 3, said: 'z' }], asItIs))
+  t.same((await sql`select id from copied`.execute(db)).rows, [{ id: 3 }], 'and the connection is good')
+})
 
 void t.test('a server that goes while rows are on their way is an error that may pass', async (t) => {
   const { db, url } = await testDatabase(t)
