@@ -12,6 +12,7 @@ import {
   withHeaders,
   type LogsBetween,
   type RangeLogs,
+  type SaidRange,
 } from './range-reader.ts'
 import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { BadAnswer, CallFailed } from '../rpc/rpc-error.ts'
@@ -70,9 +71,9 @@ export class RangeEvidence {
     if (isAlone)
       return { range: await readRangeLogs(endpoint, this.#contracts, from, to), check: 'unchecked' }
     const said = await readLogsBetween(endpoint, this.#contracts, from, to)
-    const other = await this.#readElsewhere(endpoint, said)
-    if (other !== null) return this.#compare(endpoint, said, other)
-    const range = await withHeaders(endpoint, said)
+    const other = await this.#readElsewhere(endpoint, said.range, said)
+    if (other !== null) return this.#compare(endpoint, said.range, other)
+    const range = await withHeaders(endpoint, said.range)
     if (!this.#isWorthIt(endpoint, from)) return { range, check: 'unchecked' }
     return { range, check: (await this.#blooms(endpoint, range)) ? 'bloom' : 'unchecked' }
   }
@@ -115,11 +116,15 @@ export class RangeEvidence {
     throw new CallFailed(`${what}, and the blooms do not tell which is right`, 'other')
   }
 
-  #readElsewhere(endpoint: RpcEndpoint, { from, to }: LogsBetween): Promise<Answer | null> {
-    const readOn = async (second: RpcEndpoint): Promise<Answer> => ({
-      endpoint: second,
-      range: await readLogsBetween(second, this.#contracts, from, to),
-    })
+  #readElsewhere(
+    endpoint: RpcEndpoint,
+    { from, to }: LogsBetween,
+    before?: SaidRange,
+  ): Promise<Answer | null> {
+    const readOn = async (second: RpcEndpoint): Promise<Answer> => {
+      const { range } = await readLogsBetween(second, this.#contracts, from, to, before)
+      return { endpoint: second, range }
+    }
     return this.#witness.ask(endpoint, readOn, { isWide: from < to })
   }
 

@@ -3,7 +3,7 @@ import { headersAt, mayConcernUs, readHeaders, readWholeBlocks } from './block-r
 import { decodeLogs, type EvmHeader, type EvmLog } from './decode-answer.ts'
 import { quantity } from './hex.ts'
 import type { TimedBlock } from '../../../shared/events/chain-step.ts'
-import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
+import type { RpcEndpoint, SaidResult } from '../rpc/rpc-endpoint.ts'
 import { BadAnswer, CallFailed } from '../rpc/rpc-error.ts'
 import type { WatchedContract, WatchedContracts } from './watched-contracts.ts'
 
@@ -14,6 +14,13 @@ export interface LogsBetween {
   first: EvmHeader
   last: EvmHeader
   logs: EvmLog[]
+}
+
+/** A range as an endpoint said it, for another one that is asked the same. */
+export interface SaidRange {
+  range: LogsBetween
+  /** What `range.logs` were made of. */
+  answer: SaidResult
 }
 
 /** Our contracts' logs of final blocks, read by height from one endpoint. */
@@ -34,7 +41,7 @@ export async function readRangeLogs(
   from: number,
   to: number,
 ): Promise<RangeLogs> {
-  const logs = await readLogs(endpoint, contracts, from, to)
+  const { logs } = await readLogs(endpoint, contracts, from, to)
   const numbers = [...new Set([from, ...logs.map((log) => log.blockNumber), to])]
   const headers = await headersAt(endpoint, numbers)
   const found = numbers.map((number, index) => known(headers[index], number))
@@ -43,21 +50,22 @@ export async function readRangeLogs(
 
 /**
  * With the headers of both ends alone. Each log names its block's hash, and of many nodes its time: two endpoints that say
- * the same logs say the same blocks.
+ * the same logs say the same blocks. Where this one says them in the very words of the one `before`, its logs are that one's.
  */
 export async function readLogsBetween(
   endpoint: RpcEndpoint,
   contracts: WatchedContracts,
   from: number,
   to: number,
-): Promise<LogsBetween> {
+  before?: SaidRange,
+): Promise<SaidRange> {
   // Each by itself: what is known of batches is not learned from a batch of two.
-  const [logs, first, last] = await Promise.all([
-    readLogs(endpoint, contracts, from, to),
+  const [{ logs, answer }, first, last] = await Promise.all([
+    readLogs(endpoint, contracts, from, to, before),
     knownHeader(endpoint, from),
     knownHeader(endpoint, to),
   ])
-  return { from, to, first, last, logs }
+  return { range: { from, to, first, last, logs }, answer }
 }
 
 /** With the headers of the blocks that have the logs, from the endpoint that gave them. */
@@ -110,7 +118,7 @@ export async function readRangeWithHeaders(
   to: number,
   readAll: typeof readHeaders = readHeaders,
 ): Promise<{ range: RangeLogs; headers: EvmHeader[] }> {
-  const [logs, headers] = await Promise.all([
+  const [{ logs }, headers] = await Promise.all([
     readLogs(endpoint, contracts, from, to),
     readAll(endpoint, from, to),
   ])
@@ -123,14 +131,18 @@ async function readLogs(
   contracts: WatchedContracts,
   from: number,
   to: number,
-): Promise<EvmLog[]> {
+  before?: SaidRange,
+): Promise<{ logs: EvmLog[]; answer: SaidResult }> {
   const filter = { fromBlock: quantity(from), toBlock: quantity(to), address: [...contracts.keys()] }
-  const logs = decodeLogs(await endpoint.call('eth_getLogs', [filter]))
+  const answer = await endpoint.ask('eth_getLogs', [filter], before?.answer)
+  if (before !== undefined && answer.result === before.answer.result)
+    return { logs: before.range.logs, answer }
+  const logs = decodeLogs(answer.result)
   for (const log of logs) checkAsked(log, contracts, from, to)
   if (logs.length > MAX_LOGS && from < to) {
     throw new CallFailed(`${logs.length} logs in blocks ${from} to ${to}`, 'other')
   }
-  return logs
+  return { logs, answer }
 }
 
 function rangeOf(from: number, to: number, logs: EvmLog[], found: readonly EvmHeader[]): RangeLogs {
@@ -168,6 +180,7 @@ function checkAsked(log: EvmLog, contracts: WatchedContracts, from: number, to: 
 /** Whether two endpoints say the same of the same range. */
 export function sameLogs(left: LogsBetween, right: LogsBetween): boolean {
   if (left.first.hash !== right.first.hash || left.last.hash !== right.last.hash) return false
+  if (left.logs === right.logs) return true
   if (left.logs.length !== right.logs.length) return false
   return left.logs.every((log, index) => {
     const other = right.logs[index]

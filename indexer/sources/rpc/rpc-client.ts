@@ -52,8 +52,9 @@ export class RpcClient {
 
   constructor(urls: readonly string[], options: ClientOptions) {
     this.#options = options
+    const ids = { next: 1 }
     this.#members = urls.map((url) => ({
-      endpoint: new RpcEndpoint(url, options),
+      endpoint: new RpcEndpoint(url, { ...options, ids }),
       strikes: 0,
       asideUntil: 0,
       wrongChain: null,

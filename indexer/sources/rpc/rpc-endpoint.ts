@@ -6,6 +6,7 @@ import { undiciPost, type HttpAnswer, type HttpPost } from './http-post.ts'
 import { parsePieces } from './parse-pieces.ts'
 import { RateGovernor, type GovernorLimits } from './rate-governor.ts'
 import { AccessRefused, CallFailed, EndpointFault, RateLimited, type RpcErrorKind } from './rpc-error.ts'
+import { isSameText } from './same-text.ts'
 
 export interface RpcCall {
   method: string
@@ -14,6 +15,22 @@ export interface RpcCall {
 
 export type RpcAnswer =
   { ok: true; result: unknown } | { ok: false; kind: RpcErrorKind; code: number; message: string }
+
+/** What an endpoint said: the id of the (first) request, and the text of the answer. */
+interface Said {
+  id: number
+  pieces: readonly string[]
+}
+
+/** The result of one call, and how it was said. */
+export interface SaidResult extends Said {
+  result: unknown
+}
+
+/** Of the requests of all endpoints of a client. */
+export interface RequestIds {
+  next: number
+}
 
 export interface EndpointOptions extends GovernorLimits {
   /** Per HTTP request. */
@@ -26,6 +43,8 @@ export interface EndpointOptions extends GovernorLimits {
   connect?: (url: string) => HttpPost
   /** Beside the parts of the URL: never shown, also not where an endpoint quotes it. */
   secret?: string | null
+  /** Of this endpoint alone where nothing else is said. */
+  ids?: RequestIds
 }
 
 /** How often one batch is tried again, after a "slow down" and after a fault, before the caller is told. */
@@ -45,7 +64,7 @@ export class RpcEndpoint {
   readonly #options: EndpointOptions
   readonly #closing = new AbortController()
   readonly #underWay = new Set<AbortController>()
-  #nextId = 1
+  readonly #ids: RequestIds
 
   constructor(url: string, options: EndpointOptions) {
     this.label = endpointLabel(url)
@@ -53,12 +72,28 @@ export class RpcEndpoint {
     this.#post = (options.connect ?? undiciPost)(url)
     this.#secrets = secretsOf(url, options.secret ?? null)
     this.#options = options
+    this.#ids = options.ids ?? { next: 1 }
   }
 
   /** The result, or a CallFailed. Throws EndpointFault and RateLimited as well. */
   async call(method: string, params: unknown[]): Promise<unknown> {
     const [answer] = await this.send([{ method, params }])
     return this.resultOf(method, answer)
+  }
+
+  /**
+   * As {@link call}, with how it was said. `before` is what another endpoint of the client said to the same question: it has
+   * the same id here, and where the answer is the same text, character for character, it is not read again: the result is
+   * that endpoint's very object.
+   */
+  async ask(method: string, params: unknown[], before?: SaidResult): Promise<SaidResult> {
+    const take = (answer: RpcAnswer, _: number, said: Said): SaidResult => ({
+      ...said,
+      result: this.resultOf(method, answer),
+    })
+    const [said] = await this.sendEach([{ method, params }], take, before)
+    if (said === undefined) throw new EndpointFault(`${method}: no answer`)
+    return said
   }
 
   resultOf(method: string, answer: RpcAnswer | undefined): unknown {
@@ -75,15 +110,22 @@ export class RpcEndpoint {
     return this.sendEach(calls, (answer) => answer)
   }
 
-  /** As {@link send}, with what `take` makes of each answer, batch by batch: no answer is kept until the last one came. */
-  async sendEach<T>(calls: RpcCall[], take: (answer: RpcAnswer, index: number) => T): Promise<T[]> {
+  /**
+   * As {@link send}, with what `take` makes of each answer, batch by batch: no answer is kept until the last one came. For
+   * `before`, of a single call, see {@link ask}.
+   */
+  async sendEach<T>(
+    calls: RpcCall[],
+    take: (answer: RpcAnswer, index: number, said: Said) => T,
+    before?: SaidResult,
+  ): Promise<T[]> {
     const taken: T[] = []
     let failures = 0
     while (taken.length < calls.length) {
       const batch = calls.slice(taken.length, taken.length + this.governor.batch)
-      let part: RpcAnswer[] | 'batch-refused'
+      let part: Exchange | 'batch-refused'
       try {
-        part = await this.#attempt(batch)
+        part = await this.#attempt(batch, before)
       } catch (error) {
         failures += 1
         if (!this.#isWorthAnother(error, failures, taken.length > 0)) throw error
@@ -94,7 +136,7 @@ export class RpcEndpoint {
         continue
       }
       failures = 0
-      for (const answer of part) taken.push(take(answer, taken.length))
+      for (const answer of part.answers) taken.push(take(answer, taken.length, part.said))
     }
     return taken
   }
@@ -112,14 +154,14 @@ export class RpcEndpoint {
     for (const controller of this.#underWay) controller.abort(new EndpointFault('closed'))
   }
 
-  async #attempt(batch: RpcCall[]): Promise<RpcAnswer[] | 'batch-refused'> {
+  async #attempt(batch: RpcCall[], before?: SaidResult): Promise<Exchange | 'batch-refused'> {
     if (!(await this.governor.acquire(this.#closing.signal))) throw new EndpointFault('closed')
     const controller = new AbortController()
     this.#underWay.add(controller)
     try {
-      const answers = await this.#exchange(batch, controller)
+      const exchange = await this.#exchange(batch, controller, before)
       this.governor.succeeded()
-      return answers
+      return exchange
     } catch (error) {
       if (error instanceof RateLimited) this.governor.slowDown(error.retryAfterMs)
       else if (batch.length > 1) this.governor.batchFailed(batch.length)
@@ -130,10 +172,13 @@ export class RpcEndpoint {
     }
   }
 
-  async #exchange(batch: RpcCall[], controller: AbortController): Promise<RpcAnswer[] | 'batch-refused'> {
-    const firstId = this.#nextId
-    this.#nextId += batch.length
-    const requests = batch.map((call, index) => ({ jsonrpc: '2.0', id: firstId + index, ...call }))
+  async #exchange(
+    batch: RpcCall[],
+    controller: AbortController,
+    before?: SaidResult,
+  ): Promise<Exchange | 'batch-refused'> {
+    const id = before?.id ?? this.#takeIds(batch.length)
+    const requests = batch.map((call, index) => ({ jsonrpc: '2.0', id: id + index, ...call }))
     const body = JSON.stringify(requests.length === 1 ? requests[0] : requests)
     const http = await this.#post(body, this.#options.timeoutMs, controller)
     if (http.status === 429 || (http.status === 503 && http.retryAfterMs !== null)) {
@@ -143,12 +188,24 @@ export class RpcEndpoint {
       throw new EndpointFault(`HTTP ${http.status}: a redirect, which is not followed`)
     }
     await READING.next()
+    const said = { id, pieces: http.pieces }
+    if (before !== undefined && isSameText(before.pieces, http.pieces)) {
+      return { answers: [{ ok: true, result: before.result }], said }
+    }
     const json = parseBody(http, this.#options.parse ?? parsePieces)
     if (batch.length === 1) {
-      return [this.#accept(Array.isArray(json) && json.length === 1 ? json[0] : json, firstId, http)]
+      const only: unknown = Array.isArray(json) && json.length === 1 ? json[0] : json
+      return { answers: [this.#accept(only, id, http)], said }
     }
     if (!Array.isArray(json)) return this.#notABatch(json, http)
-    return this.#match(json, firstId, batch.length, http)
+    return { answers: this.#match(json, id, batch.length, http), said }
+  }
+
+  /** The first of so many ids that no other request has. */
+  #takeIds(count: number): number {
+    const first = this.#ids.next
+    this.#ids.next += count
+    return first
   }
 
   #match(items: unknown[], firstId: number, count: number, http: HttpAnswer): RpcAnswer[] {
@@ -203,6 +260,11 @@ export class RpcEndpoint {
     for (const secret of this.#secrets) shown = shown.replaceAll(secret, '***')
     return storableText(shown, 300)
   }
+}
+
+interface Exchange {
+  answers: RpcAnswer[]
+  said: Said
 }
 
 function faultOf({ status }: HttpAnswer, otherwise: string): EndpointFault {

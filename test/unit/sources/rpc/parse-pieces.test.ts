@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { parsePieces } from '../../../../indexer/sources/rpc/parse-pieces.ts'
+import { cut } from '../../../helpers/cut-text.ts'
 
 /** So few that every text of these tests is parsed some items at a time. */
 const FEW = 24
@@ -11,11 +12,6 @@ function outcome(parse: () => unknown): unknown {
   } catch (error) {
     return { error: error instanceof Error ? `${error.name}: ${error.message}` : 'no error' }
   }
-}
-
-function cut(text: string, places: readonly number[]): string[] {
-  const ends = [...places.map((place) => place % (text.length + 1)), text.length].sort((a, b) => a - b)
-  return ends.map((end, index) => text.slice(ends[index - 1] ?? 0, end))
 }
 
 const places = fc.array(fc.nat(100_000), { minLength: 1, maxLength: 12 })

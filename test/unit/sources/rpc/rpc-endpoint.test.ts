@@ -120,3 +120,98 @@ void t.test('answers that came together are read in different rounds of the even
   t.same(await answers, ['0x1', '0x1', '0x1'])
   t.equal(new Set(readIn).size, 3)
 })
+
+/** Two endpoints of one client, of which each says what `say` makes of the id that it is asked with; and how many answers were read. */
+function pair(
+  t: Test,
+  ...say: ((id: number) => string)[]
+): { endpoints: RpcEndpoint[]; asked: unknown[][]; read: () => number } {
+  const ids = { next: 7 }
+  const asked: unknown[][] = []
+  let read = 0
+  const endpoints = say.map((answer, at) => {
+    asked[at] = []
+    const endpoint = new RpcEndpoint('http://node.example', {
+      ...{ timeoutMs: 5_000, maxBatch: 1, maxConcurrent: 1, ids },
+      classify: () => 'other',
+      connect: () => (body) => {
+        const { id } = JSON.parse(body) as { id: number }
+        asked[at]?.push(id)
+        const text = answer(id)
+        const half = (at + 1) * 5
+        return Promise.resolve({
+          status: 200,
+          retryAfterMs: null,
+          pieces: [text.slice(0, half), text.slice(half)],
+        })
+      },
+      parse: (pieces) => {
+        read += 1
+        return JSON.parse(pieces.join('')) as unknown
+      },
+    })
+    t.teardown(() => endpoint.close())
+    return endpoint
+  })
+  return { endpoints, asked, read: () => read }
+}
+
+const saying =
+  (result: unknown) =>
+  (id: number): string =>
+    JSON.stringify({ jsonrpc: '2.0', id, result })
+
+void t.test('an answer in the words of another endpoint is that one, and is not read again', async (t) => {
+  const {
+    endpoints: [one, other],
+    asked,
+    read,
+  } = pair(t, saying([1, 2]), saying([1, 2]))
+  const said = await one?.ask('m', [1])
+  const again = await other?.ask('m', [1], said)
+  t.equal(again?.result, said?.result)
+  t.same(again?.result, [1, 2])
+  t.equal(read(), 1)
+  t.same(asked, [[7], [7]], 'the same question has the same id')
+  await other?.ask('m', [2])
+  t.same(asked[1], [7, 8], 'and another one another')
+})
+
+void t.test('in other words, or as an answer to another question, it is read', async (t) => {
+  const spaced = (id: number): string => saying([1, 2])(id).replace('[1', '[ 1')
+  for (const [say, result] of [
+    [spaced, [1, 2]],
+    [saying([1, 3]), [1, 3]],
+  ] as const) {
+    const {
+      endpoints: [one, other],
+      read,
+    } = pair(t, saying([1, 2]), say)
+    const said = await one?.ask('m', [])
+    const again = await other?.ask('m', [], said)
+    t.same(again?.result, result)
+    t.not(again?.result, said?.result)
+    t.equal(read(), 2)
+  }
+  const {
+    endpoints: [one, other],
+  } = pair(t, saying(1), () => saying(1)(99))
+  const said = await one?.ask('m', [])
+  await t.rejects(
+    async () => {
+      await other?.ask('m', [], said)
+    },
+    { message: /another request's id/ },
+  )
+  const refusing = (id: number): string =>
+    JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32000, message: 'no' } })
+  const {
+    endpoints: [third],
+  } = pair(t, refusing)
+  await t.rejects(
+    async () => {
+      await third?.ask('m', [])
+    },
+    { message: 'm: no (-32000)' },
+  )
+})
