@@ -1,14 +1,13 @@
 /** (pure) Whether two texts that came in pieces are the same, wherever they were cut: without making one of either. */
 export function isSameText(left: readonly string[], right: readonly string[]): boolean {
   if (lengthOf(left) !== lengthOf(right)) return false
-  let next = 0
-  let open = ''
+  const others = right.values()
+  let open: string | undefined = ''
   for (const piece of left) {
-    for (let at = 0; at < piece.length;) {
-      if (open === '') {
-        open = right[next++] ?? ''
-        continue
-      }
+    let at = 0
+    while (at < piece.length) {
+      if (open === '') open = others.next().value
+      if (open === undefined) return false
       const length = Math.min(piece.length - at, open.length)
       if (piece.slice(at, at + length) !== open.slice(0, length)) return false
       at += length
