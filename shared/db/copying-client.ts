@@ -5,7 +5,7 @@ import { arraysAsText } from './array-text.ts'
 
 /**
  * The only parameter of a `copy … from stdin`: rows in Postgres's text format (its manual, COPY, "Text Format"), cut anywhere.
- * A part is made when those before it are on their way: Postgres copies them meanwhile.
+ * A part is made when those before it are on their way: Postgres copies them meanwhile, as far as the socket takes them.
  */
 export class CopyText {
   readonly parts: Iterable<string>
@@ -80,13 +80,25 @@ class CopyQuery extends pg.Query {
 
   override submit = (connection: pg.Connection): void => {
     const { stream } = connection
-    connection.query(this.#statement)
+    // What is one part goes out at once, with its statement and its end.
+    stream.cork()
     try {
-      for (const part of this.#parts) stream.write(copyMessage(COPY_DATA, part))
+      connection.query(this.#statement)
+      let made = 0
+      for (const part of this.#parts) {
+        if (made > 0) {
+          stream.uncork()
+          stream.cork()
+        }
+        made += 1
+        stream.write(copyMessage(COPY_DATA, part))
+      }
       stream.write(copyMessage(COPY_DONE, ''))
     } catch (error) {
       this.#failure = error instanceof Error ? error : new Error(messageOf(error))
       stream.write(copyMessage(COPY_FAIL, 'a row could not be made\0'))
+    } finally {
+      stream.uncork()
     }
   }
 

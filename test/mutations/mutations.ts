@@ -170,6 +170,14 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     promise: 7,
+    what: 'a second endpoint is taken to say what the first said',
+    file: 'indexer/sources/rpc/rpc-endpoint.ts',
+    from: 'isSameText(before.pieces, pieces)',
+    to: 'before.pieces !== pieces',
+    noticedBy: [{ test: 'test/chain/sources/faulty-endpoints.test.ts' }],
+  },
+  {
+    promise: 7,
     what: 'a second endpoint that is away for a moment is done without',
     file: 'indexer/sources/rpc/witness.ts',
     from: 'const isOver = performance.now() >= untilMs',

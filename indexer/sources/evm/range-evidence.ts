@@ -1,4 +1,5 @@
 import type { RangeCheck } from '../../../shared/events/chain-step.ts'
+import { textLength } from '../../../shared/text-length.ts'
 import type { RpcClient } from '../rpc/rpc-client.ts'
 import { readHeaders } from './block-reader.ts'
 import {
@@ -12,9 +13,9 @@ import {
   withHeaders,
   type LogsBetween,
   type RangeLogs,
-  type SaidRange,
+  type SaidLogs,
 } from './range-reader.ts'
-import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
+import type { RpcEndpoint, SaidResult } from '../rpc/rpc-endpoint.ts'
 import { BadAnswer, CallFailed } from '../rpc/rpc-error.ts'
 import { Witness } from '../rpc/witness.ts'
 import type { WatchedContracts } from './watched-contracts.ts'
@@ -27,6 +28,9 @@ const CHEAP_HEADER_MS = 2
 const LONGEST_PER_WAIT = 10
 /** A dear endpoint is measured again every so many ranges. */
 const MEASURE_EVERY = 25
+
+/** Characters of an answer that is compared as text: some thousands of logs. */
+const MOST_COMPARED = 4 * 1024 * 1024
 
 /** Blocks that became final lately are checked whatever their headers cost: there is one for each new block. */
 const RECENT_BLOCKS = 256
@@ -70,10 +74,10 @@ export class RangeEvidence {
     if (isAlone && this.#isWorthIt(endpoint, from)) return this.#readWithBlooms(endpoint, from, to)
     if (isAlone)
       return { range: await readRangeLogs(endpoint, this.#contracts, from, to), check: 'unchecked' }
-    const said = await readLogsBetween(endpoint, this.#contracts, from, to)
-    const other = await this.#readElsewhere(endpoint, said.range, said)
-    if (other !== null) return this.#compare(endpoint, said.range, other)
-    const range = await withHeaders(endpoint, said.range)
+    const { range: said, answer } = await readLogsBetween(endpoint, this.#contracts, from, to)
+    const other = await this.#readElsewhere(endpoint, said, answer)
+    if (other !== null) return this.#compare(endpoint, said, other)
+    const range = await withHeaders(endpoint, said)
     if (!this.#isWorthIt(endpoint, from)) return { range, check: 'unchecked' }
     return { range, check: (await this.#blooms(endpoint, range)) ? 'bloom' : 'unchecked' }
   }
@@ -116,16 +120,23 @@ export class RangeEvidence {
     throw new CallFailed(`${what}, and the blooms do not tell which is right`, 'other')
   }
 
-  #readElsewhere(
+  /** `answer` is what the range's logs were made of. */
+  async #readElsewhere(
     endpoint: RpcEndpoint,
-    { from, to }: LogsBetween,
-    before?: SaidRange,
+    { from, to, logs }: LogsBetween,
+    answer?: SaidResult,
   ): Promise<Answer | null> {
+    // Let go of when this range is done with: who is given up is asked on beside it.
+    let before: SaidLogs | undefined = isWorthComparing(answer) ? { logs, answer } : undefined
     const readOn = async (second: RpcEndpoint): Promise<Answer> => {
       const { range } = await readLogsBetween(second, this.#contracts, from, to, before)
       return { endpoint: second, range }
     }
-    return this.#witness.ask(endpoint, readOn, { isWide: from < to })
+    try {
+      return await this.#witness.ask(endpoint, readOn, { isWide: from < to })
+    } finally {
+      before = undefined
+    }
   }
 
   #isWorthIt(endpoint: RpcEndpoint, from: number): boolean {
@@ -169,6 +180,11 @@ export class RangeEvidence {
       }
     }
   }
+}
+
+/** Whether its text may be held until another endpoint has answered: several ranges are read at once. */
+function isWorthComparing(answer: SaidResult | undefined): answer is SaidResult {
+  return answer !== undefined && textLength(answer.pieces) <= MOST_COMPARED
 }
 
 interface Answer {

@@ -16,10 +16,9 @@ export interface LogsBetween {
   logs: EvmLog[]
 }
 
-/** A range as an endpoint said it, for another one that is asked the same. */
-export interface SaidRange {
-  range: LogsBetween
-  /** What `range.logs` were made of. */
+/** Logs, and the answer that they were made of: for another endpoint that is asked the same. */
+export interface SaidLogs {
+  logs: EvmLog[]
   answer: SaidResult
 }
 
@@ -57,8 +56,8 @@ export async function readLogsBetween(
   contracts: WatchedContracts,
   from: number,
   to: number,
-  before?: SaidRange,
-): Promise<SaidRange> {
+  before?: SaidLogs,
+): Promise<{ range: LogsBetween; answer: SaidResult }> {
   // Each by itself: what is known of batches is not learned from a batch of two.
   const [{ logs, answer }, first, last] = await Promise.all([
     readLogs(endpoint, contracts, from, to, before),
@@ -131,12 +130,11 @@ async function readLogs(
   contracts: WatchedContracts,
   from: number,
   to: number,
-  before?: SaidRange,
-): Promise<{ logs: EvmLog[]; answer: SaidResult }> {
+  before?: SaidLogs,
+): Promise<SaidLogs> {
   const filter = { fromBlock: quantity(from), toBlock: quantity(to), address: [...contracts.keys()] }
   const answer = await endpoint.ask('eth_getLogs', [filter], before?.answer)
-  if (before !== undefined && answer.result === before.answer.result)
-    return { logs: before.range.logs, answer }
+  if (before !== undefined && answer === before.answer) return before
   const logs = decodeLogs(answer.result)
   for (const log of logs) checkAsked(log, contracts, from, to)
   if (logs.length > MAX_LOGS && from < to) {

@@ -16,14 +16,10 @@ export interface RpcCall {
 export type RpcAnswer =
   { ok: true; result: unknown } | { ok: false; kind: RpcErrorKind; code: number; message: string }
 
-/** What an endpoint said: the id of the (first) request, and the text of the answer. */
-interface Said {
+/** The result of one call, and how it was said: its request's id, and the text of the answer. */
+export interface SaidResult {
   id: number
   pieces: readonly string[]
-}
-
-/** The result of one call, and how it was said. */
-export interface SaidResult extends Said {
   result: unknown
 }
 
@@ -82,16 +78,14 @@ export class RpcEndpoint {
   }
 
   /**
-   * As {@link call}, with how it was said. `before` is what another endpoint of the client said to the same question: it has
-   * the same id here, and where the answer is the same text, character for character, it is not read again: the result is
-   * that endpoint's very object.
+   * As {@link call}, with how it was said. `before` is what another endpoint of the client said to the same question: that has
+   * the same id here, and where the answer is the same text, character for character, it is not read again: `before` itself
+   * is returned.
    */
   async ask(method: string, params: unknown[], before?: SaidResult): Promise<SaidResult> {
-    const take = (answer: RpcAnswer, _: number, said: Said): SaidResult => ({
-      ...said,
-      result: this.resultOf(method, answer),
-    })
-    const [said] = await this.sendEach([{ method, params }], take, before)
+    const take = (answer: RpcAnswer, _: number, { id, pieces, isRepeated }: Exchange): SaidResult =>
+      isRepeated && before !== undefined ? before : { id, pieces, result: this.resultOf(method, answer) }
+    const [said] = await this.#sendEach([{ method, params }], take, before)
     if (said === undefined) throw new EndpointFault(`${method}: no answer`)
     return said
   }
@@ -110,13 +104,15 @@ export class RpcEndpoint {
     return this.sendEach(calls, (answer) => answer)
   }
 
-  /**
-   * As {@link send}, with what `take` makes of each answer, batch by batch: no answer is kept until the last one came. For
-   * `before`, of a single call, see {@link ask}.
-   */
-  async sendEach<T>(
+  /** As {@link send}, with what `take` makes of each answer, batch by batch: no answer is kept until the last one came. */
+  sendEach<T>(calls: RpcCall[], take: (answer: RpcAnswer, index: number) => T): Promise<T[]> {
+    return this.#sendEach(calls, take)
+  }
+
+  /** `before` is of a single call: see {@link ask}. */
+  async #sendEach<T>(
     calls: RpcCall[],
-    take: (answer: RpcAnswer, index: number, said: Said) => T,
+    take: (answer: RpcAnswer, index: number, exchange: Exchange) => T,
     before?: SaidResult,
   ): Promise<T[]> {
     const taken: T[] = []
@@ -136,7 +132,7 @@ export class RpcEndpoint {
         continue
       }
       failures = 0
-      for (const answer of part.answers) taken.push(take(answer, taken.length, part.said))
+      for (const answer of part.answers) taken.push(take(answer, taken.length, part))
     }
     return taken
   }
@@ -188,17 +184,17 @@ export class RpcEndpoint {
       throw new EndpointFault(`HTTP ${http.status}: a redirect, which is not followed`)
     }
     await READING.next()
-    const said = { id, pieces: http.pieces }
-    if (before !== undefined && isSameText(before.pieces, http.pieces)) {
-      return { answers: [{ ok: true, result: before.result }], said }
+    const { pieces } = http
+    if (before !== undefined && isSameText(before.pieces, pieces)) {
+      return { id, pieces, answers: [{ ok: true, result: before.result }], isRepeated: true }
     }
     const json = parseBody(http, this.#options.parse ?? parsePieces)
     if (batch.length === 1) {
       const only: unknown = Array.isArray(json) && json.length === 1 ? json[0] : json
-      return { answers: [this.#accept(only, id, http)], said }
+      return { id, pieces, answers: [this.#accept(only, id, http)], isRepeated: false }
     }
     if (!Array.isArray(json)) return this.#notABatch(json, http)
-    return { answers: this.#match(json, id, batch.length, http), said }
+    return { id, pieces, answers: this.#match(json, id, batch.length, http), isRepeated: false }
   }
 
   /** The first of so many ids that no other request has. */
@@ -263,8 +259,12 @@ export class RpcEndpoint {
 }
 
 interface Exchange {
+  /** Of the first request. */
+  id: number
+  pieces: readonly string[]
   answers: RpcAnswer[]
-  said: Said
+  /** Whether the text is that of the answer before. */
+  isRepeated: boolean
 }
 
 function faultOf({ status }: HttpAnswer, otherwise: string): EndpointFault {

@@ -6,9 +6,10 @@ import {
   readLogsBetween,
   sameLogs,
   type LogsBetween,
-  type SaidRange,
+  type SaidLogs,
 } from '../../../../indexer/sources/evm/range-reader.ts'
 import { RpcEndpoint } from '../../../../indexer/sources/rpc/rpc-endpoint.ts'
+import { bytes, logSaying, nodeSaying } from '../../../helpers/node-saying.ts'
 
 const HEADER = {
   number: 7,
@@ -84,24 +85,11 @@ void t.test('blocks are told by their logs where two endpoints tell the same pos
   t.end()
 })
 
-/** Hex of so many bytes. */
-const bytes = (count: number, value: number): string => `0x${value.toString(16).padStart(count * 2, '0')}`
-
-/** An endpoint that says these logs of any range, as JSON with so much space, and a header of any block. */
 function endpointSaying(t: Test, logs: readonly object[], ids: { next: number }, space = 0): RpcEndpoint {
-  const header = (number: string): object => ({
-    ...{ number, hash: bytes(32, Number(number)), parentHash: bytes(32, 1), timestamp: '0x1' },
-    ...{ logsBloom: bytes(256, 0), transactions: [] },
-  })
   const endpoint = new RpcEndpoint('http://node.example', {
     ...{ timeoutMs: 5_000, maxBatch: 1, maxConcurrent: 3, ids },
     classify: () => 'other',
-    connect: () => (body) => {
-      const { id, method, params } = JSON.parse(body) as { id: number; method: string; params: string[] }
-      const result = method === 'eth_getLogs' ? logs : header(params[0] ?? '')
-      const text = JSON.stringify({ jsonrpc: '2.0', id, result }, null, space)
-      return Promise.resolve({ status: 200, retryAfterMs: null, pieces: [text] })
-    },
+    connect: () => nodeSaying(logs, space),
   })
   t.teardown(() => endpoint.close())
   return endpoint
@@ -113,29 +101,20 @@ void t.test('a second endpoint’s words are compared before they are read', asy
   const contracts = new Map([
     [address, { ...contract, address, bits: bloomBits(address), topicBits: new Map() }],
   ])
-  const said = (data: string): object => ({
-    ...{
-      address,
-      topics: [],
-      data,
-      blockNumber: '0x8',
-      blockHash: bytes(32, 8),
-      transactionHash: bytes(32, 9),
-    },
-    ...{ transactionIndex: '0x0', logIndex: '0x0', blockTimestamp: '0x1' },
-  })
+  const said = (data: string): object => logSaying(address, data)
   const ids = { next: 1 }
-  const ask = (endpoint: RpcEndpoint, before?: SaidRange): Promise<SaidRange> =>
+  const ask = (endpoint: RpcEndpoint, before?: SaidLogs): ReturnType<typeof readLogsBetween> =>
     readLogsBetween(endpoint, contracts, 7, 9, before)
   const first = await ask(endpointSaying(t, [said('0x04')], ids))
-  const same = await ask(endpointSaying(t, [said('0x04')], ids), first)
+  const before = { logs: first.range.logs, answer: first.answer }
+  const same = await ask(endpointSaying(t, [said('0x04')], ids), before)
   t.equal(same.range.logs, first.range.logs, 'in the same words: nothing is read')
   t.ok(sameLogs(first.range, same.range))
-  const worded = await ask(endpointSaying(t, [said('0x04')], ids, 1), first)
+  const worded = await ask(endpointSaying(t, [said('0x04')], ids, 1), before)
   t.not(worded.range.logs, first.range.logs)
   t.ok(sameLogs(first.range, worded.range), 'in other words')
   for (const other of [[said('0x05')], [], [said('0x04'), { ...said('0x04'), logIndex: '0x1' }]]) {
-    const differing = await ask(endpointSaying(t, other, ids), first)
+    const differing = await ask(endpointSaying(t, other, ids), before)
     t.notOk(sameLogs(first.range, differing.range), `${other.length} logs, and not those`)
   }
 })

@@ -169,7 +169,7 @@ void t.test('an answer in the words of another endpoint is that one, and is not 
   } = pair(t, saying([1, 2]), saying([1, 2]))
   const said = await one?.ask('m', [1])
   const again = await other?.ask('m', [1], said)
-  t.equal(again?.result, said?.result)
+  t.equal(again, said)
   t.same(again?.result, [1, 2])
   t.equal(read(), 1)
   t.same(asked, [[7], [7]], 'the same question has the same id')
@@ -214,4 +214,23 @@ void t.test('in other words, or as an answer to another question, it is read', a
     },
     { message: 'm: no (-32000)' },
   )
+})
+
+void t.test('a second endpoint that wants to be left in peace is asked the same again', async (t) => {
+  const statuses = [429, 429, 200]
+  const asked: string[] = []
+  const endpoint = new RpcEndpoint('http://node.example', {
+    ...{ timeoutMs: 5_000, maxBatch: 1, maxConcurrent: 1 },
+    classify: () => 'other',
+    connect: () => (body) => {
+      asked.push(body)
+      // What is said with a refusal counts for nothing, whatever it is.
+      const status = statuses.shift() ?? 500
+      return Promise.resolve({ status, retryAfterMs: 1, pieces: [saying([1])(40)] })
+    },
+  })
+  t.teardown(() => endpoint.close())
+  const before = { id: 40, pieces: [saying([1])(40)], result: [1] }
+  t.equal(await endpoint.ask('m', [], before), before)
+  t.same(asked, Array(3).fill(JSON.stringify({ jsonrpc: '2.0', id: 40, method: 'm', params: [] })))
 })
