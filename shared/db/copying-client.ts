@@ -1,3 +1,4 @@
+import { TLSSocket } from 'node:tls'
 import type { PostgresCursor, PostgresPoolClient, PostgresQueryResult } from 'kysely'
 import pg from 'pg'
 import { messageOf } from '../errors.ts'
@@ -5,7 +6,7 @@ import { arraysAsText } from './array-text.ts'
 
 /**
  * The only parameter of a `copy … from stdin`: rows in Postgres's text format (its manual, COPY, "Text Format"), cut anywhere.
- * A part is made when those before it are on their way: Postgres copies them meanwhile, as far as the socket takes them.
+ * A part is made when those before it are on their way, but over TLS: Postgres copies them meanwhile.
  */
 export class CopyText {
   readonly parts: Iterable<string>
@@ -80,13 +81,15 @@ class CopyQuery extends pg.Query {
 
   override submit = (connection: pg.Connection): void => {
     const { stream } = connection
-    // What is one part goes out at once, with its statement and its end.
+    // What is one part goes out at once, with its statement and its end. Over TLS all of it does: what follows a first write
+    // waits for a turn of the event loop there, so nothing is gained, and more is held meanwhile (docs/performance.md).
+    const leavesInParts = !(stream instanceof TLSSocket)
     stream.cork()
     try {
       connection.query(this.#statement)
       let made = 0
       for (const part of this.#parts) {
-        if (made > 0) {
+        if (made > 0 && leavesInParts) {
           stream.uncork()
           stream.cork()
         }
