@@ -1,5 +1,4 @@
 import type { RangeCheck } from '../../../shared/events/chain-step.ts'
-import { textLength } from '../../../shared/text-length.ts'
 import type { RpcClient } from '../rpc/rpc-client.ts'
 import { readHeaders } from './block-reader.ts'
 import {
@@ -13,7 +12,6 @@ import {
   withHeaders,
   type LogsBetween,
   type RangeLogs,
-  type SaidLogs,
 } from './range-reader.ts'
 import type { RpcEndpoint, SaidResult } from '../rpc/rpc-endpoint.ts'
 import { BadAnswer, CallFailed } from '../rpc/rpc-error.ts'
@@ -28,9 +26,6 @@ const CHEAP_HEADER_MS = 2
 const LONGEST_PER_WAIT = 10
 /** A dear endpoint is measured again every so many ranges. */
 const MEASURE_EVERY = 25
-
-/** Characters of an answer that is compared as text: some thousands of logs. */
-const MOST_COMPARED = 4 * 1024 * 1024
 
 /** Blocks that became final lately are checked whatever their headers cost: there is one for each new block. */
 const RECENT_BLOCKS = 256
@@ -120,23 +115,18 @@ export class RangeEvidence {
     throw new CallFailed(`${what}, and the blooms do not tell which is right`, 'other')
   }
 
-  /** `answer` is what the range's logs were made of. */
-  async #readElsewhere(
+  /** `answer` is what the range's logs were made of, where it is to be compared. */
+  #readElsewhere(
     endpoint: RpcEndpoint,
     { from, to, logs }: LogsBetween,
     answer?: SaidResult,
   ): Promise<Answer | null> {
-    // Let go of when this range is done with: who is given up is asked on beside it.
-    let before: SaidLogs | undefined = isWorthComparing(answer) ? { logs, answer } : undefined
+    const before = answer === undefined ? undefined : { logs, answer }
     const readOn = async (second: RpcEndpoint): Promise<Answer> => {
       const { range } = await readLogsBetween(second, this.#contracts, from, to, before)
       return { endpoint: second, range }
     }
-    try {
-      return await this.#witness.ask(endpoint, readOn, { isWide: from < to })
-    } finally {
-      before = undefined
-    }
+    return this.#witness.ask(endpoint, readOn, { isWide: from < to })
   }
 
   #isWorthIt(endpoint: RpcEndpoint, from: number): boolean {
@@ -180,11 +170,6 @@ export class RangeEvidence {
       }
     }
   }
-}
-
-/** Whether its text may be held until another endpoint has answered: several ranges are read at once. */
-function isWorthComparing(answer: SaidResult | undefined): answer is SaidResult {
-  return answer !== undefined && textLength(answer.pieces) <= MOST_COMPARED
 }
 
 interface Answer {

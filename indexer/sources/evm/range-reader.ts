@@ -3,6 +3,7 @@ import { headersAt, mayConcernUs, readHeaders, readWholeBlocks } from './block-r
 import { decodeLogs, type EvmHeader, type EvmLog } from './decode-answer.ts'
 import { quantity } from './hex.ts'
 import type { TimedBlock } from '../../../shared/events/chain-step.ts'
+import { textLength } from '../../../shared/text-length.ts'
 import type { RpcEndpoint, SaidResult } from '../rpc/rpc-endpoint.ts'
 import { BadAnswer, CallFailed } from '../rpc/rpc-error.ts'
 import type { WatchedContract, WatchedContracts } from './watched-contracts.ts'
@@ -30,6 +31,8 @@ export interface RangeLogs extends LogsBetween {
 
 /** With more logs than this a range of several blocks is read in narrower ranges, for it is held in memory. */
 const MAX_LOGS = 20_000
+/** Characters of an answer that is held until another endpoint has answered, some thousands of logs: several ranges are read at once. */
+const MOST_COMPARED = 4 * 1024 * 1024
 /** With more blocks than this to look at whole, the blooms of a range are too full to tell anything cheaply. */
 const MAX_SUSPECTS = 64
 
@@ -50,6 +53,7 @@ export async function readRangeLogs(
 /**
  * With the headers of both ends alone. Each log names its block's hash, and of many nodes its time: two endpoints that say
  * the same logs say the same blocks. Where this one says them in the very words of the one `before`, its logs are that one's.
+ * The answer is for that; there is none where it is long.
  */
 export async function readLogsBetween(
   endpoint: RpcEndpoint,
@@ -57,14 +61,15 @@ export async function readLogsBetween(
   from: number,
   to: number,
   before?: SaidLogs,
-): Promise<{ range: LogsBetween; answer: SaidResult }> {
+): Promise<{ range: LogsBetween; answer: SaidResult | undefined }> {
   // Each by itself: what is known of batches is not learned from a batch of two.
   const [{ logs, answer }, first, last] = await Promise.all([
     readLogs(endpoint, contracts, from, to, before),
     knownHeader(endpoint, from),
     knownHeader(endpoint, to),
   ])
-  return { range: { from, to, first, last, logs }, answer }
+  const isLong = textLength(answer.pieces) > MOST_COMPARED
+  return { range: { from, to, first, last, logs }, answer: isLong ? undefined : answer }
 }
 
 /** With the headers of the blocks that have the logs, from the endpoint that gave them. */

@@ -106,6 +106,7 @@ void t.test('a second endpoint’s words are compared before they are read', asy
   const ask = (endpoint: RpcEndpoint, before?: SaidLogs): ReturnType<typeof readLogsBetween> =>
     readLogsBetween(endpoint, contracts, 7, 9, before)
   const first = await ask(endpointSaying(t, [said('0x04')], ids))
+  if (first.answer === undefined) throw new Error('a short answer is there to be compared')
   const before = { logs: first.range.logs, answer: first.answer }
   const same = await ask(endpointSaying(t, [said('0x04')], ids), before)
   t.equal(same.range.logs, first.range.logs, 'in the same words: nothing is read')
@@ -117,4 +118,7 @@ void t.test('a second endpoint’s words are compared before they are read', asy
     const differing = await ask(endpointSaying(t, other, ids), before)
     t.notOk(sameLogs(first.range, differing.range), `${other.length} logs, and not those`)
   }
+  const long = await ask(endpointSaying(t, [said(`0x${'00'.repeat(3 * 1024 * 1024)}`)], ids))
+  t.equal(long.range.logs.length, 1)
+  t.ok(long.answer === undefined, 'a long text is not held')
 })
