@@ -1,21 +1,22 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { loadEnvironment, loadNetworks, requireDatabaseUrl } from '../shared/config/config.ts'
 import { filecoinNetworkKey, type Networks } from '../shared/config/networks.ts'
-import { connect, type Db } from '../shared/db/connect.ts'
+import { connect } from '../shared/db/connect.ts'
 import { requireKnownSchema } from '../shared/db/migrate.ts'
 import { ConfigError, messageOf, PermanentError } from '../shared/errors.ts'
 import { createLogger, type Logger } from '../shared/log.ts'
 import { onStopRequest, runProgram } from '../shared/program.ts'
 import { untilAborted } from '../shared/until-aborted.ts'
 import { getWatched } from './event-log/chain-position.ts'
-import { forgetOtherNetworks, putNetworkStatus } from './event-log/network-status.ts'
-import { newNetworkHealth, type NetworkHealth } from './network-state.ts'
+import { forgetOtherNetworks } from './event-log/network-status.ts'
+import { keepStatus } from './keep-status.ts'
+import { newNetworkHealth } from './network-state.ts'
 import { openQueueBackend } from './open-queue-backend.ts'
 import { Room } from './queue/room.ts'
 import { runNetwork, type NetworkRun } from './run-network.ts'
 import { runVouchers } from './run-vouchers.ts'
 import { FIRST_WIDTH } from './sources/block-ranges.ts'
 import type { NodeVoucher } from './sources/filecoin/node-vouchers.ts'
+import { Wakeup } from './sources/waiting.ts'
 import { startTelemetry } from './telemetry-server.ts'
 import { settleV8 } from './v8-settings.ts'
 import { openNetworks, refuseCollisions, type WatchedNetwork } from './watched-networks.ts'
@@ -26,8 +27,6 @@ Reads the configured networks and writes their loan events into Postgres.
 
 Environment: DATABASE_URL and NETWORKS_FILE are needed; REDIS_URL, INDEXER_HOST, INDEXER_PORT and LOG_LEVEL are
 described in the README. Stops on SIGINT or SIGTERM. Exit codes: 0 stopped, 1 failed, 2 configuration.`
-
-const STATUS_INTERVAL_MS = 1000
 
 await runProgram('indexer', HELP, async () => {
   settleV8()
@@ -54,7 +53,8 @@ await runProgram('indexer', HELP, async () => {
       db,
       networks.map(({ network }) => network),
     )
-    const health = networks.map(newNetworkHealth)
+    const changed = new Wakeup()
+    const health = networks.map((watched) => newNetworkHealth(watched, () => changed.raise()))
     const backend = openQueueBackend({ redisUrl: environment.REDIS_URL, databaseUrl }, (error) =>
       log.warn({ error: messageOf(error) }, 'queue connection'),
     )
@@ -69,11 +69,11 @@ await runProgram('indexer', HELP, async () => {
     )
     const room = new Room()
     const firstWidth = Math.max(1, Math.floor(FIRST_WIDTH / networks.length))
-    const status = keepStatus(db, health, stopping.signal, log)
+    const status = keepStatus(db, health, { changed, signal: stopping.signal, log })
     try {
       await Promise.all(
         networks.map((watched, index) => {
-          const own = health[index] ?? newNetworkHealth(watched)
+          const own = health[index] ?? newNetworkHealth(watched, () => changed.raise())
           const shared = { db, databaseUrl, backend, log, signal: stopping.signal, firstWidth }
           const run = { ...watched, ...shared, health: own, room: room.of(own.network) }
           return runOne({ ...run, beside: vouchersBeside(watched, run, configured) })
@@ -98,8 +98,7 @@ async function runOne(run: Parameters<typeof runNetwork>[0]): Promise<void> {
   try {
     await runNetwork(run)
   } catch (error) {
-    run.health.state = 'stopped'
-    run.health.problem = messageOf(error)
+    run.health.become('stopped', messageOf(error))
     run.log.error({ network: run.health.network }, `stopped: ${messageOf(error)}`)
   }
 }
@@ -133,36 +132,4 @@ function vouchersBeside(
   const networks = configured.filecoin.map(filecoinNetworkKey)
   const readNodeVouchers = (): Promise<NodeVoucher[]> => watched.source.nodeVouchers()
   return (signal) => runVouchers({ network, networks, readNodeVouchers, counts, db, backend, log, signal })
-}
-
-async function keepStatus(
-  db: Db,
-  networks: NetworkHealth[],
-  signal: AbortSignal,
-  log: Logger,
-): Promise<void> {
-  while (!signal.aborted) {
-    // A standby leaves the word to the process that leads.
-    const told = networks.filter(({ state }) => state !== 'standby' && state !== 'starting')
-    await putNetworkStatus(db, told.map(toStatusRow)).catch((error: unknown) =>
-      log.warn({ error: messageOf(error) }, 'the status could not be written'),
-    )
-    await sleep(STATUS_INTERVAL_MS, undefined, { signal }).catch(() => undefined)
-  }
-}
-
-function toStatusRow(network: NetworkHealth): Parameters<typeof putNetworkStatus>[1][number] {
-  return {
-    network: network.network,
-    blockchain: network.blockchain,
-    network_id: network.networkId,
-    state: network.state,
-    problem: network.problem,
-    head_number: network.head?.number ?? null,
-    head_time_s: network.head?.timeS ?? null,
-    finalized_number: network.finalized?.number ?? null,
-    queue_waiting: network.queueWaiting,
-    queue_failed: network.queueFailed,
-    worker_healthy: network.workerHealthy,
-  }
 }

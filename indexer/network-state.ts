@@ -15,9 +15,11 @@ export interface NetworkHealth {
   readonly network: string
   readonly blockchain: string
   readonly networkId: string
-  state: NetworkState
+  readonly state: NetworkState
   /** What is wrong, in one line; null when nothing is. */
-  problem: string | null
+  readonly problem: string | null
+  /** Enters a state; whoever tells of it hears of a change at once. */
+  become: (state: NetworkState, problem: string | null) => void
   head: BlockHeader | null
   finalized: BlockRef | null
   /** The last block that was written; null before the first. */
@@ -37,15 +39,21 @@ export interface NetworkHealth {
   handedIn: HandedInCounts | null
 }
 
-export function newNetworkHealth(identity: {
-  network: string
-  blockchain: string
-  networkId: string
-}): NetworkHealth {
-  return {
+/** A network that is starting; `onChange` is called whenever its state or its problem becomes another. */
+export function newNetworkHealth(
+  identity: { network: string; blockchain: string; networkId: string },
+  onChange: () => void = () => undefined,
+): NetworkHealth {
+  const health: NetworkHealth & { state: NetworkState; problem: string | null } = {
     ...identity,
     state: 'starting',
     problem: null,
+    become: (state, problem) => {
+      if (health.state === state && health.problem === problem) return
+      health.state = state
+      health.problem = problem
+      onChange()
+    },
     head: null,
     finalized: null,
     indexed: null,
@@ -57,4 +65,5 @@ export function newNetworkHealth(identity: {
       ? { accepted: 0, known: 0, waiting: 0, refused: 0, queued: 0 }
       : null,
   }
+  return health
 }

@@ -80,7 +80,7 @@ async function waitForLead({ databaseUrl, health, log, signal }: NetworkRun): Pr
     if (lock !== undefined) return lock
     if (health.state !== 'standby')
       log.info({ network: health.network }, 'another process leads: standing by')
-    health.state = 'standby'
+    health.become('standby', health.problem)
     await sleep(STANDBY_POLL_MS, undefined, { signal }).catch(() => undefined)
   }
   return undefined
@@ -115,8 +115,7 @@ async function leadThrough(through: DrainedQueue, run: NetworkRun, lock: HeldLoc
   })
   const resume = await loadResumePoint(run)
   health.indexed = resume.position
-  health.state = 'following'
-  health.problem = null
+  health.become('following', null)
   log.info({ network: health.network, writerEpoch, from: resume.position?.number ?? null }, 'following')
 
   const ending = new AbortController()
@@ -294,13 +293,11 @@ function keepDeadStep({ db, health, log }: NetworkRun, job: BatchJob | undefined
 
 function reportProblem({ health, log }: NetworkRun, message: string): void {
   if (health.problem !== message) log.warn({ network: health.network }, message)
-  health.problem = message
-  health.state = 'retrying'
+  health.become('retrying', message)
 }
 
 function recovered({ health, log }: NetworkRun): void {
-  health.state = 'following'
-  health.problem = null
+  health.become('following', null)
   log.info({ network: health.network }, 'following again')
 }
 

@@ -1,0 +1,79 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import t from 'tap'
+import { keepStatus } from '../../indexer/keep-status.ts'
+import { newNetworkHealth } from '../../indexer/network-state.ts'
+import { Wakeup } from '../../indexer/sources/waiting.ts'
+import type { Db } from '../../shared/db/connect.ts'
+import { createLogger } from '../../shared/log.ts'
+import { testDatabase } from '../helpers/database.ts'
+
+type Told = { network: string; state: string; problem: string | null }
+
+async function told(db: Db): Promise<Told[]> {
+  return db
+    .selectFrom('ledger.network_status')
+    .select(['network', 'state', 'problem'])
+    .orderBy('network')
+    .execute()
+}
+
+/** What is told once it is `wanted`, or whatever is told after ten seconds. */
+async function untilTold(db: Db, wanted: Told[]): Promise<Told[]> {
+  for (let waited = 0; waited < 10_000; waited += 20) {
+    const now = await told(db)
+    if (JSON.stringify(now) === JSON.stringify(wanted)) return now
+    await delay(20)
+  }
+  return told(db)
+}
+
+void t.test('a state is told when it is entered, not at the next interval', async (t) => {
+  const { db } = await testDatabase(t)
+  const changed = new Wakeup()
+  const networks = ['evm:1', 'evm:2'].map((network) =>
+    newNetworkHealth({ network, blockchain: 'DEVNET', networkId: network.slice(4) }, () => changed.raise()),
+  )
+  const [first, second] = networks
+  const stopping = new AbortController()
+  const log = createLogger('test', 'silent')
+  const keeping = keepStatus(db, networks, { changed, signal: stopping.signal, log, intervalMs: 3_600_000 })
+  t.teardown(() => stopping.abort())
+  const following = { state: 'following', problem: null }
+
+  first?.become('following', null)
+  second?.become('standby', null)
+  const alone = [{ network: 'evm:1', ...following }]
+  t.same(await untilTold(db, alone), alone, 'a standby leaves the word to who leads')
+
+  second?.become('following', null)
+  const both = [...alone, { network: 'evm:2', ...following }]
+  t.same(await untilTold(db, both), both)
+
+  // Two changes while the first is being written: neither is lost.
+  first?.become('retrying', 'the node is away')
+  first?.become('retrying', 'the node is still away')
+  await delay(1)
+  second?.become('stopped', 'other contracts')
+  const troubled = [
+    { network: 'evm:1', state: 'retrying', problem: 'the node is still away' },
+    { network: 'evm:2', state: 'stopped', problem: 'other contracts' },
+  ]
+  t.same(await untilTold(db, troubled), troubled)
+
+  stopping.abort()
+  await keeping
+})
+
+void t.test('the same again is no change', (t) => {
+  let changes = 0
+  const health = newNetworkHealth({ network: 'evm:1', blockchain: 'DEVNET', networkId: '1' }, () => {
+    changes += 1
+  })
+  health.become('following', null)
+  health.become('following', null)
+  t.equal(changes, 1)
+  health.become('following', 'a problem')
+  t.equal(changes, 2)
+  t.match(health, { state: 'following', problem: 'a problem' })
+  t.end()
+})
