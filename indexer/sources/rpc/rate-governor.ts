@@ -9,6 +9,11 @@ const DEFAULT_PAUSE_MS = 500
 const SAME_BURST_MS = 200
 /** Successes after which one more request may be under way, or a batch may be larger again. */
 const RECOVER_AFTER = 5
+/** A batch that was refused is this many times smaller the next time. */
+const REFUSED_FACTOR = 4
+/** Successes after which larger batches than were refused are tried again: twice as many after each refusal, up to the most. */
+const FIRST_UNREFUSED_AFTER = 50
+const MOST_REFUSALS_COUNTED = 8
 
 export interface GovernorLimits {
   /** HTTP requests under way at once. */
@@ -32,6 +37,9 @@ export class RateGovernor {
   #pausedUntil = 0
   #nextStart = 0
   #successes = 0
+  #refusals = 0
+  /** Successes until larger batches are tried again than the last that was refused. */
+  #untilUnrefused = 0
   #slowedAt = -Infinity
   #turn: Promise<void> = Promise.resolve()
   #released: (() => void) | null = null
@@ -111,18 +119,32 @@ export class RateGovernor {
     this.#batch = Math.min(this.#batch, Math.max(1, Math.floor(size / 2)))
   }
 
-  /** The endpoint refuses batches of this size: never again that large. */
+  /**
+   * The endpoint refuses a batch of this size. It is tried again, but less and less often: it may have been a gateway's bad
+   * moment, and with batches of a few no history is checked by its blooms.
+   */
   batchRefused(size: number): void {
-    this.#batchCap = Math.min(this.#batchCap, Math.max(1, Math.floor(size / 4)))
+    this.#batchCap = Math.min(this.#batchCap, Math.max(1, Math.floor(size / REFUSED_FACTOR)))
     this.#batch = Math.min(this.#batch, this.#batchCap)
+    this.#untilUnrefused = FIRST_UNREFUSED_AFTER * 2 ** this.#refusals
+    this.#refusals = Math.min(this.#refusals + 1, MOST_REFUSALS_COUNTED)
   }
 
   succeeded(): void {
+    this.#raiseCap()
     this.#successes += 1
     if (this.#successes < RECOVER_AFTER) return
     this.#successes = 0
     this.#concurrent = Math.min(this.#limits.maxConcurrent, this.#concurrent + 1)
     this.#batch = Math.min(this.#batchCap, this.#batch * 2)
     this.#gapMs = this.#gapMs < 2 ? 0 : this.#gapMs * 0.6
+  }
+
+  #raiseCap(): void {
+    if (this.#batchCap === this.#limits.maxBatch) return
+    this.#untilUnrefused -= 1
+    if (this.#untilUnrefused > 0) return
+    this.#batchCap = Math.min(this.#limits.maxBatch, this.#batchCap * REFUSED_FACTOR)
+    this.#untilUnrefused = FIRST_UNREFUSED_AFTER
   }
 }
