@@ -9,10 +9,13 @@ import { pause, type Wakeup } from './sources/waiting.ts'
 const INTERVAL_MS = 1000
 /** A network that fails and recovers all the time is not told of more often. */
 const LEAST_GAP_MS = 100
+/** Intervals without a word of who leads, after which another process says what it knows. */
+const SILENT_INTERVALS = 5
 
 /**
  * Tells the readers of the database how this process sees its networks, until `signal` aborts: every second, and as
- * soon as one's state has `changed`. Never rejects; what cannot be written now is told the next time.
+ * soon as one's state has `changed`. Of a network that another process leads it says nothing: a network that was stopped here
+ * may be followed there. Never rejects; what cannot be written now is told the next time.
  */
 export async function keepStatus(
   db: Db,
@@ -25,11 +28,15 @@ export async function keepStatus(
   }: { changed: Wakeup; signal: AbortSignal; log: Logger; intervalMs?: number },
 ): Promise<void> {
   while (!signal.aborted) {
-    // A standby leaves the word to the process that leads.
     const told = networks.filter(({ state }) => state !== 'standby' && state !== 'starting')
-    await putNetworkStatus(db, told.map(toStatusRow)).catch((error: unknown) =>
-      log.warn({ error: messageOf(error) }, 'the status could not be written'),
-    )
+    const [led, others] = [told.filter(({ leads }) => leads), told.filter(({ leads }) => !leads)]
+    const unlessToldForMs = SILENT_INTERVALS * intervalMs
+    try {
+      await putNetworkStatus(db, led.map(toStatusRow))
+      await putNetworkStatus(db, others.map(toStatusRow), { unlessToldForMs })
+    } catch (error) {
+      log.warn({ error: messageOf(error) }, 'the status could not be written')
+    }
     await pause(told.length > 0 ? LEAST_GAP_MS : 0, signal)
     await changed.wait(intervalMs - LEAST_GAP_MS, signal)
   }

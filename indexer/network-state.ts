@@ -18,6 +18,8 @@ export interface NetworkHealth {
   readonly state: NetworkState
   /** What is wrong, in one line; null when nothing is. */
   readonly problem: string | null
+  /** Whether this process is the network's one writer: then nobody else tells how it is. */
+  leads: boolean
   /** Enters a state; whoever tells of it hears of a change at once. */
   become: (state: NetworkState, problem: string | null) => void
   head: BlockHeader | null
@@ -48,6 +50,7 @@ export function newNetworkHealth(
     ...identity,
     state: 'starting',
     problem: null,
+    leads: false,
     become: (state, problem) => {
       if (health.state === state && health.problem === problem) return
       health.state = state

@@ -55,9 +55,11 @@ export async function runNetwork(run: NetworkRun): Promise<void> {
     try {
       const lock = await waitForLead(run)
       if (lock === undefined) return // stopped
+      run.health.leads = true
       try {
         await lead(run, lock)
       } finally {
+        run.health.leads = false
         await lock.release().catch(() => undefined)
       }
     } catch (error) {
@@ -121,7 +123,10 @@ async function leadThrough(through: DrainedQueue, run: NetworkRun, lock: HeldLoc
   const ending = new AbortController()
   const end = (reason: string): void => ending.abort(reason)
   const stop = AbortSignal.any([run.signal, ending.signal])
-  void lock.lost.then(() => end('the writer’s lock was lost'))
+  void lock.lost.then(() => {
+    health.leads = false
+    end('the writer’s lock was lost')
+  })
   const beside = run.beside?.(stop)
   const reason = await pipe(through, run, writerEpoch, resume, stop, end)
   await beside

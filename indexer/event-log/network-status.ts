@@ -2,29 +2,40 @@ import { sql } from 'kysely'
 import type { Db } from '../../shared/db/connect.ts'
 import type { NetworkStatusTable } from '../../shared/db/schema.ts'
 
-/** Tells the readers of the database how this process sees its networks. */
+/**
+ * Tells the readers of the database how this process sees its networks. With `unlessToldForMs` only of those of which nobody
+ * has told anything for so long.
+ */
 export async function putNetworkStatus(
   db: Db,
   rows: Omit<NetworkStatusTable, 'observed_at'>[],
+  { unlessToldForMs = null }: { unlessToldForMs?: number | null } = {},
 ): Promise<void> {
   if (rows.length === 0) return
+  const isSilent =
+    unlessToldForMs === null
+      ? sql<boolean>`true`
+      : sql<boolean>`network_status.observed_at not between clock_timestamp() - ${unlessToldForMs} * interval '1 ms' and clock_timestamp()`
   await db
     .insertInto('ledger.network_status')
     .values(rows.map((row) => ({ ...row, observed_at: sql<Date>`clock_timestamp()` })))
     .onConflict((conflict) =>
-      conflict.column('network').doUpdateSet((excluded) => ({
-        blockchain: excluded.ref('excluded.blockchain'),
-        network_id: excluded.ref('excluded.network_id'),
-        state: excluded.ref('excluded.state'),
-        problem: excluded.ref('excluded.problem'),
-        head_number: excluded.ref('excluded.head_number'),
-        head_time_s: excluded.ref('excluded.head_time_s'),
-        finalized_number: excluded.ref('excluded.finalized_number'),
-        queue_waiting: excluded.ref('excluded.queue_waiting'),
-        queue_failed: excluded.ref('excluded.queue_failed'),
-        worker_healthy: excluded.ref('excluded.worker_healthy'),
-        observed_at: excluded.ref('excluded.observed_at'),
-      })),
+      conflict
+        .column('network')
+        .doUpdateSet((excluded) => ({
+          blockchain: excluded.ref('excluded.blockchain'),
+          network_id: excluded.ref('excluded.network_id'),
+          state: excluded.ref('excluded.state'),
+          problem: excluded.ref('excluded.problem'),
+          head_number: excluded.ref('excluded.head_number'),
+          head_time_s: excluded.ref('excluded.head_time_s'),
+          finalized_number: excluded.ref('excluded.finalized_number'),
+          queue_waiting: excluded.ref('excluded.queue_waiting'),
+          queue_failed: excluded.ref('excluded.queue_failed'),
+          worker_healthy: excluded.ref('excluded.worker_healthy'),
+          observed_at: excluded.ref('excluded.observed_at'),
+        }))
+        .where(isSilent),
     )
     .execute()
 }

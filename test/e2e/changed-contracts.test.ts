@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 import { startAnvil } from '../../devnet/evm/anvil.ts'
 import { deployContracts } from '../../devnet/evm/deploy.ts'
@@ -44,8 +45,32 @@ void t.test('other contracts make another index: the network stops, reindex adop
   const after = await indexerProcess(t, { databaseUrl, networks: networks('x', true) })
   after.start()
   await after.untilSays('was indexed with')
-  t.equal(await after.stop(), 0)
   t.same(await loans(), first, 'nothing was mixed')
+
+  await t.test('and says no more of it once another process follows it', async (t) => {
+    const told = async (): Promise<string> => {
+      const row = await db.selectFrom('ledger.network_status').selectAll().executeTakeFirst()
+      return row === undefined ? 'nothing' : `${row.state} ${row.observed_at.toISOString()}`
+    }
+    for (let waited = 0; waited < 20_000 && !(await told()).startsWith('stopped'); waited += 50)
+      await delay(50)
+    t.match(await told(), /^stopped /)
+    before.start()
+    for (let waited = 0; waited < 20_000 && !(await told()).startsWith('following'); waited += 50)
+      await delay(50)
+    const said = new Set<string>()
+    for (let waited = 0; waited < 4_000; waited += 50) {
+      said.add(await told())
+      await delay(50)
+    }
+    t.ok(
+      [...said].every((word) => word.startsWith('following ')),
+      [...said].join(', '),
+    )
+    t.ok(said.size > 2, 'every second')
+    t.equal(await before.stop(), 0)
+  })
+  t.equal(await after.stop(), 0)
 
   const ran = await runOps(
     t,

@@ -34,6 +34,7 @@ void t.test('a state is told when it is entered, not at the next interval', asyn
     newNetworkHealth({ network, blockchain: 'DEVNET', networkId: network.slice(4) }, () => changed.raise()),
   )
   const [first, second] = networks
+  for (const network of networks) network.leads = true
   const stopping = new AbortController()
   const log = createLogger('test', 'silent')
   const keeping = keepStatus(db, networks, { changed, signal: stopping.signal, log, intervalMs: 3_600_000 })
@@ -43,7 +44,7 @@ void t.test('a state is told when it is entered, not at the next interval', asyn
   first?.become('following', null)
   second?.become('standby', null)
   const alone = [{ network: 'evm:1', ...following }]
-  t.same(await untilTold(db, alone), alone, 'a standby leaves the word to who leads')
+  t.same(await untilTold(db, alone), alone, 'a standby says nothing')
 
   second?.become('following', null)
   const both = [...alone, { network: 'evm:2', ...following }]
@@ -62,6 +63,42 @@ void t.test('a state is told when it is entered, not at the next interval', asyn
 
   stopping.abort()
   await keeping
+})
+
+void t.test('who leads a network has the word, and others say what they know when nobody has', async (t) => {
+  const { db } = await testDatabase(t)
+  const log = createLogger('test', 'silent')
+  const [here, there] = ['here', 'there'].map(() => {
+    const changed = new Wakeup()
+    const identity = { network: 'evm:1', blockchain: 'DEVNET', networkId: '1' }
+    const stopping = new AbortController()
+    t.teardown(() => stopping.abort())
+    const network = newNetworkHealth(identity, () => changed.raise())
+    const keep = (): Promise<void> =>
+      keepStatus(db, [network], { changed, signal: stopping.signal, log, intervalMs: 500 })
+    return { network, keep, stop: () => stopping.abort() }
+  })
+  if (here === undefined || there === undefined) throw new Error('two processes')
+  here.network.leads = true
+  here.network.become('following', null)
+  const leading = here.keep()
+  const following = [{ network: 'evm:1', state: 'following', problem: null }]
+  t.same(await untilTold(db, following), following)
+
+  there.network.become('stopped', 'other contracts')
+  const other = there.keep()
+  const said = new Set<string>()
+  for (let looks = 0; looks < 60; looks += 1) {
+    for (const { state } of await told(db)) said.add(state)
+    await delay(20)
+  }
+  t.same([...said], ['following'], 'not while another leads')
+  here.stop()
+  await leading
+  const stopped = [{ network: 'evm:1', state: 'stopped', problem: 'other contracts' }]
+  t.same(await untilTold(db, stopped), stopped)
+  there.stop()
+  await other
 })
 
 void t.test('the same again is no change', (t) => {
