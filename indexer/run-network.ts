@@ -41,7 +41,7 @@ const STANDBY_POLL_MS = 500
 const RESTART_PAUSE_MS = 500
 /** A worker that writes nothing for so long while steps wait is replaced. */
 const STUCK_MS = 30_000
-/** A queue whose Redis is away never closes: then it is left behind, and its jobs are void. */
+/** A queue whose Redis is away never closes: then it is left behind, and its jobs are void. So is work beside the writer. */
 const CLOSE_MS = 5_000
 
 /**
@@ -129,7 +129,8 @@ async function leadThrough(through: DrainedQueue, run: NetworkRun, lock: HeldLoc
   })
   const beside = run.beside?.(stop)
   const reason = await pipe(through, run, writerEpoch, resume, stop, end)
-  await beside
+  // A node, or a database, that answers nothing would keep it for as long as a request may take.
+  await within(CLOSE_MS, Promise.resolve(beside))
   if (run.signal.aborted) return
   health.counts.restarts += 1
   log.warn({ network: health.network, writerEpoch, reason }, 'reading again from the position in Postgres')

@@ -1,5 +1,9 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { createChannel, createdChannel, signVoucher } from '../../devnet/filecoin/channel-actions.ts'
 import { voucherForm } from '../../devnet/filecoin/rpc/voucher-form.ts'
 import { startLotus, type Wallet } from '../../devnet/filecoin/lotus.ts'
@@ -85,3 +89,46 @@ async function callLotus(url: string, method: string, params: unknown[]): Promis
   const answer = (await response.json()) as { error?: { message: string } }
   if (answer.error !== undefined) throw new Error(answer.error.message)
 }
+
+/** What it is asked, the node answers; not what it is asked of `method`: that stays without an answer. */
+async function silentAbout(
+  t: Test,
+  method: string,
+  nodeUrl: string,
+): Promise<{ url: string; asked: Promise<void> }> {
+  const server = createServer((request, response) => {
+    void text(request).then(async (body) => {
+      if (body.includes(method)) {
+        server.emit('asked')
+        return
+      }
+      const answer = await fetch(nodeUrl, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body,
+      })
+      response.setHeader('content-type', 'application/json')
+      response.end(await answer.text())
+    })
+  })
+  const asked = once(server, 'asked').then(() => undefined)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/rpc/v1`, asked }
+}
+
+void t.test('a node that never says which vouchers it has keeps nobody from stopping', async (t) => {
+  const { url: databaseUrl } = await testDatabase(t)
+  const lotus = await startLotus({ tickMs: null, seed: 'silent', finalityEpochs: 10 })
+  t.teardown(() => lotus.stop())
+  const { url, asked } = await silentAbout(t, 'PaychList', lotus.url)
+  const networks = { filecoin: [{ networkId: 'testnet', rpcUrls: [url], pollIntervalMs: 50 }] }
+  const indexer = await indexerProcess(t, { databaseUrl, networks })
+  indexer.start()
+  await asked
+  t.equal(await indexer.stop(), 0)
+})
