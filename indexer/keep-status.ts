@@ -27,13 +27,15 @@ export async function keepStatus(
     intervalMs = INTERVAL_MS,
   }: { changed: Wakeup; signal: AbortSignal; log: Logger; intervalMs?: number },
 ): Promise<void> {
+  const all = networks.map(({ network }) => network)
+  const toRow = (network: NetworkHealth): StatusRow => toStatusRow(network, all)
   while (!signal.aborted) {
     const told = networks.filter(({ state }) => state !== 'standby' && state !== 'starting')
     const [led, others] = [told.filter(({ leads }) => leads), told.filter(({ leads }) => !leads)]
     const unlessToldForMs = SILENT_INTERVALS * intervalMs
     try {
-      await putNetworkStatus(db, led.map(toStatusRow))
-      await putNetworkStatus(db, others.map(toStatusRow), { unlessToldForMs })
+      await putNetworkStatus(db, led.map(toRow))
+      await putNetworkStatus(db, others.map(toRow), { unlessToldForMs })
     } catch (error) {
       log.warn({ error: messageOf(error) }, 'the status could not be written')
     }
@@ -42,7 +44,9 @@ export async function keepStatus(
   }
 }
 
-function toStatusRow(network: NetworkHealth): Parameters<typeof putNetworkStatus>[1][number] {
+type StatusRow = Parameters<typeof putNetworkStatus>[1][number]
+
+function toStatusRow(network: NetworkHealth, toldWith: string[]): StatusRow {
   return {
     network: network.network,
     blockchain: network.blockchain,
@@ -55,5 +59,6 @@ function toStatusRow(network: NetworkHealth): Parameters<typeof putNetworkStatus
     queue_waiting: network.queueWaiting,
     queue_failed: network.queueFailed,
     worker_healthy: network.workerHealthy,
+    told_with: toldWith,
   }
 }

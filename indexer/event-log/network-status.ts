@@ -33,6 +33,7 @@ export async function putNetworkStatus(
           queue_waiting: excluded.ref('excluded.queue_waiting'),
           queue_failed: excluded.ref('excluded.queue_failed'),
           worker_healthy: excluded.ref('excluded.worker_healthy'),
+          told_with: excluded.ref('excluded.told_with'),
           observed_at: excluded.ref('excluded.observed_at'),
         }))
         .where(isSilent),
@@ -40,12 +41,14 @@ export async function putNetworkStatus(
     .execute()
 }
 
-/** Forgets networks that are no longer configured, so that they do not hold readiness down for ever. */
+/**
+ * Forgets networks that are no longer configured, so that they do not hold readiness down for ever: those that were told
+ * along with one of the `configured`. Another indexer's are its own, also while it is away.
+ */
 export async function forgetOtherNetworks(db: Db, configured: string[]): Promise<void> {
-  await db
-    .deleteFrom('ledger.network_status')
-    .where('network', 'not in', configured.length > 0 ? configured : [''])
-    .execute()
+  await sql`
+    delete from ledger.network_status
+    where network <> all(${configured}::text[]) and told_with && ${configured}::text[]`.execute(db)
 }
 
 export interface NetworkLine {

@@ -82,6 +82,8 @@ export interface NetworkStatusTable {
   queue_waiting: number | null
   queue_failed: number | null
   worker_healthy: boolean
+  /** All networks of the process that told this. */
+  told_with: string[]
   observed_at: Date
 }
 

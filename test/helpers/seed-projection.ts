@@ -58,19 +58,22 @@ export interface SeededNetwork {
   indexedAgeS?: number
   observedAgoS?: number
   movedAgoS?: number
+  /** By default the same indexer has all that are seeded. */
+  toldWith?: string[]
 }
 
 /** What an indexer tells of a network; by default one that follows, at the head, just now. */
 export async function seedNetwork(db: Db, given: SeededNetwork = {}): Promise<void> {
   const line = { network: 'evm:31337', state: 'following', problem: null, head: 100, headAgeS: 1, ...given }
   const { indexed = line.head, indexedAgeS = line.headAgeS, observedAgoS = 0, movedAgoS = 1 } = given
+  const toldWith = given.toldWith ?? ['evm:31337', line.network]
   await sql`delete from ledger.network_status where network = ${line.network}`.execute(db)
   await sql`delete from ledger.chain_position where network = ${line.network}`.execute(db)
   await sql`
     insert into ledger.network_status (network, blockchain, network_id, state, problem, head_number, head_time_s,
-      finalized_number, queue_waiting, queue_failed, worker_healthy, observed_at)
+      finalized_number, queue_waiting, queue_failed, worker_healthy, told_with, observed_at)
     select ${line.network}, 'DEVNET', '31337', ${line.state}, ${line.problem}, ${line.head}::bigint,
-      extract(epoch from now())::bigint - ${line.headAgeS}::bigint, 50, 2, 0, true,
+      extract(epoch from now())::bigint - ${line.headAgeS}::bigint, 50, 2, 0, true, ${toldWith}::text[],
       now() - make_interval(secs => ${observedAgoS}::float8)`.execute(db)
   await db
     .insertInto('ledger.chain_position')

@@ -49,6 +49,8 @@ void t.test('a state is told when it is entered, not at the next interval', asyn
   second?.become('following', null)
   const both = [...alone, { network: 'evm:2', ...following }]
   t.same(await untilTold(db, both), both)
+  const rows = await db.selectFrom('ledger.network_status').select('told_with').execute()
+  t.same(rows, Array(2).fill({ told_with: ['evm:1', 'evm:2'] }), 'told together')
 
   // Two changes while the first is being written: neither is lost.
   first?.become('retrying', 'the node is away')

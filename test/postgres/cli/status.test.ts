@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import t from 'tap'
 import { forgetOtherNetworks } from '../../../indexer/event-log/network-status.ts'
 import { testDatabase } from '../../helpers/database.ts'
@@ -33,6 +34,21 @@ void t.test('a network that is configured no longer is told as such, and is no f
   t.equal(text.code, 0, text.err)
   t.match(text.out, /^evm:5 .*: not followed, .*indexed 100,/m)
   t.match(JSON.parse(json.out), { networks: [{}, { state: 'not followed', observedSecondsAgo: null }] })
-  await forgetOtherNetworks(db, [])
+  await sql`delete from ledger.network_status`.execute(db)
   t.equal((await ops()).code, 1, 'but then one must be followed')
+})
+
+void t.test('an indexer that starts forgets no network of another one', async (t) => {
+  const { db } = await testDatabase(t)
+  await seedNetwork(db, { toldWith: ['evm:31337', 'evm:5'] })
+  await seedNetwork(db, { network: 'evm:5', toldWith: ['evm:31337', 'evm:5'] })
+  await seedNetwork(db, { network: 'evm:6', toldWith: ['evm:6', 'evm:7'], observedAgoS: 3600 })
+  const known = async (): Promise<string[]> => {
+    const rows = await db.selectFrom('ledger.network_status').select('network').orderBy('network').execute()
+    return rows.map(({ network }) => network)
+  }
+  await forgetOtherNetworks(db, ['evm:8'])
+  t.same(await known(), ['evm:31337', 'evm:5', 'evm:6'], 'one that was never told of')
+  await forgetOtherNetworks(db, ['evm:31337'])
+  t.same(await known(), ['evm:31337', 'evm:6'], 'what it had along with its own')
 })

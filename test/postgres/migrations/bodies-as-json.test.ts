@@ -1,24 +1,14 @@
-import { readdirSync } from 'node:fs'
-import { sql, type Kysely } from 'kysely'
+import { sql } from 'kysely'
 import t from 'tap'
 import { up } from '../../../migrations/2026-11-23-bodies-as-json.ts'
 import { testDatabase, withoutTables } from '../../helpers/database.ts'
-
-const FOLDER = new URL('../../../migrations/', import.meta.url)
+import { migrateBefore } from '../../helpers/migrate-before.ts'
 
 void t.test(
   'bodies that were written before stay what they are, and the log as strict as it was',
   async (t) => {
     const { db } = await testDatabase(t, { migrated: false })
-    const before = readdirSync(FOLDER)
-      .sort()
-      .filter((name) => name < '2026-11-23-bodies-as-json.ts')
-    for (const name of before) {
-      const migration = (await import(new URL(name, FOLDER).href)) as {
-        up: (db: Kysely<unknown>) => Promise<void>
-      }
-      await migration.up(withoutTables(db))
-    }
+    await migrateBefore(db, '2026-11-23-bodies-as-json.ts')
     const body = { terms: { values: {} }, kind: 'Payback', args: { borrower: '0x01', amount: '1' } }
     const add = (position: number, op: string, json: string | null): Promise<unknown> =>
       sql`insert into ledger.event_log (position, step, network, blockchain, op, natural_key, revision, kind, block_number,
