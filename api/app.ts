@@ -24,8 +24,8 @@ export async function buildApp({ database, log, version, keptBytes }: AppOptions
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
     requestTimeout: 10_000,
-    // A page number of 30 digits is a page beyond the last, and not an unknown route.
-    routerOptions: { maxParamLength: 1000 },
+    // A page number of 3,000 digits is a page beyond the last, and a loan of that name no loan: as long as a URL may be here.
+    routerOptions: { maxParamLength: 16 * 1024 },
     // What arrives on open connections while closing is still answered.
     return503OnClosing: false,
     frameworkErrors: (error, _request, reply) => onUnroutable(error, reply),
