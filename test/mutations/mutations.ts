@@ -185,6 +185,17 @@ export const MUTATIONS: readonly Mutation[] = [
     noticedBy: [{ test: 'test/chain/sources/faulty-endpoints.test.ts' }],
   },
   {
+    promise: 7,
+    what: 'what one endpoint no longer has is unknown while the one that has it is away for a moment',
+    file: 'indexer/sources/rpc/ask-everyone.ts',
+    from: 'if (performance.now() < untilMs)',
+    to: 'if (performance.now() < 0)',
+    noticedBy: [
+      { test: 'test/chain/sources/evm-source.test.ts' },
+      { test: 'test/chain/filecoin/identities.test.ts' },
+    ],
+  },
+  {
     promise: 8,
     what: 'data that do not decode are an error',
     file: 'indexer/sources/evm/decode-log.ts',

@@ -1,15 +1,21 @@
-import { RetryableError } from '../../../shared/errors.ts'
+import { messageOf, RetryableError } from '../../../shared/errors.ts'
+import { pause } from '../waiting.ts'
 import type { RpcClient } from './rpc-client.ts'
 import type { RpcAnswer, RpcEndpoint } from './rpc-endpoint.ts'
 import { CallFailed, type RpcErrorKind } from './rpc-error.ts'
+
+const PAUSE_MS = 500
 
 /** Asks one endpoint these calls; its answers are in their order. */
 export type AskOne<Call> = (endpoint: RpcEndpoint, calls: readonly Call[]) => Promise<RpcAnswer[]>
 
 /**
  * What each call gives: its result or its JSON-RPC error, in the calls' order. Where an endpoint cannot tell (`open`:
- * it no longer has that state, say), the others that are there are asked. What `ask` throws is thrown when no endpoint
- * answers, as transport faults are. Who is in `excluding` is not asked.
+ * it no longer has that state, say), the others are asked; that nobody can tell is an answer when each of them has said
+ * so, for what goes into the log as unknown stays unknown. One that is away for a moment or rate limited is waited for. One
+ * that was waited for in vain (the client's `patienceMs`) is given up until it answers here again: it is still asked where
+ * it is there, and done without where it is not. What `ask` throws is thrown when no endpoint answers, as transport faults
+ * are, and so is a CallFailed of another one. Who is in `excluding` is not asked.
  */
 export async function askEveryone<Call>(
   client: RpcClient,
@@ -23,40 +29,75 @@ export async function askEveryone<Call>(
   const answered: RpcEndpoint[] = [...excluding]
   const isOpen = (answer: RpcAnswer | undefined): boolean =>
     answer === undefined || (!answer.ok && open.includes(answer.kind))
+  let untilMs: number | null = null
   for (;;) {
     const left = calls.flatMap((call, index) => (isOpen(answers[index]) ? [{ call, index }] : []))
-    const others = unasked(client, answered)
+    const isSaid = left.every(({ index }) => answers[index] !== undefined)
+    const others = isSaid ? worthAsking(client, answered) : unasked(client, answered)
     const again = answered.length > 0
     if (left.length === 0 || (again && others.length === 0)) break
-    const asked = client.read(
-      what,
-      async (endpoint) => {
-        const said = await ask(
-          endpoint,
-          left.map(({ call }) => call),
-        )
-        answered.push(endpoint)
-        return said
-      },
-      again ? { excluding: [...answered], attempts: others.length } : {},
-    )
-    const found = again
-      ? await asked.catch((error: unknown) => keepWhatWeHave(client, answered, error))
-      : await asked
-    if (found === null) break
-    for (const [at, { index }] of left.entries()) answers[index] = found[at]
+    const refusals: CallFailed[] = []
+    try {
+      const found = await client.read(
+        what,
+        async (endpoint) => {
+          const asked = ask(
+            endpoint,
+            left.map(({ call }) => call),
+          )
+          const said = await asked.catch((error: unknown) => {
+            if (error instanceof CallFailed) refusals.push(error)
+            throw error
+          })
+          answered.push(endpoint)
+          client.givenUp.delete(endpoint)
+          return said
+        },
+        again ? { excluding: client.others(...others), attempts: others.length } : {},
+      )
+      for (const [at, { index }] of left.entries()) answers[index] = found[at]
+    } catch (error) {
+      if (!again || !(error instanceof RetryableError) || client.closed.aborted) throw error
+      if (refusals.length > 0 || (!isSaid && unasked(client, answered).length > 0)) throw error
+      untilMs ??= performance.now() + client.patienceMs
+      if (!isSaid || !(await waitFor(client, answered, untilMs, error))) break
+    }
   }
   return answers.map((answer) => answer ?? { ok: false, kind: 'other', code: 0, message: 'no answer' })
 }
 
-/** "Pruned" stands when nobody is there who may have the state: not while one who is there gave no answer. */
-function keepWhatWeHave(client: RpcClient, answered: readonly RpcEndpoint[], error: unknown): null {
-  if (error instanceof RetryableError && unasked(client, answered).length === 0) return null
-  throw error
+/** Whether there is still somebody to wait for; a moment later. */
+async function waitFor(
+  client: RpcClient,
+  answered: readonly RpcEndpoint[],
+  untilMs: number,
+  error: RetryableError,
+): Promise<boolean> {
+  const awaited = expected(client, answered)
+  if (awaited.length === 0) return false
+  if (performance.now() < untilMs) {
+    await pause(PAUSE_MS, client.closed)
+    return true
+  }
+  for (const endpoint of awaited) client.givenUp.add(endpoint)
+  const labels = awaited.map(({ label }) => label).join(' or ')
+  client.say(
+    `what the other endpoints no longer have counts as unknown until ${labels} answers: ${messageOf(error)}`,
+  )
+  return false
+}
+
+/** Who is there, and who is waited for. */
+function worthAsking(client: RpcClient, answered: readonly RpcEndpoint[]): RpcEndpoint[] {
+  return [...new Set([...unasked(client, answered), ...expected(client, answered)])]
 }
 
 function unasked(client: RpcClient, answered: readonly RpcEndpoint[]): RpcEndpoint[] {
   return client.available().filter((endpoint) => !answered.includes(endpoint))
+}
+
+function expected(client: RpcClient, answered: readonly RpcEndpoint[]): RpcEndpoint[] {
+  return client.others(...answered).filter((endpoint) => !client.givenUp.has(endpoint))
 }
 
 /**

@@ -15,6 +15,8 @@ export interface ClientOptions extends EndpointOptions {
   /** Throws a WrongChain when the endpoint is of another chain, and any RetryableError when it cannot tell. */
   verify: (endpoint: RpcEndpoint) => Promise<void>
   report: Report
+  /** How long what the others no longer have waits for an endpoint that may have it; see `askEveryone`. */
+  patienceMs?: number
 }
 
 export interface ReadOptions {
@@ -38,6 +40,8 @@ const FIRST_ASIDE_MS = 250
 /** How long a first question waits for an endpoint to come back, and how long one that was refused already. */
 const LONGEST_WAIT_MS = 6_000
 const LONGEST_FURTHER_WAIT_MS = 600
+/** Longer than any endpoint is put aside or may ask not to be asked: it is asked once more before it is given up. */
+const PATIENCE_MS = 90_000
 
 /**
  * Several endpoints of one chain as one. An endpoint that fails or answers untruly is put aside, for longer each
@@ -46,12 +50,16 @@ const LONGEST_FURTHER_WAIT_MS = 600
 export class RpcClient {
   /** Calls that endpoints refused without an answer. */
   readonly refusals = new Refusals()
+  /** Who was waited for in vain; see `askEveryone`. */
+  readonly givenUp = new Set<RpcEndpoint>()
+  readonly patienceMs: number
   readonly #members: Member[]
   readonly #options: ClientOptions
   readonly #closing = new AbortController()
 
   constructor(urls: readonly string[], options: ClientOptions) {
     this.#options = options
+    this.patienceMs = options.patienceMs ?? PATIENCE_MS
     const ids = { next: 1 }
     this.#members = urls.map((url) => ({
       endpoint: new RpcEndpoint(url, { ...options, ids }),
@@ -69,9 +77,9 @@ export class RpcClient {
   }
 
   /** The others of the right chain, also those that are put aside now. */
-  others(endpoint: RpcEndpoint): RpcEndpoint[] {
+  others(...than: readonly RpcEndpoint[]): RpcEndpoint[] {
     const others = this.#members.filter(
-      (member) => member.endpoint !== endpoint && member.wrongChain === null,
+      ({ endpoint, wrongChain }) => !than.includes(endpoint) && wrongChain === null,
     )
     return others.map((member) => member.endpoint)
   }

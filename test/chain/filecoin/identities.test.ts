@@ -6,7 +6,7 @@ import { Identities } from '../../../indexer/sources/filecoin/identity.ts'
 import { createLotusClient, type LotusClient } from '../../../indexer/sources/filecoin/lotus-client.ts'
 import { RobustAddresses } from '../../../indexer/sources/filecoin/robust-addresses.ts'
 import type { FilecoinIdentity } from '../../../shared/events/filecoin-event.ts'
-import { startProxy } from '../sources/faulty-proxy.ts'
+import { startProxy, type Request } from '../sources/faulty-proxy.ts'
 import { StepIndex } from '../sources/step-index.ts'
 import { catchUp, networkOf, sameAsChain } from './catch-up.ts'
 import { keyAt } from './chain-truth.ts'
@@ -152,6 +152,38 @@ void t.test(
     t.equal(timeOuts, 2)
   },
 )
+
+void t.test('names that one node no longer has wait for the one that has them', async (t) => {
+  const lotus = await startChain(t, { seed: 'archive' })
+  const { chain } = lotus
+  const wallet = await chain.createWallet('secp256k1', 'signer')
+  await chain.fund(wallet.address, 10n ** 20n)
+  await chain.mine(2)
+  const channel = createdActorAddress(wallet.key, await chain.nextNonce(wallet.key))
+  await createChannel(wallet, wallet.key, wallet.key, 100n)
+  await chain.mine(2)
+  await settle(wallet, channel)
+  await chain.mine(2)
+  const isOfState = ({ method }: Request): boolean =>
+    /State(GetActor|LookupID|ReadState|LookupRobustAddress)$/.test(method)
+  const gone = { code: 1, message: 'bad tipset: lookbacks of more than 24h0m0s are disallowed' }
+  const pruned = await startProxy(t, lotus.url, async (requests, truth) =>
+    requests.some(isOfState) ? (await truth()).map(({ id }) => ({ id, error: gone })) : null,
+  )
+  let asked = 0
+  const archive = await startProxy(t, lotus.url, (requests) =>
+    requests.some(isOfState) && (asked += 1) % 2 === 1 ? { status: 502, body: '' } : null,
+  )
+  const index = new StepIndex()
+  await catchUp(lotus, index, { network: networkOf(lotus, { rpcUrls: [pruned.url, archive.url] }) })
+  const id = `t0${chain.readActor(wallet.address)?.id ?? ''}`
+  const signer = { asWritten: wallet.address, id, robust: [wallet.address] }
+  t.match(index.events, [
+    { kind: 'CreateChannel', sender: signer, from: signer, recipient: signer },
+    { kind: 'SettleChannel', sender: signer, settlingAtFrom: 'state' },
+  ])
+  t.ok(asked > 1)
+})
 
 void t.test('of very many names in one tipset some stay unknown', async (t) => {
   const lotus = await startChain(t, { seed: 'many' })

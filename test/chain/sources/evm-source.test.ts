@@ -4,7 +4,7 @@ import type { Test } from 'tap'
 import type { ChainEvent, EvmEventKind, EvmLoanEvent } from '../../../shared/events/chain-event.ts'
 import { createEvmSource, type EvmSource } from '../../../indexer/sources/evm/evm-source.ts'
 import { RetryableError } from '../../../shared/errors.ts'
-import { startProxy, type Proxy } from './faulty-proxy.ts'
+import { startProxy, type Proxy, type Reply, type Request } from './faulty-proxy.ts'
 import { ABI, hashOf, hex, startLittleChain, type LittleChain } from './little-chain.ts'
 
 type EventOf<K extends EvmEventKind> = Extract<EvmLoanEvent, { kind: K }>
@@ -428,6 +428,69 @@ void t.test('a time-out is never an answer: the same question is asked until the
       : fault(requests, truth, isBatch, upstream)
   await t.rejects(source.readRange(0, head.number), RetryableError, 'the transaction is not there yet')
 })
+
+void t.test(
+  'what one endpoint no longer has waits for the one that has it, whatever is with it',
+  async (t) => {
+    const chain = await startLittleChain(t)
+    const [lender = '', borrower = ''] = chain.accounts
+    await chain.send(lender, chain.loans, offer(chain.tokens[0] ?? ''))
+    await chain.mine()
+    const approve = [1n, borrower, hex('t1b'), hashOf(A1), `0x${'ab'.repeat(32)}`, 9n]
+    await chain.send(lender, chain.loans, ABI.loans.encodeFunctionData('approveRequest', approve))
+    await chain.mine()
+    const isOfState = ({ method, params }: Request): boolean =>
+      method === 'eth_call' && params[1] !== 'latest'
+    const pruned = await startProxy(t, chain.url, async (requests, truth) => {
+      if (!requests.some(isOfState)) return null
+      return (await truth()).map(({ id }) => ({
+        id,
+        error: { code: -32000, message: 'missing trie node 0123' },
+      }))
+    })
+    const archive = await startProxy(t, chain.url)
+    const open = (...rpcUrls: string[]): EvmSource => {
+      const source = createEvmSource(chain.network({ rpcUrls }), { requestTimeoutMs: 500 })
+      t.teardown(() => source.close())
+      return source
+    }
+    const rateLimit = { status: 429, body: '' }
+    const faults: [what: string, times: number, Reply][] = [
+      ['502', 1, { status: 502, body: '' }],
+      ['a time-out', 1, 'hang'],
+      ['half an answer', 1, { body: '[{"id":' }],
+      ['"slow down", more often than a request is tried again', 4, rateLimit],
+    ]
+    for (const [what, times, fault] of faults) {
+      const source = open(pruned.url, archive.url)
+      const { number } = await source.head()
+      let asked = 0
+      archive.fault = (requests) => (requests.some(isOfState) && ++asked <= times ? fault : null)
+      const { events } = await source.readRange(0, number)
+      t.match(only(events, 'ApproveRequest').terms, { values: { loanExpiration: /^\d+$/ } }, what)
+      t.ok(asked > times, `${what}: it was asked again`)
+    }
+    const beforehand: [what: string, Reply][] = [
+      ['put aside before it was asked', { status: 502, body: '' }],
+      [
+        'not to be asked for longer than a request waits',
+        { ...rateLimit, headers: { 'retry-after': '5.1' } },
+      ],
+    ]
+    for (const [what, fault] of beforehand) {
+      const source = open(archive.url, pruned.url)
+      let isFirst = true
+      archive.fault = () => {
+        const reply = isFirst ? fault : null
+        isFirst = false
+        return reply
+      }
+      const head = await source.head()
+      t.notOk(isFirst, `${what}: the archive was asked for the head`)
+      t.match(await source.fetchLoanState('erc20Loans', '1', head), { loan: { interest: '7' } }, what)
+    }
+  },
+)
 
 void t.test('nodes that do not know EIP-1898 are asked by height', async (t) => {
   const chain = await startLittleChain(t)

@@ -2,7 +2,7 @@ import type { Test } from 'tap'
 import type { Fault } from '../../../devnet/faults/fault.ts'
 import { startFaultProxy, type FaultProxy } from '../../../devnet/faults/fault-proxy.ts'
 
-export type { Answer, Fault, Request } from '../../../devnet/faults/fault.ts'
+export type { Answer, Fault, Reply, Request } from '../../../devnet/faults/fault.ts'
 export type Proxy = FaultProxy
 
 /** As `startFaultProxy`; stopped in teardown. */
