@@ -16,7 +16,7 @@ export interface RangeAnswer {
 
 /**
  * Compares a range with what a second endpoint says of it, where there is one: a message that is left out together
- * with its receipt shows nowhere else. Each is asked twice before they count as contradicting each other; then nothing
+ * with its receipt shows nowhere else. Each side is asked twice before they count as contradicting each other; then nothing
  * is taken from either of them. That is a CallFailed, which puts nobody aside: left alone, one of them would be believed.
  */
 export async function checkRange(
@@ -24,12 +24,14 @@ export async function checkRange(
   answer: RangeAnswer,
   readOn: (endpoint: RpcEndpoint) => Promise<RangeAnswer>,
 ): Promise<{ answer: RangeAnswer; check: RangeCheck }> {
-  const other = await witness.ask(answer.endpoint, readOn, { isWide: answer.headers.length > 1 })
+  const isWide = answer.headers.length > 1
+  const other = await witness.ask(answer.endpoint, readOn, { isWide })
   if (other === null) return { answer, check: 'unchecked' }
   if (sameRange(answer, other)) return { answer, check: 'second-endpoint' }
   const again = await readOn(answer.endpoint)
   if (sameRange(again, other)) return { answer: again, check: 'second-endpoint' }
-  const otherAgain = await readOn(other.endpoint)
+  const otherAgain = await witness.ask(answer.endpoint, readOn, { isWide })
+  if (otherAgain === null) throw new CallFailed('nobody is left to bear out what was contradicted', 'other')
   if (sameRange(again, otherAgain)) return { answer: again, check: 'second-endpoint' }
   const said = `${describe(again)}, but ${describe(otherAgain)}`
   throw new CallFailed(`${span(answer)}: ${said}: they contradict each other`, 'other')

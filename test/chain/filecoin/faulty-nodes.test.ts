@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { Test } from 'tap'
 import { createFilecoinSource } from '../../../indexer/sources/filecoin/filecoin-source.ts'
-import { PermanentError } from '../../../shared/errors.ts'
+import { PermanentError, RetryableError } from '../../../shared/errors.ts'
 import type { Lotus } from '../../../devnet/filecoin/lotus.ts'
 import { testSeed } from '../../helpers/test-seed.ts'
 import { startProxy, type Answer, type Fault, type Proxy, type Request } from '../sources/faulty-proxy.ts'
@@ -159,6 +159,38 @@ void t.test('a message that one endpoint leaves out is missed by nobody', async 
     .map(({ check }) => check)
   t.ok(checks.length > 0)
   t.same([...new Set(checks)], ['second-endpoint'], 'what is final was read twice')
+})
+
+void t.test('of two that contradict each other, the one that then fails is put aside', async (t) => {
+  const lotus = await busyChain(t)
+  const to = Math.floor(lotus.chain.head().height / 2)
+  const isOfMessages = ({ method }: Request): boolean => /ParentMessages|ParentReceipts/.test(method)
+  for (const fault of [{ status: 502, body: '' }, { body: '[{"id":1,' }]) {
+    const reports: string[] = []
+    const first = await startProxy(t, lotus.url)
+    const leavesOut = answering((method, result) =>
+      /ParentMessages|ParentReceipts/.test(method) && Array.isArray(result) ? result.slice(0, -1) : null,
+    )
+    const second = await startProxy(t, lotus.url, leavesOut)
+    const source = createFilecoinSource(networkOf(lotus, { rpcUrls: [first.url, second.url] }), {
+      report: (_level, message) => reports.push(message),
+    })
+    t.teardown(() => source.close())
+    await source.head()
+    // The first one is asked again once the second one has contradicted it.
+    const asked = new Set<string>()
+    first.fault = (requests) => {
+      for (const request of requests.filter(isOfMessages)) {
+        const question = JSON.stringify([request.method, request.params])
+        if (asked.has(question)) second.fault = (later) => (later.some(isOfMessages) ? fault : null)
+        asked.add(question)
+      }
+      return null
+    }
+    await t.rejects(source.readRange(1, to), RetryableError)
+    t.match(reports, [new RegExp(`^filecoin:testnet: ${new URL(second.url).origin} is put aside`)])
+    t.equal(reports.length, 1, 'and nobody else')
+  }
 })
 
 void t.test('an endpoint that is behind holds nothing up and takes nothing back', async (t) => {
