@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Db } from '../../shared/db/connect.ts'
+import { inOneState } from '../../shared/db/transaction.ts'
 import { ConfigError } from '../../shared/errors.ts'
 import type { BlockRef } from '../../shared/events/chain-step.ts'
-import { adoptWatched, findPosition, type ChainPosition } from '../event-log/chain-position.ts'
+import { adoptWatched, findPosition, getHeaders, type ChainPosition } from '../event-log/chain-position.ts'
 import { findProgress, forgetProgress } from '../event-log/operations.ts'
 import { channelsMadeBy, type KnownChannel } from '../ingest/channel-messages.evolve.ts'
 import { compareReading, ingestReading, type Corrections } from '../ingest/ingest-reading.ts'
+import { KnownBranch } from '../sources/known-branch.ts'
 import { sameJson, type WatchedNetwork } from '../watched-networks.ts'
 import {
   createProgress,
@@ -58,7 +60,7 @@ async function reindex(
   let next = resumed ?? first
   let to = lastBlock(position, options)
   for (let attempt = 1; !signal.aborted; attempt += 1) {
-    const span = { from: next, to, finalized: position.finalized?.number ?? -1 }
+    const span = { from: next, to, final: position.final }
     for await (const reading of readAgain(watched.source, span, signal)) {
       const corrections = await ingestReading(db, watched, operation, reading)
       if (corrections === undefined) break
@@ -85,14 +87,22 @@ async function reindex(
   report(options, { network: watched.network, from: first, to: next - 1, finished, ...total })
 }
 
+interface WrittenPosition extends ChainPosition {
+  block: BlockRef
+  /** The newest block that is never rolled back, told to be final or read as such. */
+  final: BlockRef | null
+}
+
 /** Where the index of a network stands; an error when nothing was ever read. */
-async function writtenPosition(
-  db: Db,
-  { network }: WatchedNetwork,
-): Promise<ChainPosition & { block: BlockRef }> {
-  const position = await findPosition(db, network)
-  if (position?.block == null) throw new Error(`${network} was never indexed: start the indexer first`)
-  return { ...position, block: position.block }
+function writtenPosition(db: Db, { network }: WatchedNetwork): Promise<WrittenPosition> {
+  // One state of the database: headers that do not lead up to the position are of final blocks.
+  return inOneState(db, async (trx) => {
+    const position = await findPosition(trx, network)
+    if (position?.block == null) throw new Error(`${network} was never indexed: start the indexer first`)
+    const { block, finalized } = position
+    const branch = new KnownBranch({ position: block, headers: await getHeaders(trx, network), finalized })
+    return { ...position, block, final: branch.final }
+  })
 }
 
 function lastBlock(position: { block: BlockRef }, { to }: { to?: number | undefined }): number {
@@ -101,7 +111,7 @@ function lastBlock(position: { block: BlockRef }, { to }: { to?: number | undefi
 
 /** Of no block at all it would be said that nothing differs. */
 function refuseEmpty(
-  position: ChainPosition & { block: BlockRef },
+  position: WrittenPosition,
   { network }: WatchedNetwork,
   { from, to }: { from: number; to: number | undefined },
 ): void {
@@ -125,7 +135,7 @@ export async function runVerify(options: SpanOptions): Promise<void> {
       const progress = createProgress()
       const made: KnownChannel[] = []
       let checked = from - 1
-      const span = { from, to, finalized: position.finalized?.number ?? -1 }
+      const span = { from, to, final: position.final }
       for await (const reading of readAgain(watched.source, span, signal)) {
         for (const difference of await compareReading(db, watched, reading, made)) {
           add(total, countOf(difference.op))

@@ -3,7 +3,7 @@ import type { BlockHeader, RangeEvidence } from '../../shared/events/chain-step.
 import type { NewEntry } from '../../shared/events/log-entry.ts'
 import type { Db } from '../../shared/db/connect.ts'
 import { inTransaction, type Trx } from '../../shared/db/transaction.ts'
-import { getHeaders, lockPosition, putEvidence } from '../event-log/chain-position.ts'
+import { getHeaders, lockPosition, putEvidence, type ChainPosition } from '../event-log/chain-position.ts'
 import { putProgress } from '../event-log/operations.ts'
 import { planEntries } from '../event-log/plan-entries.evolve.ts'
 import { getLastEntries } from '../event-log/read-log.ts'
@@ -39,7 +39,7 @@ export function ingestReading(
 ): Promise<Corrections | undefined> {
   return inTransaction(db, async (trx) => {
     const position = await lockPosition(trx, identity.network)
-    if (!(await isWritten(trx, identity.network, position?.block?.number ?? -1, reading))) return undefined
+    if (!(await isWritten(trx, identity.network, position, reading))) return undefined
     const blocks = { from: reading.from, to: reading.last.number }
     const corrections = await replaceEvents(trx, identity, blocks, reading.events, 'reindex')
     await putEvidence(trx, identity.network, reading.evidence)
@@ -66,11 +66,13 @@ export async function compareReading(
 async function isWritten(
   trx: Trx,
   network: string,
-  written: number,
+  position: ChainPosition | undefined,
   { last, headers }: SecondReading,
 ): Promise<boolean> {
-  if (last.number > written) return false
-  // Final blocks are not remembered, and cannot be of another branch.
-  const ours = new Map((await getHeaders(trx, network)).map(({ number, hash }) => [number, hash]))
+  if (position?.block == null || last.number > position.block.number) return false
+  const known = [...(await getHeaders(trx, network)), position.block]
+  // Of final blocks the newest alone is remembered: that the others lead up to it is known since they were read.
+  if (position.finalized !== null) known.push(position.finalized)
+  const ours = new Map(known.map(({ number, hash }) => [number, hash]))
   return [last, ...headers].every(({ number, hash }) => (ours.get(number) ?? hash) === hash)
 }

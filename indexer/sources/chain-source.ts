@@ -34,6 +34,8 @@ export interface ChainSource {
   finalized(): Promise<BlockRef | null>
   /** This block is final, we know: an endpoint that has another one there, or a lower head, is not to be believed. */
   believeFinal(block: BlockRef): void
+  /** The header of block `number` on the branch of the final block `final`, not below it: one endpoint shows both. */
+  finalHeader(final: BlockRef, number: number): Promise<BlockHeader>
   /** The headers of `from` … `to` (inclusive) on the branch the node is on now; fewer when its head is lower. */
   headers(from: number, to: number): Promise<BlockHeader[]>
   /** Reads final blocks by height, `from` … `to` inclusive. */

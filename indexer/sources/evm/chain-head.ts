@@ -45,6 +45,17 @@ export class ChainHead {
     if (this.#final === null || block.number >= this.#final.number) this.#final = block
   }
 
+  /** One batch asks for both: where it is answered by height, they are of one branch. */
+  finalHeader(final: BlockRef, number: number): Promise<EvmHeader> {
+    return this.#client.read(`block ${number}`, async (endpoint) => {
+      const [header, shown] = await headersAt(endpoint, [number, final.number])
+      if (header === undefined || header === null || shown === undefined || shown === null)
+        throw new CallFailed(`block ${number} or ${final.number} is not known`, 'missing-block')
+      if (shown.hash !== final.hash) throw contradiction(final, shown.hash)
+      return header
+    })
+  }
+
   /** The newest block to index: the configured number of confirmations behind the node's own head. */
   head(): Promise<EvmHeader> {
     return this.#client.read('head', async (endpoint) => {

@@ -208,6 +208,7 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
       return block
     },
     believeFinal: (block) => heads.believeFinal(block),
+    finalHeader: async (final, number) => plainHeader(await heads.finalHeader(final, number)),
     headers,
     readRange,
     readBlocks,

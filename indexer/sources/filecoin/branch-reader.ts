@@ -80,14 +80,21 @@ function takeAll(reader: BranchReader, answers: readonly RpcAnswer[], from: numb
 }
 
 /**
- * The tipsets of `from` … `to` (inclusive) on the endpoint's own branch, as {@link walkDown} gives them: led by the
- * child of the newest one, and ending with one at or below `from`. Throws a CallFailed when there is no such child yet.
+ * The tipsets of `from` … `to` (inclusive) on the branch of the tipset `head` (a key; the endpoint's own branch when it is
+ * empty), as {@link walkDown} gives them: led by the child of the newest one, and ending with one at or below `from`. Throws
+ * a CallFailed when there is no such child yet.
  */
-export async function branchAcross(reader: BranchReader, from: number, to: number): Promise<Tipset[]> {
-  const calls = [lotusCall('ChainGetTipSetAfterHeight', to + 1, []), ...byHeight(from, to, '')]
-  const [after, ...answers] = await reader.endpoint.send(calls)
+export async function branchAcross(
+  reader: BranchReader,
+  from: number,
+  to: number,
+  head = '',
+): Promise<Tipset[]> {
+  const after = lotusCall('ChainGetTipSetAfterHeight', to + 1, keyParam(head))
+  const [above, ...answers] = await reader.endpoint.send([after, ...byHeight(from, to, head)])
   takeAll(reader, answers, from)
-  const top = after?.ok === true ? takeTipset(reader, after.result) : await searchAbove(reader, to, after)
+  const top =
+    above?.ok === true ? takeTipset(reader, above.result) : await searchAbove(reader, to, head, above)
   if (top.height <= to) throw new BadAnswer(`asked for a tipset above ${to}, got the one at ${top.height}`)
   return dropAbove(await walkDown(reader, top, from), to)
 }
@@ -102,11 +109,12 @@ function dropAbove(path: Tipset[], to: number): Tipset[] {
 async function searchAbove(
   reader: BranchReader,
   height: number,
+  head: string,
   refusal: RpcAnswer | undefined,
 ): Promise<Tipset> {
   if (refusal?.ok === false && refusal.kind === 'missing-block') throw notThere(height, refusal)
   for (let step = 1; step <= FARTHEST_CHILD; step *= 2) {
-    const [answer] = await reader.endpoint.send(byHeight(height + step, height + step, ''))
+    const [answer] = await reader.endpoint.send(byHeight(height + step, height + step, head))
     if (answer?.ok === true) {
       const tipset = takeTipset(reader, answer.result)
       if (tipset.height > height) return tipset

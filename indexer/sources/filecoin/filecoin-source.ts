@@ -8,7 +8,14 @@ import type { Report } from '../rpc/rpc-client.ts'
 import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { Witness } from '../rpc/witness.ts'
 import { within } from '../waiting.ts'
-import { branchAcross, childOf, forgettingChildren, walkDown, type BranchReader } from './branch-reader.ts'
+import {
+  branchAcross,
+  childOf,
+  forgettingChildren,
+  tipsetOf,
+  walkDown,
+  type BranchReader,
+} from './branch-reader.ts'
 import { ChannelCodes } from './channel-codes.ts'
 import { readChannelState, type ChannelAnswer } from './channel-state.ts'
 import { denseHeaders, isNullRound } from './decode-tipset.ts'
@@ -96,6 +103,21 @@ export function createFilecoinSource(
     })
   }
 
+  async function finalHeader(final: BlockRef, number: number): Promise<BlockHeader> {
+    return client.rpc.read(`block ${number}`, async (endpoint) => {
+      const reader = { ...onBranch(endpoint), memory: new TipsetMemory(MOST_REMEMBERED) }
+      const top = await tipsetOf(reader, final.hash)
+      // A child that is looked for by height could be above it.
+      const isNear = top.height - number <= MAX_RANGE
+      const path = isNear
+        ? await walkDown(reader, top, number)
+        : await branchAcross(reader, number, number, final.hash)
+      const [header] = denseHeaders(path, number, number, client.facts())
+      if (header === undefined) throw new RetryableError(`${key}: no block ${number}`)
+      return header
+    })
+  }
+
   async function rangeOn(endpoint: RpcEndpoint, from: number, to: number): Promise<RangeAnswer> {
     // What is final is read once: it would only drive from the memory what is needed again.
     const reader = { ...onBranch(endpoint), memory: new TipsetMemory(MOST_REMEMBERED) }
@@ -174,6 +196,7 @@ export function createFilecoinSource(
     head: () => heads.head(),
     finalized: () => heads.finalized(),
     believeFinal: (block) => heads.believeFinal(block),
+    finalHeader,
     headers,
     readRange,
     readBlocks,

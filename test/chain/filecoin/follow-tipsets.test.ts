@@ -2,7 +2,10 @@ import t from 'tap'
 import { createRandom } from '../../../devnet/evm/random.ts'
 import { testSeed } from '../../helpers/test-seed.ts'
 import { StepIndex } from '../sources/step-index.ts'
-import { catchUp, sameAsChain } from './catch-up.ts'
+import { createFilecoinSource } from '../../../indexer/sources/filecoin/filecoin-source.ts'
+import { startProxy } from '../sources/faulty-proxy.ts'
+import { catchUp, networkOf, sameAsChain } from './catch-up.ts'
+import { keyAt } from './chain-truth.ts'
 import { startChain, Traffic } from './traffic.ts'
 
 const seed = String(testSeed(t))
@@ -80,4 +83,41 @@ void t.test('a tipset that is replaced by a fuller one of the same height', asyn
   sameAsChain(t, index, lotus, 'the newest executed tipset was replaced')
   t.equal(index.position?.number, before?.number, 'at the same height')
   t.not(index.position?.hash, before?.hash, 'by another one')
+})
+
+void t.test('of a final tipset’s branch each block below it is told, and by nobody else', async (t) => {
+  const options = { seed, genesisTimeS: 1_700_000_000, nullRoundChance: 0.3 }
+  const [lotus, other] = [await startChain(t, options), await startChain(t, options)]
+  const { chain } = lotus
+  await chain.mine(150)
+  const left = chain.head().height
+  chain.reorg(20)
+  await chain.mine(20)
+  await other.chain.mine(200)
+  const proxy = await startProxy(t, lotus.url)
+  const source = createFilecoinSource(networkOf(proxy))
+  t.teardown(() => source.close())
+  const above = (method: string): boolean => method.endsWith('ChainGetTipSetAfterHeight')
+  for (const canTell of [true, false]) {
+    proxy.fault = canTell
+      ? () => null
+      : async (requests, truth) =>
+          (await truth()).map((answer) =>
+            requests.some(({ id, method }) => id === answer.id && above(method))
+              ? { id: answer.id, error: { code: -32601, message: 'method not found' } }
+              : answer,
+          )
+    // Some of them are null rounds: then the final tipset is further below.
+    for (let final = left; final > left - 8; final -= 1) {
+      const block = { number: final, hash: keyAt(chain, final) }
+      for (const number of [0, 1, 7, 30, 31, 32, final - 101, final - 3, final - 2, final - 1, final]) {
+        const told = await source.finalHeader(block, number)
+        t.match(told, { number, hash: keyAt(chain, number) })
+        if (number > 0) t.equal(told.parentHash, keyAt(chain, number - 1))
+      }
+    }
+  }
+  const { height } = other.chain.head()
+  const foreign = { number: height, hash: keyAt(other.chain, height) }
+  await t.rejects(source.finalHeader(foreign, 5), /block 5: .*loading tipset/)
 })

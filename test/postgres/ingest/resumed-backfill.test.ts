@@ -46,6 +46,7 @@ function sourceOf(chain: Chain): ChainSource {
     head: () => Promise.resolve(header(chain.branch, chain.head)),
     finalized: () => Promise.resolve({ number: chain.final, hash: hashAt(chain.branch, chain.final) }),
     believeFinal: () => undefined,
+    finalHeader: (_, number) => Promise.resolve(header(chain.branch, number)),
     headers: (from, to) => Promise.resolve(upTo(from, Math.min(to, chain.head))),
     readRange: (from, to) =>
       Promise.resolve({

@@ -29,6 +29,7 @@ function sourceBehindAt(questions: number[], behindAt: number): ChainSource {
     head: () => (head === undefined ? Promise.reject(new Error('no head')) : Promise.resolve(head)),
     finalized: () => Promise.resolve({ number: 90, hash: 's90' }),
     believeFinal: () => undefined,
+    finalHeader: () => Promise.reject(new Error('nothing is read by height here')),
     headers: (from, to) => {
       asked += 1
       questions.push(asked)

@@ -18,6 +18,7 @@ function quietChain(head: () => Promise<BlockHeader>): ChainSource {
     head,
     finalized: () => Promise.resolve(null),
     believeFinal: () => undefined,
+    finalHeader: () => Promise.resolve(HEAD),
     headers: () => Promise.resolve([HEAD]),
     readRange: () => never,
     readBlocks: () => Promise.resolve(nothing),
