@@ -31,7 +31,7 @@ const SHOWN_CHARACTERS = 2_000
 export class NodeVouchers {
   readonly #client: LotusClient
   readonly #report: Report
-  readonly #without = new Set<string>()
+  readonly #without = new Set<RpcEndpoint>()
 
   constructor(client: LotusClient, report: Report) {
     this.#client = client
@@ -42,7 +42,7 @@ export class NodeVouchers {
   async read(): Promise<NodeVoucher[]> {
     const texts = new Set<string>()
     const unreadable: UnreadableVoucher[] = []
-    const open = this.#client.rpc.available().filter(({ label }) => !this.#without.has(label))
+    const open = this.#client.rpc.available().filter((endpoint) => !this.#without.has(endpoint))
     let failure: RetryableError | null = null
     for (const endpoint of open) {
       try {
@@ -69,9 +69,9 @@ export class NodeVouchers {
     return answers.flatMap((answer) => vouchersIn(endpoint, answer)).slice(0, MOST_VOUCHERS)
   }
 
-  #leaveOut({ label }: RpcEndpoint, error: CallFailed): void {
-    this.#without.add(label)
-    this.#report('info', `${label} has no voucher store for us: ${messageOf(error)}`)
+  #leaveOut(endpoint: RpcEndpoint, error: CallFailed): void {
+    this.#without.add(endpoint)
+    this.#report('info', `${endpoint.label} has no voucher store for us: ${messageOf(error)}`)
   }
 }
 

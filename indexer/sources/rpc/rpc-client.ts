@@ -100,7 +100,7 @@ export class RpcClient {
   ): Promise<T> {
     const attempts = options.attempts ?? Math.max(3, this.#members.length * 2)
     const tried = new Set<Member>()
-    const failures = new Map<string, string>()
+    const failures = new Map<Member, string>()
     for (let attempt = 1; attempt <= attempts; attempt += 1) {
       const member = await this.#choose(tried, options.excluding ?? [])
       if (member === null) break
@@ -113,7 +113,7 @@ export class RpcClient {
         if (!(error instanceof RetryableError)) throw error
         this.#judge(member, error)
         tried.add(member)
-        failures.set(member.endpoint.label, messageOf(error))
+        failures.set(member, messageOf(error))
         if (error instanceof CallFailed && tried.size >= this.#members.length && attempt < attempts) {
           await pause(100 * attempt, this.#closing.signal)
         }
@@ -197,16 +197,21 @@ export class RpcClient {
     return new PermanentError(`${this.#options.network}: wrong ${what}: expected ${expected}, found ${found}`)
   }
 
-  #told(failures: ReadonlyMap<string, string>): string {
-    const said = [...failures].map(([label, message]) => `${label}: ${message}`)
+  #told(failures: ReadonlyMap<Member, string>): string {
+    const said = [...failures].map(([{ endpoint }, message]) => `${endpoint.label}: ${message}`)
+    const now = performance.now()
     const silent = this.#members
-      .filter((member) => !failures.has(member.endpoint.label) && readyAt(member) > performance.now())
-      .map(({ endpoint, wrongChain }) =>
-        wrongChain === null
-          ? `${endpoint.label}: put aside`
-          : `${endpoint.label}: ${this.#options.identity.what} ${wrongChain}`,
-      )
+      .filter((member) => !failures.has(member) && readyAt(member) > now)
+      .map((member) => `${member.endpoint.label}: ${this.#whyUnasked(member, now)}`)
     return [...said, ...silent].join('; ')
+  }
+
+  #whyUnasked({ endpoint, asideUntil, wrongChain }: Member, now: number): string {
+    if (wrongChain !== null) return `${this.#options.identity.what} ${wrongChain}`
+    const { pausedUntil } = endpoint.governor
+    if (asideUntil > pausedUntil) return 'put aside'
+    const leftS = Math.ceil((pausedUntil - now) / 1000)
+    return `rate limited: it asked to be left alone for ${leftS} s more`
   }
 }
 

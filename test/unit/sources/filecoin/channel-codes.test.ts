@@ -12,7 +12,7 @@ const AFTER = { number: 6, hash: 'after' }
 
 function codesOf(t: Test, answer: (method: string, params: unknown[]) => string) {
   const reports: string[] = []
-  const rpc = answeringClient('http://node.example', answer)
+  const rpc = answeringClient(['http://node.example'], answer)
   t.teardown(() => rpc.close())
   const codes = new ChannelCodes(rpc, (level, message) => reports.push(`${level} ${message}`))
   return { codes, reports }
