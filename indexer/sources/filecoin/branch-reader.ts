@@ -15,6 +15,8 @@ export interface BranchReader {
 
 /** Heights asked for at once while walking down. */
 const PREFETCH = 100
+/** So far below a head a branch is walked down to: farther than the 900 epochs within which it may still be reorganized. */
+const MOST_WALKED = 1024
 /** How far above a height its next tipset is looked for where an endpoint cannot tell. */
 const FARTHEST_CHILD = 1 << 15
 
@@ -71,32 +73,55 @@ function byHeight(from: number, to: number, key: string): ReturnType<typeof lotu
 /** Remembers what was answered for consecutive heights from `from` on; what was refused is asked for by key. */
 function takeAll(reader: BranchReader, answers: readonly RpcAnswer[], from: number): void {
   for (const [index, answer] of answers.entries()) {
-    if (!answer.ok) continue
-    const tipset = takeTipset(reader, answer.result)
-    if (tipset.height > from + index) {
-      throw new BadAnswer(`asked for the tipset at ${from + index}, got the one at ${tipset.height}`)
-    }
+    if (answer.ok) takeAtOrBelow(reader, answer.result, from + index)
   }
 }
 
+function takeAtOrBelow(reader: BranchReader, value: unknown, height: number): Tipset {
+  const tipset = takeTipset(reader, value)
+  if (tipset.height <= height) return tipset
+  throw new BadAnswer(`asked for the tipset at ${height}, got the one at ${tipset.height}`)
+}
+
 /**
- * The tipsets of `from` … `to` (inclusive) on the branch of the tipset `head` (a key; the endpoint's own branch when it is
- * empty), as {@link walkDown} gives them: led by the child of the newest one, and ending with one at or below `from`. Throws
- * a CallFailed when there is no such child yet.
+ * The tipsets of `from` … `to` (inclusive) on the branch of `head`, as {@link walkDown} gives them: led by one above `to`,
+ * and ending with one at or below `from`. Near the head their descendants lead down to them. Farther down they are read by
+ * height, as final ranges are, for what that costs does not grow with the chain.
+ */
+export async function branchBelow(
+  reader: BranchReader,
+  head: Tipset,
+  from: number,
+  to: number,
+): Promise<Tipset[]> {
+  if (head.height - to <= MOST_WALKED) return walkDown(reader, head, from)
+  return branchAcross(reader, from, to, head.key)
+}
+
+/**
+ * The tipsets of `from` … `to` (inclusive) on the branch of that key (`''`: the endpoint's own), as {@link walkDown} gives
+ * them: led by the child of the newest one, and ending with one at or below `from`. Throws a CallFailed when there is no
+ * such child yet.
  */
 export async function branchAcross(
   reader: BranchReader,
   from: number,
   to: number,
-  head = '',
+  key = '',
 ): Promise<Tipset[]> {
-  const after = lotusCall('ChainGetTipSetAfterHeight', to + 1, keyParam(head))
-  const [above, ...answers] = await reader.endpoint.send([after, ...byHeight(from, to, head)])
+  const calls = [lotusCall('ChainGetTipSetAfterHeight', to + 1, keyParam(key)), ...byHeight(from, to, key)]
+  const [after, ...answers] = await reader.endpoint.send(calls)
   takeAll(reader, answers, from)
   const top =
-    above?.ok === true ? takeTipset(reader, above.result) : await searchAbove(reader, to, head, above)
-  if (top.height <= to) throw new BadAnswer(`asked for a tipset above ${to}, got the one at ${top.height}`)
+    after?.ok === true ? await takeNext(reader, to, after.result) : await searchAbove(reader, to, key, after)
   return dropAbove(await walkDown(reader, top, from), to)
+}
+
+/** The tipset after a height: its parent is not above that, or the walk down would be as long as the endpoint likes. */
+async function takeNext(reader: BranchReader, height: number, value: unknown): Promise<Tipset> {
+  const next = takeTipset(reader, value)
+  if (next.height > height && (await tipsetOf(reader, next.parentKey)).height <= height) return next
+  throw new BadAnswer(`asked for the tipset after ${height}, got the one at ${next.height}`)
 }
 
 /** Without the tipsets above `to`, except the lowest of them: the child. */
@@ -109,14 +134,14 @@ function dropAbove(path: Tipset[], to: number): Tipset[] {
 async function searchAbove(
   reader: BranchReader,
   height: number,
-  head: string,
+  key: string,
   refusal: RpcAnswer | undefined,
 ): Promise<Tipset> {
   if (refusal?.ok === false && refusal.kind === 'missing-block') throw notThere(height, refusal)
   for (let step = 1; step <= FARTHEST_CHILD; step *= 2) {
-    const [answer] = await reader.endpoint.send(byHeight(height + step, height + step, head))
+    const [answer] = await reader.endpoint.send(byHeight(height + step, height + step, key))
     if (answer?.ok === true) {
-      const tipset = takeTipset(reader, answer.result)
+      const tipset = takeAtOrBelow(reader, answer.result, height + step)
       if (tipset.height > height) return tipset
     } else if (answer?.kind === 'missing-block') throw notThere(height, answer)
   }

@@ -10,6 +10,7 @@ import { Witness } from '../rpc/witness.ts'
 import { within } from '../waiting.ts'
 import {
   branchAcross,
+  branchBelow,
   childOf,
   forgettingChildren,
   tipsetOf,
@@ -98,7 +99,7 @@ export function createFilecoinSource(
     const top = Math.min(to, newest.height)
     if (top < from) return []
     return client.rpc.read(`headers ${from} to ${top}`, async (endpoint) => {
-      const path = await walkDown(onBranch(endpoint), head, from)
+      const path = await branchBelow(onBranch(endpoint), head, from, top)
       return denseHeaders(path, from, top, client.facts())
     })
   }
