@@ -20,12 +20,27 @@ const randomHash = (below: (n: number) => number): string =>
 const blockMethods = ['eth_getBlockByNumber', 'eth_getBlockByHash'] as const
 const transactionMethods = ['eth_getTransactionByHash', 'eth_getTransactionByBlockHashAndIndex'] as const
 
+const tellingOfBlocks = [
+  ...blockMethods,
+  ...['eth_blockNumber', 'eth_getLogs', 'eth_call'],
+  ...transactionMethods,
+]
+
 /** The node as it was some blocks ago; it does not know what came since. */
-function asOfBlocksAgo(blocks: number): Fault {
-  const methods = [...blockMethods, 'eth_blockNumber', 'eth_getLogs', 'eth_call', ...transactionMethods]
-  return lyingAnswers(methods, async (result, request, upstream) => {
+export function asOfBlocksAgo(blocks: number): Fault {
+  return lyingAnswers(tellingOfBlocks, async (result, request, upstream) => {
     const limit = numberOf(await upstream.ask('eth_blockNumber')) - blocks
     return limit < 0 ? undefined : asOf(limit, result, request, upstream)
+  })
+}
+
+/** The node as it was at these two blocks of its: it does not know what came since, and nothing more becomes final. */
+export function stoppedAt(latest: number, finalized: number): Fault {
+  return lyingAnswers(tellingOfBlocks, (result, request, upstream) => {
+    const [tag, full] = request.params
+    if (request.method === 'eth_getBlockByNumber' && tag === 'finalized')
+      return upstream.ask(request.method, hexOf(finalized), full)
+    return asOf(latest, result, request, upstream)
   })
 }
 

@@ -1,5 +1,5 @@
 import type { BlockRef } from '../../../shared/events/chain-step.ts'
-import { askEveryone, settle, type AskOne } from '../rpc/ask-everyone.ts'
+import { askEveryone, settle, type AskOne, type Lacks } from '../rpc/ask-everyone.ts'
 import type { RpcClient } from '../rpc/rpc-client.ts'
 import { quantity } from './hex.ts'
 import { decodeHeader } from './decode-answer.ts'
@@ -28,12 +28,14 @@ export function viewAll(
   calls: readonly ViewCall[],
   asked = new Set<RpcEndpoint>(),
 ): Promise<RpcAnswer[]> {
-  const excluding = askedBefore(client, asked)
+  const lacks: Lacks<ViewCall> = (endpoint, { block }) =>
+    block.number > (client.behind.get(endpoint) ?? Infinity)
+  const excluding = askedBefore(client, asked, (endpoint) => calls.every((call) => lacks(endpoint, call)))
   const ask: AskOne<ViewCall> = (endpoint, open) => {
     asked.add(endpoint)
     return viewOn(client, endpoint, open)
   }
-  return askEveryone(client, what, calls, ask, ['pruned'], excluding)
+  return askEveryone(client, what, calls, ask, ['pruned'], excluding, lacks)
 }
 
 /** A view function's answer in the newest state. Throws, and minds who is in `asked`, as {@link viewAll} does. */
@@ -56,9 +58,13 @@ export function viewLatest(
   return client.read(what, viewOne, { excluding: askedBefore(client, asked) })
 }
 
-/** Who is not asked now: nobody, where all who are there were asked. */
-function askedBefore(client: RpcClient, asked: ReadonlySet<RpcEndpoint>): RpcEndpoint[] {
-  const isOther = client.available().some((endpoint) => !asked.has(endpoint))
+/** Who is not asked now: nobody, where all who are there were asked, or cannot tell. */
+function askedBefore(
+  client: RpcClient,
+  asked: ReadonlySet<RpcEndpoint>,
+  cannotTell: (endpoint: RpcEndpoint) => boolean = () => false,
+): RpcEndpoint[] {
+  const isOther = client.available().some((endpoint) => !asked.has(endpoint) && !cannotTell(endpoint))
   return isOther ? [...asked] : []
 }
 

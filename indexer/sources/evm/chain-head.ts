@@ -3,6 +3,7 @@ import { headersAt } from './block-reader.ts'
 import { decodeHeader, type EvmHeader } from './decode-answer.ts'
 import type { RpcClient, Report } from '../rpc/rpc-client.ts'
 import { quantity } from './hex.ts'
+import { Laggards } from './laggards.ts'
 import type { RpcAnswer, RpcCall, RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { BadAnswer, CallFailed } from '../rpc/rpc-error.ts'
 
@@ -29,16 +30,19 @@ export class ChainHead {
   readonly #client: RpcClient
   readonly #confirmations: number
   readonly #report: Report
+  readonly #laggards: Laggards
   #final: BlockRef | null = null
   #saidFallback = false
   /** A node told a finalized block: what is known to be final is better than what is behind the head. */
   #isTold = false
   #isFallback = false
 
-  constructor(client: RpcClient, confirmations: number, report: Report) {
+  /** `stillAfterMs`: after so long a head that has not grown is compared with the others'. */
+  constructor(client: RpcClient, confirmations: number, report: Report, stillAfterMs?: number) {
     this.#client = client
     this.#confirmations = confirmations
     this.#report = report
+    this.#laggards = new Laggards(client, (endpoint) => this.#latest(endpoint), stillAfterMs)
   }
 
   believeFinal(block: BlockRef): void {
@@ -56,11 +60,14 @@ export class ChainHead {
     })
   }
 
-  /** The newest block to index: the configured number of confirmations behind the node's own head. */
+  /**
+   * The newest block to index: the configured number of confirmations behind the head of a node that, as far as is known,
+   * goes on as the chain does.
+   */
   head(): Promise<EvmHeader> {
     return this.#client.read('head', async (endpoint) => {
-      const latest = await this.#tagged(endpoint, 'latest')
-      if (latest === null) throw new CallFailed('no head', 'missing-block')
+      const latest = await this.#latest(endpoint)
+      this.#laggards.saw(endpoint, latest)
       if (this.#confirmations === 0) return latest
       const [header] = await headersAt(endpoint, [Math.max(0, latest.number - this.#confirmations)])
       if (header === undefined || header === null)
@@ -122,6 +129,12 @@ export class ChainHead {
     }
     const [header] = await headersAt(endpoint, [latest.number - FALLBACK_DEPTH])
     return header ?? null
+  }
+
+  async #latest(endpoint: RpcEndpoint): Promise<EvmHeader> {
+    const latest = await this.#tagged(endpoint, 'latest')
+    if (latest === null) throw new CallFailed('no head', 'missing-block')
+    return latest
   }
 
   /** The block of a tag, together with the proof that the endpoint has what is final. */

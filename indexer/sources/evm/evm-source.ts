@@ -34,6 +34,8 @@ export interface EvmSourceOptions {
   maxBatch?: number
   /** How long final blocks wait for a second endpoint that is away; see `Witness`. */
   witnessPatienceMs?: number
+  /** After so long a head that has not grown is compared with the other endpoints'; see `Laggards`. */
+  stillAfterMs?: number
 }
 
 export interface LoanAsked {
@@ -73,7 +75,7 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
   })
   const contracts = watchedContracts(network)
   const reader: EventReader = { client, contracts, decimals: new TokenDecimals(client) }
-  const heads = new ChainHead(client, network.confirmations, report)
+  const heads = new ChainHead(client, network.confirmations, report, options.stillAfterMs)
   const evidence = new RangeEvidence(client, contracts, options.witnessPatienceMs)
   const remembered = new HeaderMemory()
   const closing = new AbortController()

@@ -9,13 +9,17 @@ const PAUSE_MS = 500
 /** Asks one endpoint these calls; its answers are in their order. */
 export type AskOne<Call> = (endpoint: RpcEndpoint, calls: readonly Call[]) => Promise<RpcAnswer[]>
 
+/** Whether an endpoint is known not to have what a call asks about yet. */
+export type Lacks<Call> = (endpoint: RpcEndpoint, call: Call) => boolean
+
 /**
  * What each call gives: its result or its JSON-RPC error, in the calls' order. Where an endpoint cannot tell (`open`:
  * it no longer has that state, say), the others are asked; that nobody can tell is an answer when each of them has said
  * so, for what goes into the log as unknown stays unknown. One that is away for a moment or rate limited is waited for. One
  * that was waited for in vain (the client's `patienceMs`) is given up until it answers here again: it is still asked where
  * it is there, and done without where it is not. What `ask` throws is thrown when no endpoint answers, as transport faults
- * are, and so is a CallFailed of another one. Who is in `excluding` is not asked.
+ * are, and so is a CallFailed of another one. Who is in `excluding` is not asked, nor who lacks all of what the others left
+ * open.
  */
 export async function askEveryone<Call>(
   client: RpcClient,
@@ -24,6 +28,7 @@ export async function askEveryone<Call>(
   ask: AskOne<Call>,
   open: readonly RpcErrorKind[] = ['pruned'],
   excluding: readonly RpcEndpoint[] = [],
+  lacks: Lacks<Call> = () => false,
 ): Promise<RpcAnswer[]> {
   const answers: (RpcAnswer | undefined)[] = calls.map(() => undefined)
   const answered: RpcEndpoint[] = [...excluding]
@@ -33,7 +38,9 @@ export async function askEveryone<Call>(
   for (;;) {
     const left = calls.flatMap((call, index) => (isOpen(answers[index]) ? [{ call, index }] : []))
     const isSaid = left.every(({ index }) => answers[index] !== undefined)
-    const others = isSaid ? worthAsking(client, answered) : unasked(client, answered)
+    const lacking = client.others().filter((endpoint) => left.every(({ call }) => lacks(endpoint, call)))
+    const heard = (): RpcEndpoint[] => [...answered, ...lacking]
+    const others = isSaid ? worthAsking(client, heard()) : unasked(client, heard())
     const again = answered.length > 0
     if (left.length === 0 || (again && others.length === 0)) break
     const refusals: CallFailed[] = []
@@ -58,9 +65,9 @@ export async function askEveryone<Call>(
       for (const [at, { index }] of left.entries()) answers[index] = found[at]
     } catch (error) {
       if (!again || !(error instanceof RetryableError) || client.closed.aborted) throw error
-      if (refusals.length > 0 || (!isSaid && unasked(client, answered).length > 0)) throw error
+      if (refusals.length > 0 || (!isSaid && unasked(client, heard()).length > 0)) throw error
       untilMs ??= performance.now() + client.patienceMs
-      if (!isSaid || !(await waitFor(client, answered, untilMs, error))) break
+      if (!isSaid || !(await waitFor(client, heard(), untilMs, error))) break
     }
   }
   return answers.map((answer) => answer ?? { ok: false, kind: 'other', code: 0, message: 'no answer' })

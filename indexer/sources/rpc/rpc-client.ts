@@ -53,6 +53,8 @@ export class RpcClient {
   /** Who was waited for in vain; see `askEveryone`. */
   readonly givenUp = new Set<RpcEndpoint>()
   readonly patienceMs: number
+  /** Endpoints that lack blocks which others have, with their heads: asked only where none of the others is there. */
+  readonly behind = new Map<RpcEndpoint, number>()
   readonly #members: Member[]
   readonly #options: ClientOptions
   readonly #closing = new AbortController()
@@ -133,14 +135,19 @@ export class RpcClient {
     for (const { endpoint } of this.#members) endpoint.close()
   }
 
-  /** The least busy endpoint that was not tried yet, else one that was; waits for one to come back, but not long. */
+  /**
+   * The least busy endpoint that was not tried yet, else one that was, and one that is behind only where there is no other;
+   * waits for one to come back, but not long.
+   */
   async #choose(tried: ReadonlySet<Member>, excluding: readonly RpcEndpoint[]): Promise<Member | null> {
     const allowed = this.#members.filter((member) => !excluding.includes(member.endpoint))
     if (this.#members.every((member) => member.wrongChain !== null)) throw this.#allWrong()
     const now = performance.now()
     const ready = allowed.filter((member) => readyAt(member) <= now)
     const fresh = ready.filter((member) => !tried.has(member))
-    const best = leastBusy(fresh.length > 0 ? fresh : ready)
+    const candidates = fresh.length > 0 ? fresh : ready
+    const best =
+      leastBusy(candidates.filter(({ endpoint }) => !this.behind.has(endpoint))) ?? leastBusy(candidates)
     if (best !== null) return best
     const soonest = allowed.reduce<Member | null>(
       (left, right) => (left === null || readyAt(right) < readyAt(left) ? right : left),

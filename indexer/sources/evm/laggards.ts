@@ -1,0 +1,108 @@
+import { headersAt } from './block-reader.ts'
+import type { EvmHeader } from './decode-answer.ts'
+import type { RpcClient } from '../rpc/rpc-client.ts'
+import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
+import { BadAnswer } from '../rpc/rpc-error.ts'
+
+/** A head that has not grown for so long may be that of a node that stopped syncing: some chains take 15 s for a block. */
+const STILL_AFTER_MS = 20_000
+/** By the clock, which may be wrong: it gives rise to a question, and decides nothing. */
+const OLD_AFTER_S = 60
+
+/**
+ * Finds the endpoints that do not go on as the chain does. Where a head stands still or is old, the others are asked for
+ * theirs as well, now and then and beside the reading. Who lacks a block that another one had the time before, and still
+ * has, is behind: the client asks it last, until it has caught up.
+ */
+export class Laggards {
+  readonly #client: RpcClient
+  readonly #look: (endpoint: RpcEndpoint) => Promise<EvmHeader>
+  readonly #stillAfterMs: number
+  #highest = -1
+  #grewAtMs = 0
+  #comparedAtMs = -Infinity
+  #isComparing = false
+  /** The newest head when heads were last compared. */
+  #newestBefore = -1
+
+  constructor(
+    client: RpcClient,
+    look: (endpoint: RpcEndpoint) => Promise<EvmHeader>,
+    stillAfterMs = STILL_AFTER_MS,
+  ) {
+    this.#client = client
+    this.#look = look
+    this.#stillAfterMs = stillAfterMs
+  }
+
+  /** To be told every head that an endpoint gave. */
+  saw(endpoint: RpcEndpoint, head: EvmHeader): void {
+    const isSuspect = this.#isOld(head) || this.#client.behind.size > 0
+    const nowMs = performance.now()
+    if (!isSuspect || this.#isComparing || nowMs < this.#comparedAtMs + this.#stillAfterMs) return
+    this.#comparedAtMs = nowMs
+    this.#isComparing = true
+    void this.#compare(endpoint, head.number).finally(() => (this.#isComparing = false))
+  }
+
+  #isOld({ number, timeS }: EvmHeader): boolean {
+    const nowMs = performance.now()
+    if (number > this.#highest) {
+      this.#highest = number
+      this.#grewAtMs = nowMs
+    }
+    return nowMs >= this.#grewAtMs + this.#stillAfterMs || Date.now() / 1000 - timeS > OLD_AFTER_S
+  }
+
+  async #compare(first: RpcEndpoint, head: number): Promise<void> {
+    const { behind } = this.#client
+    const heads = new Map([[first, head]])
+    const others = this.#client.available().filter((endpoint) => endpoint !== first)
+    const ask = async (other: RpcEndpoint): Promise<void> => {
+      const found = await this.#ask(other, head).catch(() => null)
+      if (found !== null) heads.set(other, found)
+    }
+    await Promise.all(others.map(ask))
+    // Those who are behind say nothing of where the chain is.
+    if (heads.size < 2 || [...heads.keys()].every((endpoint) => behind.has(endpoint))) return
+    const newest = Math.max(...heads.values())
+    const told = behind.has(first) ? newest : head
+    for (const [endpoint, found] of heads) {
+      if (behind.has(endpoint)) this.#lookAgain(endpoint, found, told)
+      else if (found < Math.min(newest, this.#newestBefore)) this.#putBehind(endpoint, found, newest)
+    }
+    this.#newestBefore = newest
+  }
+
+  #putBehind(endpoint: RpcEndpoint, head: number, newest: number): void {
+    this.#client.behind.set(endpoint, head)
+    this.#client.say(
+      `${endpoint.label} is behind: its head ${head} is ${newest - head} below another endpoint’s; it is asked last`,
+    )
+  }
+
+  /** It has caught up when it has what another one told just before. */
+  #lookAgain(endpoint: RpcEndpoint, head: number, told: number): void {
+    this.#client.behind.set(endpoint, head)
+    if (head < told) return
+    this.#client.behind.delete(endpoint)
+    this.#client.say(`${endpoint.label} has caught up: its head is ${head}`)
+  }
+
+  /** Of those who are known to be behind a failure is no news. */
+  #ask(other: RpcEndpoint, above: number): Promise<number> {
+    if (this.#client.behind.has(other)) return this.#headOf(other, above)
+    const excluding = this.#client.others(other)
+    return this.#client.read('head', (endpoint) => this.#headOf(endpoint, above), { excluding, attempts: 1 })
+  }
+
+  /** A head without the blocks below it would stop the reading for good. */
+  async #headOf(endpoint: RpcEndpoint, above: number): Promise<number> {
+    const { number } = await this.#look(endpoint)
+    if (number <= above) return number
+    const [next] = await headersAt(endpoint, [above + 1])
+    if (next === undefined || next === null)
+      throw new BadAnswer(`its head is ${number}, but it has no block ${above + 1}`)
+    return number
+  }
+}
