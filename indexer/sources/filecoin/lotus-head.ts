@@ -19,6 +19,7 @@ export interface HeadView {
   head: Tipset
   /** The newest tipset to index. */
   newest: Tipset
+  /** Not above `newest`. */
   finalized: BlockRef | null
   /** When it was taken, by the monotonic clock. */
   atMs: number
@@ -57,7 +58,7 @@ export class LotusHead {
     return headerOf(view.newest)
   }
 
-  /** The newest final tipset, as the node said together with its head; null while there is none. */
+  /** The newest final tipset to index, as the node said together with its head; null while there is none. */
   async finalized(): Promise<BlockRef | null> {
     const view = this.#view === null || this.#isToldFinal ? await this.look() : this.#view
     this.#isToldFinal = true
@@ -115,18 +116,14 @@ export class LotusHead {
     if (known !== null) this.#checkFinal(reader, known, knownAnswer)
     const executed = await tipsetOf(reader, head.parentKey)
     const final = await this.#finalOf(reader, head, finalAnswer)
+    const below = await walkDown(reader, executed, Math.max(0, executed.height - this.#confidence))
+    const newest = below.at(-1) ?? executed
     return {
       head,
-      newest: await this.#behind(reader, executed),
-      finalized: final === null ? null : { number: final.height, hash: final.key },
+      newest,
+      finalized: final === null ? null : finalUpTo(newest, final, [head, ...below]),
       atMs: performance.now(),
     }
-  }
-
-  async #behind(reader: BranchReader, executed: Tipset): Promise<Tipset> {
-    if (this.#confidence === 0) return executed
-    const path = await walkDown(reader, executed, Math.max(0, executed.height - this.#confidence))
-    return path.at(-1) ?? executed
   }
 
   /** At a null round the newest tipset below it; a node that no longer has it says nothing about it. */
@@ -159,4 +156,13 @@ export class LotusHead {
       `${endpoint.label} does not tell what is final (${said}): ${FALLBACK_DEPTH} epochs behind the head count as final`,
     )
   }
+}
+
+/**
+ * What is final of the tipsets up to `newest`: all of them where the final one is above it, for what a final tipset
+ * continues is final too. Null where that one is not among `above`, which lead from the head down to `newest`.
+ */
+function finalUpTo(newest: Tipset, final: Tipset, above: readonly Tipset[]): BlockRef | null {
+  if (final.height <= newest.height) return { number: final.height, hash: final.key }
+  return above.some(({ key }) => key === final.key) ? { number: newest.height, hash: newest.key } : null
 }
