@@ -31,7 +31,7 @@ export async function runAudit(options: OutputOptions & { network?: string }): P
         if (options.json !== true) console.log(describe(difference))
       }
       for (const watched of networks) {
-        // One state of the database: loans and position belong together however long this takes.
+        // One state of the database: loans and position belong together however long the node takes.
         await inOneState(db, async (trx) => {
           const position = await findPosition(trx, watched.network)
           if (position?.block == null) return

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { takeConnection, type Db } from './connect.ts'
 
 declare const inside: unique symbol
@@ -17,9 +18,37 @@ export function inTransaction<T>(db: Db, work: (trx: Trx) => Promise<T>): Promis
   return within(db, 'begin', work)
 }
 
-/** All that `work` reads is of one state of the database, however long it takes. */
+/** Well below the time after which the server ends a transaction that is silent, see `connect`. */
+const SIGN_OF_LIFE_MS = 1_000
+
+/**
+ * All that `work` reads is of one state of the database, however long it takes and whatever else it waits for. That state
+ * costs others something: dead rows stay, and the tables that were read cannot be taken (a replay waits with its switch).
+ * So the limit of silence holds here too, for who is frozen or gone; who only waits gives signs of life.
+ */
 export function inOneState<T>(db: Db, work: (trx: Trx) => Promise<T>): Promise<T> {
-  return within(db, 'begin isolation level repeatable read read only', work)
+  return within(db, 'begin isolation level repeatable read read only', async (trx) => {
+    const stop = giveSignsOfLife(trx)
+    try {
+      return await work(trx)
+    } finally {
+      stop()
+    }
+  })
+}
+
+/** Until the function that it returns is called. One that fails is no matter: the next statement will tell. */
+function giveSignsOfLife(trx: Trx): () => void {
+  let isOnItsWay = false
+  const timer = setInterval(() => {
+    if (isOnItsWay) return
+    isOnItsWay = true
+    const answered = (): void => {
+      isOnItsWay = false
+    }
+    sql`select 1`.execute(trx).then(answered, answered)
+  }, SIGN_OF_LIFE_MS)
+  return () => clearInterval(timer)
 }
 
 async function within<T>(db: Db, begin: string, work: (trx: Trx) => Promise<T>): Promise<T> {

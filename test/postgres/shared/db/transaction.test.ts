@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
-import t from 'tap'
-import { inTransaction, overlapping, type Trx } from '../../../../shared/db/transaction.ts'
-import { connect } from '../../../../shared/db/connect.ts'
+import t, { type Test } from 'tap'
+import { inOneState, inTransaction, overlapping, type Trx } from '../../../../shared/db/transaction.ts'
+import { connect, type Db } from '../../../../shared/db/connect.ts'
 import { copyRows } from '../../../../shared/db/copy-rows.ts'
 import { testDatabase } from '../../../helpers/database.ts'
 import { untrustyLink } from '../../../helpers/untrusty-link.ts'
@@ -163,4 +163,38 @@ void t.test('who asked in transactions only leaves no session behind', async (t)
   const left = sql`select from pg_stat_activity where application_name = 'transactions only'`
   for (let looks = 0; (await left.execute(other)).rows.length > 0 && looks < 100; looks += 1) await sleep(20)
   t.same((await left.execute(other)).rows, [])
+})
+
+/** A pool whose sessions are ended, by the server, when they are silent within a transaction for so long. */
+function withIdleLimit(t: Test, url: string, limitMs: number): Db {
+  const db = connect(`${url}?idle_in_transaction_session_timeout=${limitMs}`, { name: 'limited', max: 1 })
+  t.teardown(() => db.destroy())
+  return db
+}
+
+void t.test('one state is read however long nothing is asked of it', async (t) => {
+  const { db: other, url } = await testDatabase(t)
+  await sql`create table told (id integer)`.execute(other)
+  await sql`insert into told values (1)`.execute(other)
+  const db = withIdleLimit(t, url, 3_000)
+  const read = async (trx: Trx): Promise<unknown> => (await sql`select id from told`.execute(trx)).rows
+  await inOneState(db, async (trx) => {
+    t.same(await read(trx), [{ id: 1 }])
+    await sql`insert into told values (2)`.execute(other)
+    await sleep(5_000)
+    t.same(await read(trx), [{ id: 1 }])
+  })
+  t.equal((await sql`select from told`.execute(db)).rows.length, 2)
+})
+
+void t.test('who is frozen while it reads one state holds it no longer than others', async (t) => {
+  const { url } = await testDatabase(t)
+  const db = withIdleLimit(t, url, 1_500)
+  const frozen = inOneState(db, async (trx) => {
+    await sql`select 1`.execute(trx)
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3_000)
+    await sql`select 2`.execute(trx)
+  })
+  await t.rejects(frozen)
+  t.same((await sql`select 3 as three`.execute(db)).rows, [{ three: 3 }], 'and leaves the pool usable')
 })

@@ -1,0 +1,59 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import t from 'tap'
+import { createChannel, createdChannel, fundChannel } from '../../devnet/filecoin/channel-actions.ts'
+import { startLotus } from '../../devnet/filecoin/lotus.ts'
+import { startProxy } from '../chain/sources/faulty-proxy.ts'
+import { testDatabase } from '../helpers/database.ts'
+import { indexerProcess } from '../helpers/indexer-process.ts'
+import { eventually } from '../helpers/programs.ts'
+import { runOps } from '../helpers/run-ops.ts'
+
+t.setTimeout(240_000)
+
+/** For the sessions of whoever connects with it: shorter than what the node is silent for. */
+const SHORT_LIMIT = 'idle_in_transaction_session_timeout=3000'
+const SILENT_MS = 5_000
+
+void t.test('an audit of a channel that lives', async (t) => {
+  const { url: databaseUrl, db } = await testDatabase(t)
+  const lotus = await startLotus({ tickMs: null, epochDurationS: 2, settleDelayEpochs: 5, seed: 'audit' })
+  t.teardown(() => lotus.stop())
+  const { chain } = lotus
+  const proxy = await startProxy(t, lotus.url)
+  const filecoin = [{ networkId: 'testnet', rpcUrls: [proxy.url], pollIntervalMs: 50 }]
+  const maker = await chain.createWallet('secp256k1', 'maker')
+  const other = await chain.createWallet('secp256k1', 'other')
+  for (const wallet of [maker, other]) await chain.fund(wallet.address, 10n ** 24n)
+  await chain.mine(3)
+  const made = await createChannel(maker, maker.address, other.address, 1000n)
+  await chain.mine(3)
+  const living = createdChannel(await chain.waitFor(made), chain.letter)
+  const indexer = await indexerProcess(t, { databaseUrl, networks: { filecoin } })
+  indexer.start()
+  const entries = async (): Promise<number> =>
+    (await db.selectFrom('ledger.event_log').select('position').execute()).length
+  await eventually('the creation is indexed', async () => (await entries()) === 1)
+
+  await t.test('outlasts a node that is silent, while the index goes on', async (t) => {
+    let asked = 0
+    proxy.fault = async (requests) => {
+      if (!requests.some(({ method }) => method.endsWith('StateReadState'))) return null
+      asked += 1
+      await fundChannel(maker, living.id, 5n)
+      await chain.mine(3)
+      await eventually('the index goes on', async () => (await entries()) === 2)
+      await delay(SILENT_MS)
+      return null
+    }
+    const ran = await runOps(
+      t,
+      { databaseUrl: `${databaseUrl}?${SHORT_LIMIT}`, networks: { filecoin } },
+      'audit',
+    )
+    proxy.fault = () => null
+    t.match(ran, { code: 0, out: /^0 loans and 1 channels compared, 0 differences\n$/ }, ran.err)
+    t.equal(asked, 1)
+  })
+
+  t.equal(await indexer.stop(), 0)
+})
