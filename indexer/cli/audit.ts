@@ -6,7 +6,7 @@ import { getLoansAfter, type ListedLoan } from '../projections/loans/read-loans.
 import type { WatchedEvmNetwork } from '../watched-networks.ts'
 import { auditChannels } from './audit-channels.ts'
 import type { AuditDifference } from './audit-difference.ts'
-import { createProgress, withDatabase, withNetworks, type OutputOptions } from './context.ts'
+import { createProgress, neverIndexed, withDatabase, withNetworks, type OutputOptions } from './context.ts'
 import { verifyLoanState } from './verify-loan-state.ts'
 
 const CHUNK = 200
@@ -17,13 +17,14 @@ const ROLE_OF_TYPE: Record<ListedLoan['loanType'], ContractRole> = {
 
 /**
  * Compares every loan with its contract's `fetchLoan`, and every payment channel with the node's state or with its
- * messages, at the block at which the index stands, and prints what differs. Exit code 1 when anything does, or when
- * interrupted.
+ * messages, at the block at which the index stands, and prints what differs. Exit code 1 when anything does, when a
+ * network has nothing to compare (the others are compared all the same), or when interrupted.
  */
 export async function runAudit(options: OutputOptions & { network?: string }): Promise<void> {
   await withDatabase(({ db, signal }) =>
     withNetworks(options.network, async (networks) => {
       const differences: AuditDifference[] = []
+      const empty: string[] = []
       let loans = 0
       let channels = 0
       const tell = (difference: AuditDifference): void => {
@@ -34,18 +35,23 @@ export async function runAudit(options: OutputOptions & { network?: string }): P
         // One state of the database: loans and position belong together however long the node takes.
         await inOneState(db, async (trx) => {
           const position = await findPosition(trx, watched.network)
-          if (position?.block == null) return
-          if (watched.chain === 'evm') loans += await auditLoans(trx, watched, position.block, signal, tell)
+          if (position?.block == null) {
+            empty.push(watched.network)
+            if (options.json !== true) console.log(neverIndexed(watched.network))
+          } else if (watched.chain === 'evm')
+            loans += await auditLoans(trx, watched, position.block, signal, tell)
           else channels += await auditChannels(trx, watched, position.block, signal, tell)
         })
       }
       if (options.json === true)
-        console.log(JSON.stringify({ loans, channels, finished: !signal.aborted, differences }))
+        console.log(
+          JSON.stringify({ loans, channels, finished: !signal.aborted, differences, neverIndexed: empty }),
+        )
       else
         console.log(
           `${loans} loans and ${channels} channels compared, ${differences.length} differences${signal.aborted ? ' (interrupted)' : ''}`,
         )
-      if (differences.length > 0 || signal.aborted) process.exitCode = 1
+      if (differences.length > 0 || empty.length > 0 || signal.aborted) process.exitCode = 1
     }),
   )
 }

@@ -65,6 +65,11 @@ export async function withNetworks<T>(
   }
 }
 
+/** Of a network of which the index holds no block. */
+export function neverIndexed(network: string): string {
+  return `${network} was never indexed: start the indexer first`
+}
+
 /** Progress of long work, on standard error so that the answer can be piped: a line that is rewritten on a terminal. */
 export function createProgress(): { show: (text: string, isNew?: boolean) => void; end: () => void } {
   const isTerminal = process.stderr.isTTY

@@ -72,7 +72,7 @@ program
 program
   .command('audit')
   .description(
-    'compare every loan with its contract and every channel with the node at the indexed block; 1 when anything differs',
+    'compare every loan with its contract and every channel with the node at the indexed block; 1 when anything differs or a network was never indexed',
   )
   .option('--network <key>', 'one network (default: all)')
   .option('--json', 'as JSON')

@@ -12,6 +12,7 @@ import { sameJson, type WatchedNetwork } from '../watched-networks.ts'
 import {
   createProgress,
   exclusively,
+  neverIndexed,
   withDatabase,
   withNetworks,
   type CommandContext,
@@ -98,7 +99,7 @@ function writtenPosition(db: Db, { network }: WatchedNetwork): Promise<WrittenPo
   // One state of the database: headers that do not lead up to the position are of final blocks.
   return inOneState(db, async (trx) => {
     const position = await findPosition(trx, network)
-    if (position?.block == null) throw new Error(`${network} was never indexed: start the indexer first`)
+    if (position?.block == null) throw new Error(neverIndexed(network))
     const { block, finalized } = position
     const branch = new KnownBranch({ position: block, headers: await getHeaders(trx, network), finalized })
     return { ...position, block, final: branch.final }

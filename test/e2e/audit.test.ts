@@ -1,5 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
+import { startAnvil } from '../../devnet/evm/anvil.ts'
+import { deployContracts } from '../../devnet/evm/deploy.ts'
 import { createChannel, createdChannel, fundChannel } from '../../devnet/filecoin/channel-actions.ts'
 import { startLotus } from '../../devnet/filecoin/lotus.ts'
 import { startProxy } from '../chain/sources/faulty-proxy.ts'
@@ -56,4 +58,25 @@ void t.test('an audit of a channel that lives', async (t) => {
   })
 
   t.equal(await indexer.stop(), 0)
+
+  await t.test('says of which network nothing is indexed, and compares the others', async (t) => {
+    const anvil = await startAnvil()
+    t.teardown(() => anvil.stop())
+    const { erc20Loans: address } = await deployContracts(anvil.url)
+    const evm = [{ blockchain: 'DEVNET', networkId: '31337', rpcUrls: [anvil.url], erc20Loans: { address } }]
+    const audit = (...args: string[]): ReturnType<typeof runOps> =>
+      runOps(t, { databaseUrl, networks: { evm, filecoin } }, 'audit', ...args)
+    const said = 'evm:31337 was never indexed: start the indexer first\n'
+    const compared = '0 loans and 1 channels compared, 0 differences\n'
+    const both = await audit()
+    t.strictSame({ ...both, err: '' }, { code: 1, out: `${said}${compared}`, err: '' }, both.err)
+    const { code, out } = await audit('--json')
+    t.equal(code, 1)
+    const rest = { finished: true, differences: [], neverIndexed: ['evm:31337'] }
+    t.strictSame(JSON.parse(out), { loans: 0, channels: 1, ...rest })
+    t.match(await audit('--network', 'evm:31337'), { code: 1, out: said })
+    t.match(await audit('--network', 'filecoin:testnet'), { code: 0, out: compared })
+    await db.updateTable('ledger.chain_position').set({ number: null, hash: null, time_s: null }).execute()
+    t.match(await audit('--network', 'filecoin:testnet'), { code: 1, out: /^filecoin:testnet was never/ })
+  })
 })
