@@ -33,6 +33,8 @@ export function partsOf({ environment, dataDir, memory }: ServicePlan): {
     embedded: {
       ...(environment.DATABASE_URL === undefined ? { DATABASE_URL: ownDatabase } : {}),
       ...(environment.NETWORKS_FILE === undefined ? { NETWORKS_FILE: ownNetworks } : {}),
+      // Nothing says of a database that its queue is in a Redis.
+      ...(environment.REDIS_URL === undefined ? {} : { REDIS_URL: environment.REDIS_URL }),
     },
   }
 }

@@ -1,12 +1,13 @@
 import { loadEnvironment } from '../../shared/config/config.ts'
 import type { Db } from '../../shared/db/connect.ts'
-import { messageOf } from '../../shared/errors.ts'
+import { ConfigError, messageOf } from '../../shared/errors.ts'
 import {
   countDeadLetters,
   dropDeadLetters,
   findDeadLetter,
   getDeadLetters,
   getDeadLettersAfter,
+  hasQueueInPostgres,
   type DeadLetter,
 } from '../ingest/dead-letters.store.ts'
 import { openQueueBackend } from '../open-queue-backend.ts'
@@ -66,11 +67,17 @@ function describe(letter: DeadLetter): string {
 
 /**
  * Hands dead letters in again through the voucher queue; each is gone once it is accepted. Exit code 1 when one of
- * those named cannot be retried or is not there.
+ * those named cannot be retried or is not there. Throws a ConfigError without REDIS_URL where no queue is in Postgres.
  */
 export async function runRetryDeadLetters(chosen: Chosen, options: OutputOptions): Promise<void> {
   await withDatabase(async ({ db, databaseUrl, signal }) => {
     const { REDIS_URL: redisUrl } = loadEnvironment()
+    // Else the jobs would lie where nobody takes them, and it would be said that they were handed in.
+    if (redisUrl === undefined && !(await hasQueueInPostgres(db))) {
+      throw new ConfigError(
+        'REDIS_URL is not set, and no indexer has a queue in this database: set it as the indexers have it, or start one without a Redis first',
+      )
+    }
     const backend = openQueueBackend({ redisUrl, databaseUrl }, (error) => console.error(messageOf(error)))
     await backend.check()
     const queue = openVoucherQueue(backend)

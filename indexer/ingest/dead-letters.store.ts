@@ -136,3 +136,9 @@ export async function dropDeadLetters(db: Db, ids: number[] | null): Promise<num
 function storable(text: string, length: number): string {
   return text.slice(0, length).replaceAll(/[\p{Cc}\p{Cs}]/gu, '\u{FFFD}')
 }
+
+/** Whether an indexer without a Redis ever made its queue in this database. */
+export async function hasQueueInPostgres(db: Db): Promise<boolean> {
+  const { rows } = await sql`select 1 from pg_namespace where nspname = 'queue'`.execute(db)
+  return rows.length > 0
+}

@@ -9,7 +9,7 @@ import { boundedLines } from '../../indexer/cli/bounded-lines.ts'
 import { newNetworkHealth } from '../../indexer/network-state.ts'
 import { openQueueBackend } from '../../indexer/open-queue-backend.ts'
 import { runVouchers } from '../../indexer/run-vouchers.ts'
-import { putDeadLetter } from '../../indexer/ingest/dead-letters.store.ts'
+import { hasQueueInPostgres, putDeadLetter } from '../../indexer/ingest/dead-letters.store.ts'
 import { createLogger } from '../../shared/log.ts'
 import { testDatabase } from '../helpers/database.ts'
 import { creation, deadLetters, handedInEvents, NETWORK, writeChain } from '../helpers/handed-in.ts'
@@ -153,6 +153,12 @@ void t.test('dead-letters', async (t) => {
   t.match(await ops('dead-letters', 'show', '3'), { code: 0, out: /of which this is the beginning/ })
   t.match(await ops('dead-letters', 'show', '99'), { code: 1, err: /no dead letter 99/ })
 
+  await t.test('a queue in Postgres that no indexer ever made is none to hand in to', async (t) => {
+    const refused = await ops('dead-letters', 'retry', 'all')
+    t.match(refused, { code: 2, out: '', err: /REDIS_URL is not set/ })
+    t.notOk(await hasQueueInPostgres(db), 'and none is made')
+  })
+
   await t.test('retry hands in again, and what is accepted is gone', async (t) => {
     const backend = openQueueBackend({ redisUrl: undefined, databaseUrl }, (error) =>
       t.comment(error.message),
@@ -177,6 +183,7 @@ void t.test('dead-letters', async (t) => {
       signal,
     }
     const running = runVouchers(run)
+    await eventually('the queue is there', () => hasQueueInPostgres(db))
     const ran = await ops('dead-letters', 'retry', 'all', '--json')
     t.equal(ran.code, 0, ran.err)
     t.match(JSON.parse(ran.out), {

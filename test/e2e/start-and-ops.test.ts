@@ -1,0 +1,72 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import t, { type Test } from 'tap'
+import { putDeadLetter } from '../../indexer/ingest/dead-letters.store.ts'
+import { openQueueBackend } from '../../indexer/open-queue-backend.ts'
+import { openVoucherQueue } from '../../indexer/queue/voucher-queue.ts'
+import { connect } from '../../shared/db/connect.ts'
+import { processesWith, runScript, type RunningProgram } from '../helpers/programs.ts'
+import { testRedis } from '../helpers/redis.ts'
+import { parseServiceEnv } from '../helpers/service-env.ts'
+
+/** Operators' commands in a second shell, beside an `npm start` of which some is configured. */
+
+t.setTimeout(280_000)
+
+const folder = mkdtempSync(join(tmpdir(), 'loan-activity-start-ops-'))
+t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+const networksFile = join(folder, 'networks.json')
+writeFileSync(
+  networksFile,
+  JSON.stringify({ filecoin: [{ networkId: 'testnet', rpcUrls: ['http://127.0.0.1:1/rpc/v1'] }] }),
+)
+
+async function started(
+  t: Test,
+  name: string,
+  configured: Record<string, string>,
+): Promise<{ dataDir: string; service: RunningProgram }> {
+  const dataDir = join(folder, name)
+  mkdirSync(dataDir)
+  // Left by one that was killed, and opened by somebody since.
+  writeFileSync(join(dataDir, 'service.env'), '')
+  chmodSync(join(dataDir, 'service.env'), 0o644)
+  const service = runScript('devnet/start/main.ts', [], {
+    ...{ DATA_DIR: dataDir, API_PORT: '0', INDEXER_PORT: '0' },
+    ...configured,
+  })
+  t.teardown(async () => {
+    service.signal('SIGINT')
+    await service.ended
+    for (const { pid } of processesWith(dataDir)) process.kill(pid, 'SIGKILL')
+  })
+  await service.printed(/health\s+http:/)
+  return { dataDir, service }
+}
+
+void t.test('a dead letter goes to the queue that the indexer has', async (t) => {
+  const redisUrl = await testRedis(t)
+  if (redisUrl === null) return
+  const { dataDir } = await started(t, 'redis', { REDIS_URL: redisUrl, NETWORKS_FILE: networksFile })
+  t.equal(statSync(join(dataDir, 'service.env')).mode & 0o777, 0o600, 'passwords are the owner’s alone')
+  const { DATABASE_URL: databaseUrl = '', ...others } = parseServiceEnv(dataDir)
+  t.match(others, { REDIS_URL: redisUrl })
+  const db = connect(databaseUrl, { name: 'loan-activity test', max: 1 })
+  t.teardown(() => db.destroy())
+  const letter = { queue: 'vouchers', jobId: '7', network: 'testnet', reason: 'too early' }
+  // Its node is away, so that the indexer takes no job from its queue.
+  await putDeadLetter(db, { ...letter, payload: { network: 'testnet', voucher: 'AAAA' } })
+
+  const ops = runScript('indexer/cli/main.ts', ['dead-letters', 'retry', 'all'], { DATA_DIR: dataDir })
+  t.equal((await ops.ended).code, 0, ops.stderr())
+  t.match(ops.stdout(), '1 handed in again')
+  const { rows } = await sql`select 1 from pg_namespace where nspname = 'queue'`.execute(db)
+  t.same(rows, [], 'nothing waits in Postgres')
+  const backend = openQueueBackend({ redisUrl, databaseUrl }, (error) => t.comment(error.message))
+  const queue = openVoucherQueue(backend)
+  t.match(await queue.getJobCounts('waiting'), { waiting: 1 }, 'but in the Redis that the indexer has')
+  await queue.close()
+  backend.close()
+})
