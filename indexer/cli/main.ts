@@ -40,7 +40,11 @@ const program = new Command('ops')
   .exitOverride()
   .showHelpAfterError('(--help tells more)')
 
-program.command('migrate').description('bring the database’s schema up to this version').action(runMigrate)
+program
+  .command('migrate')
+  .description('bring the database’s schema up to this version')
+  .option('--json', 'as JSON')
+  .action(runMigrate)
 program
   .command('status')
   .description('what the database knows of every network; 1 when one that is configured is not followed')

@@ -1,13 +1,15 @@
 import { loadEnvironment, requireDatabaseUrl } from '../../shared/config/config.ts'
 import { connect } from '../../shared/db/connect.ts'
 import { migrate } from '../../shared/db/migrate.ts'
+import type { OutputOptions } from './context.ts'
 
 /** Brings the database's schema up to this version's. Any number of processes may do so at once. */
-export async function runMigrate(): Promise<void> {
+export async function runMigrate(options: OutputOptions): Promise<void> {
   const db = connect(requireDatabaseUrl(loadEnvironment()), { name: 'loan-activity migrate', max: 2 })
   try {
     const ran = await migrate(db)
-    console.log(ran.length === 0 ? 'the schema is up to date' : `ran ${ran.join(', ')}`)
+    if (options.json === true) console.log(JSON.stringify({ ran }))
+    else console.log(ran.length === 0 ? 'the schema is up to date' : `ran ${ran.join(', ')}`)
   } finally {
     await db.destroy()
   }

@@ -3,6 +3,7 @@ import type { Db } from '../../shared/db/connect.ts'
 import { inOneState } from '../../shared/db/transaction.ts'
 import { ConfigError } from '../../shared/errors.ts'
 import type { BlockRef } from '../../shared/events/chain-step.ts'
+import type { NewEntry } from '../../shared/events/log-entry.ts'
 import { adoptWatched, findPosition, getHeaders, type ChainPosition } from '../event-log/chain-position.ts'
 import { findProgress, forgetProgress } from '../event-log/operations.ts'
 import { channelsMadeBy, type KnownChannel } from '../ingest/channel-messages.evolve.ts'
@@ -135,12 +136,15 @@ export async function runVerify(options: SpanOptions): Promise<void> {
       const total: Corrections = { appended: 0, replaced: 0, retracted: 0 }
       const progress = createProgress()
       const made: KnownChannel[] = []
+      const differences: SpanDifference[] = []
       let checked = from - 1
       const span = { from, to, final: position.final }
       for await (const reading of readAgain(watched.source, span, signal)) {
         for (const difference of await compareReading(db, watched, reading, made)) {
-          add(total, countOf(difference.op))
-          console.log(`${DIFFERENCE[difference.op]} block ${difference.blockNumber} ${difference.naturalKey}`)
+          const { op, blockNumber, naturalKey } = difference
+          add(total, countOf(op))
+          if (options.json === true) differences.push({ op, blockNumber, naturalKey })
+          else console.log(`${DIFFERENCE[op]} block ${blockNumber} ${naturalKey}`)
         }
         made.push(...channelsMadeBy(reading.events))
         checked = reading.last.number
@@ -150,10 +154,13 @@ export async function runVerify(options: SpanOptions): Promise<void> {
       progress.end()
       const finished = checked >= to
       if (!finished || total.appended + total.replaced + total.retracted > 0) process.exitCode = 1
-      report(options, { network: watched.network, from, to: checked, finished, ...total })
+      report(options, { network: watched.network, from, to: checked, finished, ...total, differences })
     }),
   )
 }
+
+/** What a reindex would do about one entry of the log. */
+type SpanDifference = Pick<NewEntry, 'op' | 'blockNumber' | 'naturalKey'>
 
 const DIFFERENCE = {
   append: 'missing in the log:',
@@ -161,7 +168,7 @@ const DIFFERENCE = {
   retract: 'not on the chain:',
 } as const
 
-function countOf(op: 'append' | 'replace' | 'retract'): Corrections {
+function countOf(op: NewEntry['op']): Corrections {
   return {
     appended: Number(op === 'append'),
     replaced: Number(op === 'replace'),
@@ -181,7 +188,13 @@ function describe({ appended, replaced, retracted }: Corrections): string {
 
 function report(
   options: OutputOptions,
-  result: Corrections & { network: string; from: number; to: number; finished: boolean },
+  result: Corrections & {
+    network: string
+    from: number
+    to: number
+    finished: boolean
+    differences?: SpanDifference[]
+  },
 ): void {
   if (options.json === true) console.log(JSON.stringify(result))
   else {

@@ -8,26 +8,33 @@ export async function runReplay(options: OutputOptions & { restart?: boolean }):
     exclusively(databaseUrl, 'replay', async () => {
       const startedAtMs = performance.now()
       const progress = createProgress()
+      const folded: { foldedPosition: number | null; lastPosition: number | null } = {
+        foldedPosition: null,
+        lastPosition: null,
+      }
       const finished = await replay(db, {
         restart: options.restart ?? false,
         signal,
-        onProgress: ({ foldedPosition, lastPosition, index }) =>
+        onProgress: ({ foldedPosition, lastPosition, index }) => {
+          Object.assign(folded, { foldedPosition, lastPosition })
           progress.show(
             `folded ${foldedPosition} of ${lastPosition} log entries${index === undefined ? '' : `, making index ${index}`}`,
             index !== undefined,
-          ),
+          )
+        },
       })
       progress.end()
+      const seconds = (performance.now() - startedAtMs) / 1000
       if (!finished) {
         console.error(
           'interrupted: readers keep the old read model; run `replay` again to go on where it stopped',
         )
+        if (options.json === true) console.log(JSON.stringify({ finished, ...folded, seconds }))
         process.exitCode = 1
         return
       }
-      const seconds = (performance.now() - startedAtMs) / 1000
       const digest = await digestReadModel(db)
-      if (options.json === true) console.log(JSON.stringify({ ...digest, seconds }))
+      if (options.json === true) console.log(JSON.stringify({ finished, ...digest, seconds }))
       else {
         console.log(
           `replayed ${digest.foldedPosition} log entries into ${digest.records} records and ${digest.loans} loans in ${seconds.toFixed(1)} s (${Math.round(digest.records / seconds)} records/s)\ndigest ${digest.digest}`,

@@ -1,8 +1,9 @@
-import { execFile } from 'node:child_process'
+import { execFile, type ChildProcess } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import type { Test } from 'tap'
 import { serviceProgram } from './service-program.ts'
 
@@ -14,26 +15,39 @@ export interface Ran {
   err: string
 }
 
+interface Setup {
+  databaseUrl: string
+  networks: object
+}
+
 /** Runs one operators' command in a process of its own, as `npm run ops -- …` does. */
-export async function runOps(
+export async function runOps(t: Test, setup: Setup, ...args: string[]): Promise<Ran> {
+  return (await startOps(t, setup, ...args)).ended
+}
+
+/** As {@link runOps}, of a command that is sent a signal while it runs. */
+export async function startOps(
   t: Test,
-  setup: { databaseUrl: string; networks: object },
+  setup: Setup,
   ...args: string[]
-): Promise<Ran> {
+): Promise<{ child: ChildProcess; ended: Promise<Ran> }> {
   const folder = await mkdtemp(join(tmpdir(), 'loan-activity-ops-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   const networksFile = join(folder, 'networks.json')
   await writeFile(networksFile, JSON.stringify(setup.networks))
   const { path, flags } = serviceProgram('indexer/cli/main')
-  return new Promise((resolve) => {
-    execFile(
-      process.execPath,
-      [...flags, path, ...args],
-      {
-        cwd: ROOT,
-        env: { PATH: process.env['PATH'], DATABASE_URL: setup.databaseUrl, NETWORKS_FILE: networksFile },
-      },
-      (error, out, err) => resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err }),
-    )
+  const running = promisify(execFile)(process.execPath, [...flags, path, ...args], {
+    cwd: ROOT,
+    env: { PATH: process.env['PATH'], DATABASE_URL: setup.databaseUrl, NETWORKS_FILE: networksFile },
   })
+  const ended = running.then(
+    ({ stdout, stderr }) => ({ code: 0, out: stdout, err: stderr }),
+    (error: { code: unknown; stdout: string; stderr: string }) => ({
+      // One that a signal ended has none.
+      code: typeof error.code === 'number' ? error.code : -1,
+      out: error.stdout,
+      err: error.stderr,
+    }),
+  )
+  return { child: running.child, ended }
 }

@@ -1,0 +1,65 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Test } from 'tap'
+import { bytes } from './node-saying.ts'
+
+const CONTRACT = `0x${'11'.repeat(20)}`
+
+interface Call {
+  id: number
+  method: string
+  params: { fromBlock?: string }[]
+}
+
+/**
+ * A node of chain 31337 that has code at any address and any block, and no log in one; closed in teardown. Logs from
+ * `block.silentFrom` on are never answered, once it is set. `networks` are for the networks file.
+ */
+export async function emptyEvmNode(
+  t: Test,
+): Promise<{ networks: object; block: { silentFrom: number; silent: number } }> {
+  const block = { silentFrom: Infinity, silent: 0 }
+  const resultOf = ({ method, params }: Call): unknown => {
+    switch (method) {
+      case 'eth_chainId':
+        return '0x7a69'
+      case 'eth_getCode':
+        return '0x60'
+      case 'eth_getLogs':
+        return []
+      default:
+        return header(String(params[0]))
+    }
+  }
+  const server = createServer((request, response) => {
+    let body = ''
+    request.on('data', (chunk: Buffer) => (body += chunk.toString()))
+    request.on('end', () => {
+      const asked = JSON.parse(body) as Call | Call[]
+      const calls = [asked].flat()
+      if (calls.some(({ params }) => Number(params[0]?.fromBlock) >= block.silentFrom)) {
+        block.silent += 1
+        return
+      }
+      const answers = calls.map((call) => ({ jsonrpc: '2.0', id: call.id, result: resultOf(call) }))
+      response.setHeader('content-type', 'application/json')
+      response.end(JSON.stringify(Array.isArray(asked) ? answers : answers[0]))
+    })
+  })
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const rpcUrls = [`http://127.0.0.1:${(server.address() as AddressInfo).port}`]
+  const network = { blockchain: 'DEVNET', networkId: '31337', rpcUrls, erc20Loans: { address: CONTRACT } }
+  return { networks: { evm: [network] }, block }
+}
+
+function header(number: string): object {
+  const height = number.startsWith('0x') ? Number(number) : 100_000
+  return {
+    ...{ number: `0x${height.toString(16)}`, hash: bytes(32, height + 1), parentHash: bytes(32, height) },
+    ...{ timestamp: '0x1', logsBloom: bytes(256, 0), transactions: [] },
+  }
+}
