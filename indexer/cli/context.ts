@@ -10,8 +10,11 @@ import { openNetworks, type WatchedNetwork } from '../watched-networks.ts'
 export interface CommandContext {
   db: Db
   databaseUrl: string
-  /** Aborts on Ctrl-C: long work stops at the next safe place and says how to go on. */
-  signal: AbortSignal
+  /**
+   * Aborts on Ctrl-C: long work stops at the next safe place and says how to go on. A command that never asks for it has
+   * nothing to finish: Ctrl-C ends it at once.
+   */
+  readonly signal: AbortSignal
 }
 
 export interface OutputOptions {
@@ -22,11 +25,23 @@ export interface OutputOptions {
 export async function withDatabase(work: (context: CommandContext) => Promise<void>): Promise<void> {
   const databaseUrl = requireDatabaseUrl(loadEnvironment())
   const stopping = new AbortController()
-  onStopRequest((reason) => stopping.abort(reason))
+  let isHeeded = false
+  onStopRequest((reason) => {
+    if (isHeeded) return stopping.abort(reason)
+    console.error(`ops: interrupted (${reason})`)
+    process.exit(1)
+  })
   const db = connect(databaseUrl, { name: 'loan-activity ops', max: 4 })
   try {
     await requireKnownSchema(db)
-    await work({ db, databaseUrl, signal: stopping.signal })
+    await work({
+      db,
+      databaseUrl,
+      get signal() {
+        isHeeded = true
+        return stopping.signal
+      },
+    })
   } finally {
     await db.destroy()
   }

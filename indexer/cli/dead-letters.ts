@@ -98,18 +98,24 @@ export async function runRetryDeadLetters(chosen: Chosen, options: OutputOptions
       await queue.close()
       backend.close()
     }
-    tellRetried(retried, left, options)
+    tellRetried({ retried, left, finished: !signal.aborted }, options)
     if (signal.aborted || (chosen !== 'all' && left.length > 0)) process.exitCode = 1
   })
 }
 
-function tellRetried(retried: number, left: { id: number; reason: string }[], options: OutputOptions): void {
+function tellRetried(
+  result: { retried: number; left: { id: number; reason: string }[]; finished: boolean },
+  options: OutputOptions,
+): void {
   if (options.json === true) {
-    console.log(JSON.stringify({ retried, left }))
+    console.log(JSON.stringify(result))
     return
   }
+  const { retried, left, finished } = result
   for (const { id, reason } of left) console.log(`${id}: ${reason}`)
-  console.log(`${retried} handed in again, ${left.length} left as they are`)
+  console.log(
+    `${retried} handed in again, ${left.length} left as they are${finished ? '' : ' (interrupted)'}`,
+  )
 }
 
 function toKept({

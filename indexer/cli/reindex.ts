@@ -86,7 +86,8 @@ async function reindex(
   const finished = next > to
   if (finished) await forgetProgress(db, operation)
   else process.exitCode = 1
-  report(options, { network: watched.network, from: first, to: next - 1, finished, ...total })
+  const read = { network: watched.network, from: first, to: lastRead(first, next), finished, ...total }
+  report(options, read, 'run it again to go on')
 }
 
 interface WrittenPosition extends ChainPosition {
@@ -124,7 +125,10 @@ function refuseEmpty(
   )
 }
 
-/** Reads a range again and compares it with the log, entry by entry. Exit code 1 when anything differs. */
+/**
+ * Reads a range again and compares it with the log, entry by entry. Exit code 1 when anything differs, or when
+ * interrupted: nothing is kept of what was compared.
+ */
 export async function runVerify(options: SpanOptions): Promise<void> {
   await withDatabase(({ db, signal }) =>
     withNetworks(options.network, async ([watched]) => {
@@ -137,7 +141,7 @@ export async function runVerify(options: SpanOptions): Promise<void> {
       const progress = createProgress()
       const made: KnownChannel[] = []
       const differences: SpanDifference[] = []
-      let checked = from - 1
+      let next = from
       const span = { from, to, final: position.final }
       for await (const reading of readAgain(watched.source, span, signal)) {
         for (const difference of await compareReading(db, watched, reading, made)) {
@@ -147,14 +151,19 @@ export async function runVerify(options: SpanOptions): Promise<void> {
           else console.log(`${DIFFERENCE[op]} block ${blockNumber} ${naturalKey}`)
         }
         made.push(...channelsMadeBy(reading.events))
-        checked = reading.last.number
-        progress.show(`block ${checked} of ${to}: ${describe(total)}`)
+        next = reading.last.number + 1
+        progress.show(`block ${reading.last.number} of ${to}: ${describe(total)}`)
         if (signal.aborted) break
       }
       progress.end()
-      const finished = checked >= to
+      const finished = next > to
       if (!finished || total.appended + total.replaced + total.retracted > 0) process.exitCode = 1
-      report(options, { network: watched.network, from, to: checked, finished, ...total, differences })
+      const read = { network: watched.network, from, to: lastRead(from, next), finished, ...total }
+      report(
+        options,
+        { ...read, differences },
+        `blocks ${next} to ${to} are not compared, and another verify begins anew`,
+      )
     }),
   )
 }
@@ -186,19 +195,25 @@ function describe({ appended, replaced, retracted }: Corrections): string {
   return `${appended} missing, ${replaced} different, ${retracted} foreign`
 }
 
-function report(
-  options: OutputOptions,
-  result: Corrections & {
-    network: string
-    from: number
-    to: number
-    finished: boolean
-    differences?: SpanDifference[]
-  },
-): void {
+interface SpanResult extends Corrections {
+  network: string
+  from: number
+  /** Null when it was interrupted before any block was read. */
+  to: number | null
+  finished: boolean
+  differences?: SpanDifference[]
+}
+
+function lastRead(from: number, next: number): number | null {
+  return next > from ? next - 1 : null
+}
+
+/** `whenInterrupted` says what is to be done then. */
+function report(options: OutputOptions, result: SpanResult, whenInterrupted: string): void {
   if (options.json === true) console.log(JSON.stringify(result))
   else {
-    const state = result.finished ? '' : ' (interrupted: run it again to go on)'
-    console.log(`${result.network} blocks ${result.from} to ${result.to}: ${describe(result)}${state}`)
+    const state = result.finished ? '' : ` (interrupted: ${whenInterrupted})`
+    const blocks = result.to === null ? 'no block' : `blocks ${result.from} to ${result.to}`
+    console.log(`${result.network} ${blocks}: ${describe(result)}${state}`)
   }
 }
