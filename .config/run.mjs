@@ -3,8 +3,9 @@
  * where tsx is installed, else from dist/, so that operators' commands work in a production image as well.
  * Written in plain JavaScript that any Node since 14 reads, for it is also the one to say that Node is too old.
  */
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import util from 'node:util'
 
 const [major, minor] = process.versions.node.split('.').map(Number)
 if (major < 20 || (major === 20 && minor < 19)) {
@@ -17,10 +18,18 @@ const program = process.argv[2]
 const source = new URL(program, root)
 const compiled = new URL(`dist/${program.replace(/\.ts$/, '.js')}`, root)
 
-// The embedded parts of a running `npm start` tell where they are; what is set in the environment comes first.
-const embedded = `${process.env.DATA_DIR || '.data'}/service.env`
-if (program !== 'devnet/start/main.ts' && !process.env.DATABASE_URL && existsSync(embedded)) {
-  process.loadEnvFile(embedded)
+// A running `npm start` tells where its parts are. What is set in the environment comes first, and beside another
+// database than that start's nothing of it counts.
+const told = `${process.env.DATA_DIR || '.data'}/service.env`
+if (program !== 'devnet/start/main.ts' && existsSync(told)) {
+  try {
+    const parts = util.parseEnv(readFileSync(told, 'utf8'))
+    if (!process.env.DATABASE_URL || process.env.DATABASE_URL === parts.DATABASE_URL) {
+      for (const name of Object.keys(parts)) process.env[name] = process.env[name] || parts[name]
+    }
+  } catch (error) {
+    console.error(`${told} cannot be read: ${error.message}`)
+  }
 }
 
 let entry = compiled

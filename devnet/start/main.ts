@@ -93,7 +93,7 @@ async function run(
 ): Promise<void> {
   const seconds = (): string => ((performance.now() - startedAt) / 1000).toFixed(1)
   const timed = { ...plan, onStep: (text: string) => screen.line(`${seconds().padStart(5)} s  ${text}`) }
-  const forget = writeServiceEnv(plan.dataDir, partsOf(plan).embedded)
+  const forget = writeServiceEnv(plan.dataDir, partsOf(plan).variables)
   const ended = new AbortController()
   const whileRunning = AbortSignal.any([signal, ended.signal])
   const stopped = new Promise<void>((end) => signal.addEventListener('abort', () => end(), { once: true }))

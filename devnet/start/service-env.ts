@@ -5,12 +5,12 @@ import { join } from 'node:path'
 const QUOTES = ["'", '`', '"']
 
 /**
- * Where the embedded parts are, for `npm run ops` beside a running `npm start`: a file of variables in DATA_DIR, for
- * its owner alone. Of what was configured it has only what decides where that start's queue is.
+ * Where the parts are, for `npm run ops` beside a running `npm start`: a file of variables in DATA_DIR, for its owner
+ * alone. Returns how to remove it.
  */
-export function writeServiceEnv(dataDir: string, embedded: Record<string, string>): () => void {
+export function writeServiceEnv(dataDir: string, variables: Record<string, string>): () => void {
   const file = join(dataDir, 'service.env')
-  const lines = Object.entries(embedded).flatMap(([name, value]) => {
+  const lines = Object.entries(variables).flatMap(([name, value]) => {
     const quote = QUOTES.find((mark) => !value.includes(mark))
     return quote === undefined ? [] : [`${name}=${quote}${value}${quote}\n`]
   })

@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { Environment } from '../../shared/config/config.ts'
 import { connect } from '../../shared/db/connect.ts'
 import { migrate } from '../../shared/db/migrate.ts'
@@ -23,18 +23,20 @@ const DATABASE = 'loan_activity'
 export function partsOf({ environment, dataDir, memory }: ServicePlan): {
   databaseUrl: string
   networksFile: string
-  embedded: Record<string, string>
+  /** Both, and where the queue is, by the names of the variables. */
+  variables: Record<string, string>
 } {
   const ownDatabase = `postgres://postgres:${memory.postgresPassword}@127.0.0.1:${memory.postgresPort}/${DATABASE}`
-  const ownNetworks = join(dataDir, 'networks.json')
+  const databaseUrl = environment.DATABASE_URL ?? ownDatabase
+  const networksFile = resolve(environment.NETWORKS_FILE ?? join(dataDir, 'networks.json'))
+  const { REDIS_URL } = environment
   return {
-    databaseUrl: environment.DATABASE_URL ?? ownDatabase,
-    networksFile: environment.NETWORKS_FILE ?? ownNetworks,
-    embedded: {
-      ...(environment.DATABASE_URL === undefined ? { DATABASE_URL: ownDatabase } : {}),
-      ...(environment.NETWORKS_FILE === undefined ? { NETWORKS_FILE: ownNetworks } : {}),
-      // Nothing says of a database that its queue is in a Redis.
-      ...(environment.REDIS_URL === undefined ? {} : { REDIS_URL: environment.REDIS_URL }),
+    databaseUrl,
+    networksFile,
+    variables: {
+      DATABASE_URL: databaseUrl,
+      NETWORKS_FILE: networksFile,
+      ...(REDIS_URL === undefined ? {} : { REDIS_URL }),
     },
   }
 }

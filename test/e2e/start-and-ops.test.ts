@@ -1,12 +1,14 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { putDeadLetter } from '../../indexer/ingest/dead-letters.store.ts'
 import { openQueueBackend } from '../../indexer/open-queue-backend.ts'
 import { openVoucherQueue } from '../../indexer/queue/voucher-queue.ts'
 import { connect } from '../../shared/db/connect.ts'
+import { testDatabase } from '../helpers/database.ts'
 import { processesWith, runScript, type RunningProgram } from '../helpers/programs.ts'
 import { testRedis } from '../helpers/redis.ts'
 import { parseServiceEnv } from '../helpers/service-env.ts'
@@ -15,6 +17,7 @@ import { parseServiceEnv } from '../helpers/service-env.ts'
 
 t.setTimeout(280_000)
 
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'loan-activity-start-ops-'))
 t.teardown(() => rmSync(folder, { recursive: true, force: true }))
 const networksFile = join(folder, 'networks.json')
@@ -69,4 +72,32 @@ void t.test('a dead letter goes to the queue that the indexer has', async (t) =>
   t.match(await queue.getJobCounts('waiting'), { waiting: 1 }, 'but in the Redis that the indexer has')
   await queue.close()
   backend.close()
+})
+
+void t.test('what a start was configured with is found as well', async (t) => {
+  const { url } = await testDatabase(t)
+  const other = await testDatabase(t)
+  const configured = { DATABASE_URL: url, NETWORKS_FILE: relative(ROOT, networksFile) }
+  const { dataDir } = await started(t, 'configured', configured)
+  t.same(parseServiceEnv(dataDir), { DATABASE_URL: url, NETWORKS_FILE: networksFile })
+
+  const nothing = join(folder, 'vouchers.txt')
+  writeFileSync(nothing, '# nothing\n')
+  const importing = async (own: Record<string, string>): Promise<{ code: number | null; err: string }> => {
+    const args = ['vouchers', 'import', nothing]
+    const ops = runScript('indexer/cli/main.ts', args, { DATA_DIR: dataDir, ...own })
+    return { code: (await ops.ended).code, err: ops.stderr() }
+  }
+  t.match(await importing({}), { code: 0, err: '' }, 'by a shell that knows the folder alone')
+  t.match(await importing({ DATABASE_URL: url, NETWORKS_FILE: '' }), { code: 0 }, 'or the database as well')
+  t.match(
+    await importing({ NETWORKS_FILE: join(folder, 'missing.json') }),
+    { code: 2, err: /NETWORKS_FILE .*missing\.json cannot be read/ },
+    'a variable of the shell comes first',
+  )
+  t.match(
+    await importing({ DATABASE_URL: other.url }),
+    { code: 2, err: /NETWORKS_FILE is not set/ },
+    'and to another database nothing of it belongs',
+  )
 })
