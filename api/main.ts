@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { loadEnvironment, requireDatabaseUrl, type Environment } from '../shared/config/config.ts'
 import { requireKnownSchema } from '../shared/db/migrate.ts'
 import { ConfigError, messageOf } from '../shared/errors.ts'
+import { listenFailure } from '../shared/listen-failure.ts'
 import { createLogger } from '../shared/log.ts'
 import { describeFailure, onStopRequest, runProgram } from '../shared/program.ts'
 import { buildApp } from './app.ts'
@@ -50,9 +51,7 @@ async function listen(app: FastifyInstance, { API_HOST, API_PORT }: Environment)
   try {
     await app.listen({ host: API_HOST, port: API_PORT })
   } catch (error) {
-    const inUse = (error as { code?: unknown }).code === 'EADDRINUSE'
-    const why = inUse ? `port ${API_PORT} on ${API_HOST} is in use` : messageOf(error)
-    throw new Error(`API_HOST and API_PORT: cannot listen: ${why}`, { cause: error })
+    throw listenFailure({ host: 'API_HOST', port: 'API_PORT' }, { host: API_HOST, port: API_PORT }, error)
   }
 }
 

@@ -1,7 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { listenFailure } from '../shared/listen-failure.ts'
 import type { NetworkHealth } from './network-state.ts'
 
-/** `/healthz`, `/readyz` and `/metrics` of this process. Rejects when the port cannot be had. */
+/** `/healthz`, `/readyz` and `/metrics` of this process. Rejects with the variable to set when the port cannot be had. */
 export async function startTelemetry(
   address: { host: string; port: number },
   networks: NetworkHealth[],
@@ -21,9 +22,11 @@ export async function startTelemetry(
     }
   })
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
+    const refuse = (error: Error): void =>
+      reject(listenFailure({ host: 'INDEXER_HOST', port: 'INDEXER_PORT' }, address, error))
+    server.once('error', refuse)
     server.listen(address.port, address.host, () => {
-      server.off('error', reject)
+      server.off('error', refuse)
       resolve()
     })
   })

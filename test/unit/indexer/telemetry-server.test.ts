@@ -15,3 +15,15 @@ void t.test('the indexer’s own port is read with GET and HEAD', async (t) => {
     for (const method of ['GET', 'HEAD']) t.equal((await fetch(url + path, { method })).status, wanted)
   }
 })
+
+void t.test('a port or an address that cannot be had is named with its variable', async (t) => {
+  const server = await startTelemetry({ host: '127.0.0.1', port: 0 }, [])
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  await t.rejects(startTelemetry({ host: '127.0.0.1', port }, []), {
+    message: `INDEXER_PORT ${port} on 127.0.0.1 is in use: stop what listens there, or set INDEXER_PORT to a free port`,
+  })
+  await t.rejects(startTelemetry({ host: '192.0.2.1', port: 0 }, []), {
+    message: /^INDEXER_HOST 192\.0\.2\.1 is no address of this machine/,
+  })
+})
