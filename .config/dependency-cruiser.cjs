@@ -1,7 +1,7 @@
 /** Who may import whom. Each rule says why; the layout they hold is told in the README. */
 const pure = [
   '\\.evolve\\.ts$', '(^|/)decode-[^/]+\\.ts$', '(^|/)verify-[^/]+\\.ts$',
-  '^shared/amounts\\.ts$', '^shared/events/', '^shared/filecoin/',
+  '^shared/(amounts|indexing-health)\\.ts$', '^shared/events/', '^shared/filecoin/',
   '^indexer/sources/(block-ranges|fork-point|chain-source)\\.ts$', '^indexer/sources/evm/bloom\\.ts$',
   '^indexer/sources/rpc/parse-pieces\\.ts$',
 ]

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { messageOf } from '../../shared/errors.ts'
-import { judgeNetwork, NOT_FOLLOWED } from '../indexing-health.ts'
+import { judgeNetwork, NOT_FOLLOWED } from '../../shared/indexing-health.ts'
 import { getIndexingStatus } from '../queries/indexing-status.ts'
 import { DatabaseAway, type ReadDatabase } from '../queries/read-database.ts'
 import { responses } from '../schemas/common.ts'

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { judgeNetwork } from '../indexing-health.ts'
+import { judgeNetwork } from '../../shared/indexing-health.ts'
 import { getIndexingStatus } from '../queries/indexing-status.ts'
 import type { ReadDatabase } from '../queries/read-database.ts'
 import { responses } from '../schemas/common.ts'

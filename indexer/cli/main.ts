@@ -47,7 +47,9 @@ program
   .action(runMigrate)
 program
   .command('status')
-  .description('what the database knows of every network; 1 when one that is configured is not followed')
+  .description(
+    'what the database knows of every network; 1 when one that is configured is not followed or not fresh',
+  )
   .option('--json', 'as JSON')
   .action(runStatus)
 program

@@ -1,48 +1,41 @@
-import { getStatus, type NetworkLine } from '../event-log/network-status.ts'
+import { judgeNetwork, NOT_FOLLOWED, type NetworkHealth } from '../../shared/indexing-health.ts'
+import { getStatus } from '../event-log/network-status.ts'
 import { withDatabase, type OutputOptions } from './context.ts'
 
-const STALE_S = 15
-
 /**
- * What the database knows of every network. Exit code 1 when one is stopped, retrying or not observed any more, or when
- * none of them is configured any more.
+ * What the database knows of every network, with the API's verdict on it. Exit code 1 when one that is configured is not
+ * fresh or not being followed (as while its node is away), or when none is configured.
  */
 export async function runStatus(options: OutputOptions): Promise<void> {
   await withDatabase(async ({ db }) => {
     const told = await getStatus(db)
-    const status = { ...told, networks: told.networks.map(withHeadOf) }
-    const configured = status.networks.filter(({ observedSecondsAgo }) => observedSecondsAgo !== null)
+    const networks = told.networks.map((row) => ({
+      ...judgeNetwork(row),
+      /** Null where no indexer is configured to follow it any more. */
+      observedSecondsAgo: row.observedAgoS === null ? null : Math.max(0, row.observedAgoS),
+    }))
+    const configured = networks.filter(({ state }) => state !== NOT_FOLLOWED)
     const healthy =
-      configured.every((line) => line.state === 'following' && !isStale(line)) &&
-      (configured.length > 0 || status.networks.length === 0)
-    if (options.json === true) console.log(JSON.stringify(status))
+      configured.length > 0 && configured.every(({ state, synced }) => state === 'following' && synced)
+    if (options.json === true) console.log(JSON.stringify({ ...told, networks }))
     else {
-      console.log(`records ${status.records}, log position ${status.lastPosition}`)
-      for (const line of status.networks) console.log(describe(line))
-      if (status.networks.length === 0) console.log('no network was ever indexed here')
+      console.log(`records ${told.records}, log position ${told.lastPosition}`)
+      for (const network of networks) console.log(describe(network))
+      if (networks.length === 0) console.log('no network was ever indexed here')
     }
     if (!healthy) process.exitCode = 1
   })
 }
 
-/** The head is told once a second: it can be older than the last block written, which is on the chain as well. */
-function withHeadOf(line: NetworkLine): NetworkLine {
-  if (line.head === null || line.indexed === null) return line
-  return { ...line, head: Math.max(line.head, line.indexed) }
-}
-
-function isStale({ observedSecondsAgo }: NetworkLine): boolean {
-  return observedSecondsAgo !== null && observedSecondsAgo >= STALE_S
-}
-
-function describe(line: NetworkLine): string {
-  const seen = isStale(line) ? `not observed for ${Math.round(line.observedSecondsAgo ?? 0)} s` : line.state
+function describe(network: NetworkHealth): string {
   const parts = [
-    `${line.network} (${line.blockchain}): ${seen}`,
-    `head ${line.head ?? '?'}`,
-    `indexed ${line.indexed ?? 'nothing'}`,
-    `finalized ${line.finalized ?? '?'}`,
-    `queue ${line.queueWaiting ?? '?'} waiting, ${line.queueFailed ?? '?'} failed`,
+    `${network.network} (${network.blockchain ?? '?'}): ${network.state}`,
+    `head ${network.head ?? '?'}`,
+    `indexed ${network.indexed ?? 'nothing'}`,
+    `finalized ${network.finalized ?? '?'}`,
+    `queue ${network.queueWaiting ?? '?'} waiting, ${network.queueFailed ?? '?'} failed`,
   ]
-  return parts.join(', ') + (line.problem === null ? '' : `\n  ${line.problem}`)
+  const { note, problem } = network
+  const isTold = problem === null || note.includes(problem)
+  return `${parts.join(', ')}\n  ${note}${isTold ? '' : `\n  ${problem}`}`
 }

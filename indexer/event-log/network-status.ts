@@ -1,6 +1,8 @@
 import { sql } from 'kysely'
 import type { Db } from '../../shared/db/connect.ts'
+import { NETWORK_ROWS } from '../../shared/db/network-rows.ts'
 import type { NetworkStatusTable } from '../../shared/db/schema.ts'
+import type { NetworkRow } from '../../shared/indexing-health.ts'
 
 /**
  * Tells the readers of the database how this process sees its networks. With `unlessToldForMs` only of those of which nobody
@@ -51,24 +53,10 @@ export async function forgetOtherNetworks(db: Db, configured: string[]): Promise
     where network <> all(${configured}::text[]) and told_with && ${configured}::text[]`.execute(db)
 }
 
-export interface NetworkLine {
-  network: string
-  blockchain: string
-  state: string
-  problem: string | null
-  head: number | null
-  indexed: number | null
-  finalized: number | null
-  queueWaiting: number | null
-  queueFailed: number | null
-  /** Null where no indexer is configured to follow it any more. */
-  observedSecondsAgo: number | null
-}
-
 export interface Status {
   records: number
   lastPosition: number
-  networks: NetworkLine[]
+  networks: NetworkRow[]
 }
 
 /** What the database knows of every network that was ever indexed. Cheap: no table is counted. */
@@ -76,14 +64,7 @@ export async function getStatus(db: Db): Promise<Status> {
   const totals = await sql<{ records: number; position: number }>`
     select records, (select last_position from ledger.log_head) as position
     from projection.fold_state`.execute(db)
-  const { rows } = await sql<NetworkLine>`
-    select network, coalesce(blockchain, '?') as blockchain, coalesce(state, 'not followed') as state, problem,
-      head_number as head, number as indexed, coalesce(p.finalized_number, s.finalized_number) as finalized,
-      queue_waiting as "queueWaiting", queue_failed as "queueFailed",
-      extract(epoch from greatest(clock_timestamp() - observed_at, case when observed_at is not null then interval '0' end))::float8 as "observedSecondsAgo"
-    from ledger.chain_position p full join ledger.network_status s using (network) order by network`.execute(
-    db,
-  )
+  const { rows } = await sql<NetworkRow>`${sql.raw(NETWORK_ROWS)} order by network`.execute(db)
   const [total] = totals.rows
   return {
     records: total?.records ?? 0,

@@ -230,9 +230,9 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     promise: 9,
     what: 'an indexer that fell silent counts as there',
-    file: 'api/indexing-health.ts',
+    file: 'shared/indexing-health.ts',
     from: 'row.observedAgoS !== null && row.observedAgoS <= SILENT_S',
     to: 'row.observedAgoS !== null',
-    noticedBy: [{ test: 'test/unit/api/indexing-health.test.ts' }],
+    noticedBy: [{ test: 'test/unit/shared/indexing-health.test.ts' }],
   },
 ]

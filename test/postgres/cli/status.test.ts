@@ -1,9 +1,11 @@
 import { sql } from 'kysely'
 import t from 'tap'
 import { forgetOtherNetworks } from '../../../indexer/event-log/network-status.ts'
+import { readinessAnswer } from '../../../api/schemas/status.ts'
+import { testApi } from '../../helpers/api.ts'
 import { testDatabase } from '../../helpers/database.ts'
 import { runOps } from '../../helpers/run-ops.ts'
-import { seedNetwork } from '../../helpers/seed-projection.ts'
+import { seedNetwork, type SeededNetwork } from '../../helpers/seed-projection.ts'
 
 void t.test('the head is never shown behind what is indexed', async (t) => {
   const { db, url } = await testDatabase(t)
@@ -51,4 +53,56 @@ void t.test('an indexer that starts forgets no network of another one', async (t
   t.same(await known(), ['evm:31337', 'evm:5', 'evm:6'], 'one that was never told of')
   await forgetOtherNetworks(db, ['evm:31337'])
   t.same(await known(), ['evm:31337', 'evm:6'], 'what it had along with its own')
+})
+
+const cases: [what: string, seeded: SeededNetwork, workerHealthy: boolean, note: RegExp, isWell: boolean][] =
+  [
+    ['a worker that takes nothing', {}, false, /^the queue worker takes nothing although work waits$/, false],
+    [
+      'a network that is stuck',
+      { indexed: 10, movedAgoS: 600 },
+      true,
+      /^stuck: 90 blocks behind the head, and nothing was written for \d+ s$/,
+      false,
+    ],
+    ['one that catches up', { indexed: 10, indexedAgeS: 900 }, true, /^catching up, 90 blocks behind/, false],
+    ['a silent indexer', { observedAgoS: 16 }, true, /^no indexer has told anything for \d+ s$/, false],
+    ['one that is well', {}, true, /^at the head$/, true],
+  ]
+for (const [what, seeded, workerHealthy, note, isWell] of cases) {
+  void t.test(`${what}: status says what readiness says`, async (t) => {
+    const { app, db, url } = await testApi(t)
+    await seedNetwork(db, seeded)
+    await sql`update ledger.network_status set worker_healthy = ${workerHealthy}`.execute(db)
+    const ready = await app.inject('/readyz')
+    t.equal(ready.statusCode, isWell ? 200 : 503)
+    t.match(readinessAnswer.parse(ready.json()).payload?.networks, [{ note }])
+    const text = await runOps(t, { databaseUrl: url, networks: {} }, 'status')
+    t.equal(text.code, isWell ? 0 : 1, text.err)
+    t.ok(
+      text.out.split('\n').some((line) => line.startsWith('  ') && note.test(line.trim())),
+      text.out,
+    )
+    const json = await runOps(t, { databaseUrl: url, networks: {} }, 'status', '--json')
+    t.match(JSON.parse(json.out), { networks: [{ synced: isWell, note }] })
+  })
+}
+
+void t.test('a node that is away is told, and is 1 although what is indexed is still fresh', async (t) => {
+  const { db, url } = await testDatabase(t)
+  await seedNetwork(db, { state: 'retrying', problem: 'ECONNREFUSED' })
+  const { code, out } = await runOps(t, { databaseUrl: url, networks: {} }, 'status')
+  t.equal(code, 1)
+  t.match(out, /: retrying, .*\n {2}retrying: ECONNREFUSED; the last indexed block is \d+ s old\n$/)
+  await seedNetwork(db, { problem: 'it was refused a block' })
+  t.match(await runOps(t, { databaseUrl: url, networks: {} }, 'status'), {
+    ...{ code: 0, out: /: following, .*\n {2}at the head\n {2}it was refused a block\n$/ },
+  })
+})
+
+void t.test('a database that no indexer ever touched is not well', async (t) => {
+  const { url } = await testDatabase(t)
+  const { code, out } = await runOps(t, { databaseUrl: url, networks: {} }, 'status')
+  t.equal(code, 1)
+  t.match(out, /no network was ever indexed here/)
 })

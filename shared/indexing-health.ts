@@ -1,5 +1,3 @@
-import type { NetworkRow } from './queries/indexing-status.ts'
-
 /** The indexer tells its state every second: one that was silent for so long is not there. */
 const SILENT_S = 15
 /** An index that moved within this time is not stuck, and a head younger than this may still be on its way. */
@@ -14,6 +12,31 @@ const STANDSTILL_S = 120
 
 /** The state of a network that was indexed once, and that no indexer is configured to follow. */
 export const NOT_FOLLOWED = 'not followed'
+
+/** What the database knows of a network. Heights are block numbers, times Unix seconds of the chain's own clock. */
+export interface NetworkRow {
+  network: string
+  blockchain: string | null
+  networkId: string | null
+  /** As the indexer told it; null when none is configured to. */
+  state: string | null
+  problem: string | null
+  /** The newest block to index. */
+  head: number | null
+  headTimeS: number | null
+  indexed: number | null
+  indexedTimeS: number | null
+  finalized: number | null
+  queueWaiting: number | null
+  queueFailed: number | null
+  workerHealthy: boolean | null
+  /** Seconds since the indexer last told its state, by the database's clock; null when none is configured to. */
+  observedAgoS: number | null
+  /** Seconds since the last block was written, by the database's clock; null before the first. */
+  movedAgoS: number | null
+  /** The database's clock, Unix seconds. */
+  nowS: number
+}
 
 export interface NetworkHealth {
   network: string
@@ -37,7 +60,7 @@ export interface NetworkHealth {
 }
 
 /**
- * Judges a network's freshness from its row alone, so that every copy of the API says the same:
+ * (pure) Judges a network's freshness from its row alone, so that every copy of the API and `ops status` say the same:
  * - in no indexer’s configuration → not followed, which is nobody’s fault and says nothing of the others;
  * - silent indexer, stopped network, worker that takes nothing → not synced;
  * - at the head → synced, also when the chain stands still (unless the node is out of reach: then the head is

@@ -1,6 +1,5 @@
 import t from 'tap'
-import { judgeNetwork } from '../../../api/indexing-health.ts'
-import type { NetworkRow } from '../../../api/queries/indexing-status.ts'
+import { judgeNetwork, type NetworkRow } from '../../../shared/indexing-health.ts'
 
 const NOW = 2_000_000_000
 
