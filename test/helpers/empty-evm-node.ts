@@ -8,7 +8,7 @@ const CONTRACT = `0x${'11'.repeat(20)}`
 interface Call {
   id: number
   method: string
-  params: { fromBlock?: string }[]
+  params: unknown[]
 }
 
 /**
@@ -28,7 +28,7 @@ export async function emptyEvmNode(
       case 'eth_getLogs':
         return []
       default:
-        return header(String(params[0]))
+        return header(params[0])
     }
   }
   const server = createServer((request, response) => {
@@ -37,7 +37,7 @@ export async function emptyEvmNode(
     request.on('end', () => {
       const asked = JSON.parse(body) as Call | Call[]
       const calls = [asked].flat()
-      if (calls.some(({ params }) => Number(params[0]?.fromBlock) >= block.silentFrom)) {
+      if (calls.some(({ params }) => firstOf(params[0]) >= block.silentFrom)) {
         block.silent += 1
         return
       }
@@ -56,8 +56,13 @@ export async function emptyEvmNode(
   return { networks: { evm: [network] }, block }
 }
 
-function header(number: string): object {
-  const height = number.startsWith('0x') ? Number(number) : 100_000
+/** Where a filter of logs begins; NaN for any other parameter. */
+function firstOf(param: unknown): number {
+  return Number((param as { fromBlock?: string } | undefined)?.fromBlock)
+}
+
+function header(tag: unknown): object {
+  const height = typeof tag === 'string' && tag.startsWith('0x') ? Number(tag) : 100_000
   return {
     ...{ number: `0x${height.toString(16)}`, hash: bytes(32, height + 1), parentHash: bytes(32, height) },
     ...{ timestamp: '0x1', logsBloom: bytes(256, 0), transactions: [] },

@@ -42,12 +42,11 @@ export async function startOps(
   })
   const ended = running.then(
     ({ stdout, stderr }) => ({ code: 0, out: stdout, err: stderr }),
-    (error: { code: unknown; stdout: string; stderr: string }) => ({
-      // One that a signal ended has none.
-      code: typeof error.code === 'number' ? error.code : -1,
-      out: error.stdout,
-      err: error.stderr,
-    }),
+    (error: unknown) => {
+      const { code, stdout, stderr } = error as { code: unknown; stdout: string; stderr: string }
+      // One that a signal ended has no code.
+      return { code: typeof code === 'number' ? code : -1, out: stdout, err: stderr }
+    },
   )
   return { child: running.child, ended }
 }
