@@ -52,7 +52,9 @@ async function reindex(
 ): Promise<void> {
   let position = await writtenPosition(db, watched)
   const adopts = !sameJson(position.watched, watched.watched)
-  const first = options.from ?? Math.min(position.startNumber, watched.source.startBlock)
+  const lowest = Math.min(position.startNumber, watched.source.startBlock)
+  const first = options.from ?? lowest
+  if (adopts && (first > lowest || options.to !== undefined)) refuseMixture(watched, lowest)
   refuseEmpty(position, watched, { from: first, to: options.to })
   const operation = `reindex ${watched.network} ${first} ${options.to ?? 'all'} ${JSON.stringify(watched.watched)}`
   const resumed = options.restart === true ? undefined : await findProgress(db, operation)
@@ -72,7 +74,7 @@ async function reindex(
       progress.show(`block ${reading.last.number} of ${to}: ${describe(total)}`)
     }
     if (next > to) {
-      if (!adopts || options.from !== undefined || options.to !== undefined) break
+      if (!adopts) break
       const start = { startNumber: watched.source.startBlock, watched: watched.watched }
       if (await adoptWatched(db, watched.network, to, start)) break
     } else if (attempt > ATTEMPTS) {
@@ -88,6 +90,14 @@ async function reindex(
   else process.exitCode = 1
   const read = { network: watched.network, from: first, to: lastRead(first, next), finished, ...total }
   report(options, read, 'run it again to go on')
+}
+
+/** A part of it by other contracts would make an index of neither. */
+function refuseMixture({ network }: WatchedNetwork, lowest: number): never {
+  throw new ConfigError(
+    `${network} was indexed with other contracts than the configuration names: only all of it can be read again with these, ` +
+      `without --to, and without --from or from block ${lowest} at most`,
+  )
 }
 
 interface WrittenPosition extends ChainPosition {

@@ -72,13 +72,16 @@ void t.test('other contracts make another index: the network stops, reindex adop
   })
   t.equal(await after.stop(), 0)
 
-  const ran = await runOps(
-    t,
-    { databaseUrl, networks: networks('x', true) },
-    'reindex',
-    '--network',
-    'evm:31337',
-  )
+  const reindex = (prefix: string | null, ...span: string[]): ReturnType<typeof runOps> =>
+    runOps(t, { databaseUrl, networks: networks(prefix, true) }, 'reindex', '--network', 'evm:31337', ...span)
+  for (const span of [
+    ['--from', '1'],
+    ['--to', '5'],
+  ]) {
+    t.match(await reindex('x', ...span), { code: 2, err: /only all of it can be read again/ }, span.join(' '))
+  }
+  t.same(await loans(), first, 'a part of it would be a mixture')
+  const ran = await reindex('x', '--from', '0')
   t.equal(ran.code, 0, ran.err)
   after.start()
   await untilSynced(db, anvil.url, after)
