@@ -100,13 +100,7 @@ void t.test('what is final is not read again from a node of another history', as
   await t.test('the whole node is of another history: it is not believed', async (t) => {
     proxy.fault = answeredBy(other.url, () => true)
     const later = ['--from', String(final + 1)]
-    for (const [command = '', ...args] of [
-      ['reindex'],
-      ['reindex', '--to', '10'],
-      ['reindex', ...later],
-      ['verify'],
-      ['verify', ...later],
-    ]) {
+    for (const [command = '', ...args] of [['reindex', '--to', '10'], ['reindex', ...later], ['verify']]) {
       const ran = await ops(command, ...args)
       t.match(ran, { code: 1, out: '' }, `${command} ${args.join(' ')}`)
       t.match(ran.err, new RegExp(`block ${final} is 0x\\w{64} there, but 0x\\w{64} is final`))

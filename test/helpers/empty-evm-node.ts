@@ -1,6 +1,8 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { sql } from 'kysely'
 import type { Test } from 'tap'
+import type { Db } from '../../shared/db/connect.ts'
 import { bytes } from './node-saying.ts'
 
 const CONTRACT = `0x${'11'.repeat(20)}`
@@ -56,6 +58,20 @@ export async function emptyEvmNode(
   return { networks: { evm: [network] }, block }
 }
 
+/** Makes an index end with this block of such a node, and takes that for final. */
+export async function endWithItsBlock(db: Db, number: number): Promise<void> {
+  await sql`delete from ledger.block_headers`.execute(db)
+  const hash = hashOf(number)
+  await sql`
+    update ledger.chain_position set number = ${number}, hash = ${hash}, finalized_number = ${number}, finalized_hash = ${hash}`.execute(
+    db,
+  )
+}
+
+function hashOf(number: number): string {
+  return bytes(32, number + 1)
+}
+
 /** Where a filter of logs begins; NaN for any other parameter. */
 function firstOf(param: unknown): number {
   return Number((param as { fromBlock?: string } | undefined)?.fromBlock)
@@ -64,7 +80,7 @@ function firstOf(param: unknown): number {
 function header(tag: unknown): object {
   const height = typeof tag === 'string' && tag.startsWith('0x') ? Number(tag) : 100_000
   return {
-    ...{ number: `0x${height.toString(16)}`, hash: bytes(32, height + 1), parentHash: bytes(32, height) },
+    ...{ number: `0x${height.toString(16)}`, hash: hashOf(height), parentHash: hashOf(height - 1) },
     ...{ timestamp: '0x1', logsBloom: bytes(256, 0), transactions: [] },
   }
 }

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { once } from 'node:events'
 import t from 'tap'
 import { testDatabase } from '../../helpers/database.ts'
-import { emptyEvmNode } from '../../helpers/empty-evm-node.ts'
+import { emptyEvmNode, endWithItsBlock } from '../../helpers/empty-evm-node.ts'
 import { ingestStories } from '../../helpers/ingest-ledger.ts'
 import { runOps, startOps } from '../../helpers/run-ops.ts'
 import { tellStories } from '../../helpers/two-chain-stories.ts'
@@ -12,7 +12,8 @@ void t.test('verify --json is one JSON, whatever differs', async (t) => {
   const { networks } = await emptyEvmNode(t)
   const stories = tellStories(3, 4)
   await ingestStories(db, stories)
-  await sql`update ledger.chain_position set finalized_number = number, finalized_hash = hash`.execute(db)
+  const { number } = await db.selectFrom('ledger.chain_position').select('number').executeTakeFirstOrThrow()
+  await endWithItsBlock(db, number ?? 0)
   const verify = (...args: string[]): ReturnType<typeof runOps> =>
     runOps(t, { databaseUrl, networks }, 'verify', '--network', 'evm:31337', ...args)
   const ran = await verify('--json')
