@@ -124,6 +124,8 @@ export class RateGovernor {
    * moment, and with batches of a few no history is checked by its blooms.
    */
   batchRefused(size: number): void {
+    // It was under way when another one was refused.
+    if (size > this.#batchCap) return
     this.#batchCap = Math.min(this.#batchCap, Math.max(1, Math.floor(size / REFUSED_FACTOR)))
     this.#batch = Math.min(this.#batch, this.#batchCap)
     this.#untilUnrefused = FIRST_UNREFUSED_AFTER * 2 ** this.#refusals

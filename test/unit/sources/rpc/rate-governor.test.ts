@@ -35,3 +35,13 @@ for (const taken of [1, 10, 30]) {
     t.end()
   })
 }
+
+void t.test('batches that were under way together are refused once', (t) => {
+  const [once, together] = [new RateGovernor(LIMITS), new RateGovernor(LIMITS)]
+  once.batchRefused(100)
+  for (let request = 0; request < 8; request += 1) together.batchRefused(100)
+  for (const governor of [once, together]) send(governor, 60, 100)
+  t.equal(together.batch, once.batch)
+  t.equal(together.batch, 100)
+  t.end()
+})
