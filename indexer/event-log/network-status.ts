@@ -45,12 +45,16 @@ export async function putNetworkStatus(
 
 /**
  * Forgets networks that are no longer configured, so that they do not hold readiness down for ever: those that were told
- * along with one of the `configured`. Another indexer's are its own, also while it is away.
+ * along with one of the `configured`, and those of which nobody has said anything for an hour. Another indexer's are its own,
+ * also while it is away for a moment.
  */
 export async function forgetOtherNetworks(db: Db, configured: string[]): Promise<void> {
   await sql`
     delete from ledger.network_status
-    where network <> all(${configured}::text[]) and told_with && ${configured}::text[]`.execute(db)
+    where network <> all(${configured}::text[])
+      and (told_with && ${configured}::text[] or observed_at < clock_timestamp() - interval '1 hour')`.execute(
+    db,
+  )
 }
 
 export interface Status {

@@ -44,13 +44,14 @@ void t.test('an indexer that starts forgets no network of another one', async (t
   const { db } = await testDatabase(t)
   await seedNetwork(db, { toldWith: ['evm:31337', 'evm:5'] })
   await seedNetwork(db, { network: 'evm:5', toldWith: ['evm:31337', 'evm:5'] })
-  await seedNetwork(db, { network: 'evm:6', toldWith: ['evm:6', 'evm:7'], observedAgoS: 3600 })
+  await seedNetwork(db, { network: 'evm:6', toldWith: ['evm:6', 'evm:7'], observedAgoS: 1800 })
+  await seedNetwork(db, { network: 'evm:9', toldWith: ['evm:9'], observedAgoS: 4000 })
   const known = async (): Promise<string[]> => {
     const rows = await db.selectFrom('ledger.network_status').select('network').orderBy('network').execute()
     return rows.map(({ network }) => network)
   }
   await forgetOtherNetworks(db, ['evm:8'])
-  t.same(await known(), ['evm:31337', 'evm:5', 'evm:6'], 'one that was never told of')
+  t.same(await known(), ['evm:31337', 'evm:5', 'evm:6'], 'but one that was silent for an hour')
   await forgetOtherNetworks(db, ['evm:31337'])
   t.same(await known(), ['evm:31337', 'evm:6'], 'what it had along with its own')
 })
