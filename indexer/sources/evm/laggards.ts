@@ -37,6 +37,7 @@ export class Laggards {
 
   /** To be told every head that an endpoint gave. */
   saw(endpoint: RpcEndpoint, head: EvmHeader): void {
+    this.#stillBehind(endpoint, head.number)
     const isSuspect = this.#isOld(head) || this.#client.behind.size > 0
     const nowMs = performance.now()
     if (!isSuspect || this.#isComparing || nowMs < this.#comparedAtMs + this.#stillAfterMs) return
@@ -63,6 +64,7 @@ export class Laggards {
       if (found !== null) heads.set(other, found)
     }
     await Promise.all(others.map(ask))
+    for (const [endpoint, found] of heads) this.#stillBehind(endpoint, found)
     // Those who are behind say nothing of where the chain is.
     if (heads.size < 2 || [...heads.keys()].every((endpoint) => behind.has(endpoint))) return
     const newest = Math.max(...heads.values())
@@ -72,6 +74,12 @@ export class Laggards {
       else if (found < Math.min(newest, this.#newestBefore)) this.#putBehind(endpoint, found, newest)
     }
     this.#newestBefore = newest
+  }
+
+  /** What it lacks is judged by the newest head that it told, also while nobody is there to compare it with. */
+  #stillBehind(endpoint: RpcEndpoint, head: number): void {
+    const known = this.#client.behind.get(endpoint)
+    if (known !== undefined && known < head) this.#client.behind.set(endpoint, head)
   }
 
   #putBehind(endpoint: RpcEndpoint, head: number, newest: number): void {
