@@ -28,6 +28,8 @@ const TARGET_EVENTS = 1_000
 const PARALLEL = 4
 const ATTEMPTS = 20
 const PAUSE_MS = 500
+/** What a source says of an endpoint that has another block where one is final. */
+const CONTRADICTS = /is final/
 
 /**
  * Reads the blocks of a span again: final ones by height, in ranges as wide as the node allows, the others by their hashes.
@@ -39,11 +41,13 @@ export async function* readAgain(
   span: Span,
   signal: AbortSignal,
 ): AsyncGenerator<Reading> {
-  if (span.final !== null) await requireFinal(source, span.final)
   const width = new RangeWidth(source.maxBlockRange, { first: FIRST_WIDTH, targetEvents: TARGET_EVENTS })
   let next = span.from
+  let isShown = span.final === null
   for (let attempt = 1; next <= span.to && !signal.aborted; attempt += 1) {
     try {
+      if (span.final !== null && !isShown) await requireFinal(source, span.final)
+      isShown = true
       for await (const reading of readOnce(source, width, { ...span, from: next }, signal)) {
         yield reading
         next = reading.last.number + 1
@@ -56,13 +60,13 @@ export async function* readAgain(
   }
 }
 
-/** An endpoint that has another block there is put aside. Throws when there is no other. */
+/** An endpoint that has another block there is put aside. Throws for good when there is no other. */
 async function requireFinal(source: ChainSource, final: BlockRef): Promise<void> {
   source.believeFinal(final)
   try {
     await source.head()
   } catch (error) {
-    if (!(error instanceof RetryableError)) throw error
+    if (!(error instanceof RetryableError) || !CONTRADICTS.test(messageOf(error))) throw error
     throw new Error(
       `${messageOf(error)}; nothing is read where block ${final.number} is not ${final.hash}, which is final in the index: ` +
         'name an endpoint that has it or, where the chain itself was begun anew, index it into an empty database',
