@@ -5,7 +5,7 @@ import { ConfigError } from '../../shared/errors.ts'
 import type { BlockRef } from '../../shared/events/chain-step.ts'
 import type { NewEntry } from '../../shared/events/log-entry.ts'
 import { adoptWatched, findPosition, getHeaders, type ChainPosition } from '../event-log/chain-position.ts'
-import { findProgress, forgetProgress } from '../event-log/operations.ts'
+import { findProgress, forgetOtherProgress, forgetProgress } from '../event-log/operations.ts'
 import { channelsMadeBy, type KnownChannel } from '../ingest/channel-messages.evolve.ts'
 import { compareReading, ingestReading, type Corrections } from '../ingest/ingest-reading.ts'
 import { KnownBranch } from '../sources/known-branch.ts'
@@ -56,33 +56,41 @@ async function reindex(
   const first = options.from ?? lowest
   if (adopts && (first > lowest || options.to !== undefined)) refuseMixture(watched, lowest)
   refuseEmpty(position, watched, { from: first, to: options.to })
-  const operation = `reindex ${watched.network} ${first} ${options.to ?? 'all'} ${JSON.stringify(watched.watched)}`
+  const contracts = JSON.stringify(watched.watched)
+  const operation = `reindex ${watched.network} ${first} ${options.to ?? 'all'} ${contracts}`
+  await forgetOtherProgress(db, `reindex ${watched.network} `, contracts)
   const resumed = options.restart === true ? undefined : await findProgress(db, operation)
   if (resumed !== undefined) console.error(`going on with block ${resumed}`)
   const total: Corrections = { appended: 0, replaced: 0, retracted: 0 }
   const progress = createProgress()
   let next = resumed ?? first
+  let last: BlockRef | undefined
   let to = lastBlock(position, options)
+  // Since it was read, a writer of the old contracts may have replaced what is not final.
+  const replaceable = (): number => Math.max(first, Math.min(next, (position.final?.number ?? -1) + 1, to))
+  if (adopts) next = replaceable()
   for (let attempt = 1; !signal.aborted; attempt += 1) {
     const span = { from: next, to, final: position.final }
     for await (const reading of readAgain(watched.source, span, signal)) {
       const corrections = await ingestReading(db, watched, operation, reading)
       if (corrections === undefined) break
       add(total, corrections)
-      next = reading.last.number + 1
+      last = reading.last
+      next = last.number + 1
       attempt = 1
-      progress.show(`block ${reading.last.number} of ${to}: ${describe(total)}`)
+      progress.show(`block ${last.number} of ${to}: ${describe(total)}`)
     }
     if (next > to) {
       if (!adopts) break
       const start = { startNumber: watched.source.startBlock, watched: watched.watched }
-      if (await adoptWatched(db, watched.network, to, start)) break
+      if (last !== undefined && (await adoptWatched(db, watched.network, last, start))) break
     } else if (attempt > ATTEMPTS) {
       throw new Error(`block ${next} is on another branch than the index: is the indexer following?`)
     } else await sleep(500, undefined, { signal }).catch(() => undefined)
     // The index has moved on, or changed its branch.
     position = await writtenPosition(db, watched)
     to = lastBlock(position, options)
+    if (adopts) next = replaceable()
   }
   progress.end()
   const finished = next > to

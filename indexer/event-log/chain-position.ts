@@ -79,17 +79,18 @@ export async function putWatched(
 
 /**
  * After the whole index was read again with other contracts: from now on these are what it is made of, and a writer
- * that still reads the old ones is void. False when the position has moved on from `to`: read that again, too.
+ * that still reads the old ones is void. False when the index does not end with `last` any more, the last block that was read
+ * again: what it ends with is to be read, too.
  */
 export function adoptWatched(
   db: Db,
   network: string,
-  to: number,
+  last: BlockRef,
   start: { startNumber: number; watched: unknown },
 ): Promise<boolean> {
   return inTransaction(db, async (trx) => {
     const position = await lockPosition(trx, network)
-    if (position?.block?.number !== to) return false
+    if (position?.block?.hash !== last.hash) return false
     await trx
       .updateTable('ledger.chain_position')
       .set({

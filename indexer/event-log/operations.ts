@@ -23,3 +23,13 @@ export async function findProgress(db: Db, operation: string): Promise<number | 
 export async function forgetProgress(db: Db, operation: string): Promise<void> {
   await db.deleteFrom('ledger.operations').where('name', '=', operation).execute()
 }
+
+/**
+ * Forgets how far operations came whose names begin with `prefix` and do not end with `suffix`: another one has been at work
+ * on the same since.
+ */
+export async function forgetOtherProgress(db: Db, prefix: string, suffix: string): Promise<void> {
+  await sql`
+    delete from ledger.operations
+    where starts_with(name, ${prefix}) and right(name, char_length(${suffix})) <> ${suffix}`.execute(db)
+}
