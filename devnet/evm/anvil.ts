@@ -29,6 +29,8 @@ export interface AnvilOptions {
   stateIntervalSeconds?: number
   /** Seen from the head, `safe` is so many blocks behind and `finalized` twice as many. */
   slotsInAnEpoch?: number
+  /** Unix seconds of block 0 of a chain that is not kept. Missing: now. */
+  genesisTimeS?: number
   /** Told what a person should know: state that could not be used, a leftover process that was stopped. */
   onNotice?: (line: string) => void
 }
@@ -65,7 +67,7 @@ export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
     onNotice: options.onNotice ?? (() => undefined),
     blockTimeSeconds: options.blockTimeSeconds,
     state: options.statePath === undefined ? undefined : stateFile(options.statePath),
-    genesisTimeS: genesisTime(options.statePath),
+    genesisTimeS: genesisTime(options),
   }
   if (pidFile !== undefined && (await stopLeftover(pidFile)))
     settings.onNotice('stopped an anvil that was left over from an earlier run')
@@ -157,9 +159,9 @@ async function waitUntilUp(rpc: Rpc, child: ChildProcess): Promise<undefined> {
   return new Promise(() => undefined)
 }
 
-/** The time of this chain's first start; that of a chain that is not kept is now. */
-function genesisTime(statePath: string | undefined): number {
-  const nowS = Math.floor(Date.now() / 1000)
+/** The time of this chain's first start; that of a chain that is not kept is now, or what was asked for. */
+function genesisTime({ statePath, genesisTimeS }: AnvilOptions): number {
+  const nowS = genesisTimeS ?? Math.floor(Date.now() / 1000)
   if (statePath === undefined) return nowS
   const file = `${statePath}.genesis`
   if (!existsSync(file)) {

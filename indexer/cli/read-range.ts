@@ -98,7 +98,10 @@ async function* readOnce(
   }
 }
 
-/** Each range continues the one before, and both ends are of the final block's branch: so is all between them. */
+/**
+ * Each range continues the one before, and its end is of the final block's branch, as the beginning of the first is: a node
+ * of another history shares the oldest blocks, and what was written of its others would stay.
+ */
 async function* readFinal(
   source: ChainSource,
   width: RangeWidth,
@@ -111,6 +114,10 @@ async function* readFinal(
   for await (const { from, read } of confirmedRanges(ahead, last)) {
     if (from === lowest && read.first.hash !== first.hash) {
       throw new ChainMoved(`block ${from} is ${read.first.hash}, but ${first.hash} is final`)
+    }
+    const end = await source.finalHeader(final, read.last.number)
+    if (read.last.hash !== end.hash) {
+      throw new ChainMoved(`block ${end.number} is ${read.last.hash}, but ${end.hash} is final`)
     }
     yield { from, last: read.last, headers: [], events: read.events, evidence: read.evidence }
   }

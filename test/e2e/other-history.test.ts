@@ -14,13 +14,16 @@ t.setTimeout(600_000)
 
 const NETWORK = 'evm:31337'
 
-/** A chain of the same id and with the same contracts at the same addresses; its blocks are its own. */
+/** Block 0 is the same in all histories: a fork shares its beginning with what it left. */
+const GENESIS_TIME_S = Math.floor(Date.now() / 1000)
+
+/** A chain of the same id and with the same contracts at the same addresses; its blocks but the first are its own. */
 async function startHistory(
   t: Test,
   seed: number,
   loans: number,
 ): Promise<{ url: string; contract: string }> {
-  const anvil = await startAnvil({ slotsInAnEpoch: 2 })
+  const anvil = await startAnvil({ slotsInAnEpoch: 2, genesisTimeS: GENESIS_TIME_S })
   t.teardown(() => anvil.stop())
   const deployment = await deployContracts(anvil.url)
   const player = createPlayer({ rpcUrl: anvil.url, deployment, seed })
