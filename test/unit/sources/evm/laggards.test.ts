@@ -1,0 +1,31 @@
+import t from 'tap'
+import { EMPTY_BLOOM } from '../../../../indexer/sources/evm/bloom.ts'
+import { Laggards } from '../../../../indexer/sources/evm/laggards.ts'
+import type { EvmHeader } from '../../../../indexer/sources/evm/decode-answer.ts'
+import { answeringClient } from '../../../helpers/node-store.ts'
+import { bytes } from '../../../helpers/node-saying.ts'
+
+const headerAt = (number: number): EvmHeader => ({
+  ...{ number, hash: bytes(32, number), parentHash: bytes(32, number - 1), timeS: 1 },
+  ...{ logsBloom: EMPTY_BLOOM, hasTransactions: false },
+})
+
+void t.test('what an endpoint that is behind lacks is judged by the newest head that it told', (t) => {
+  const client = answeringClient(['http://127.0.0.1:1'], () => '"result":null')
+  const [endpoint] = client.available()
+  if (endpoint === undefined) throw new Error('one endpoint')
+  const laggards = new Laggards(client, () => Promise.resolve(headerAt(1)))
+  laggards.saw(endpoint, headerAt(9))
+  t.notOk(client.behind.has(endpoint), 'nobody is behind who was not found to be')
+  client.behind.set(endpoint, 10)
+  // There is nobody to compare it with.
+  for (const [head, known] of [
+    [12, 12],
+    [11, 12],
+  ] as const) {
+    laggards.saw(endpoint, headerAt(head))
+    t.equal(client.behind.get(endpoint), known)
+  }
+  client.close()
+  t.end()
+})
