@@ -1,7 +1,5 @@
 import { parse } from 'lossless-json'
 
-/** An integer that may be beyond 2^53, where a JSON value can begin. In a string it costs time and nothing else. */
-const LONG_INTEGER = /[[:,\s]-?\d{16}|^-?\d{16}/
 const INTEGER = /^-?\d+$/
 
 /**
@@ -9,7 +7,9 @@ const INTEGER = /^-?\d+$/
  * bigint, all other numbers number. Throws a SyntaxError.
  */
 export function parseLotusJson(text: string): unknown {
-  if (!LONG_INTEGER.test(text)) return JSON.parse(text) as unknown
+  const value: unknown = JSON.parse(text)
+  // To look through what was read takes a tenth of what it takes to look for long numbers in the text.
+  if (!holdsInexact(value)) return value
   try {
     return parse(text, null, { parseNumber, onDuplicateKey: ({ newValue }) => newValue })
   } catch (error) {
@@ -21,4 +21,25 @@ export function parseLotusJson(text: string): unknown {
 function parseNumber(text: string): number | bigint {
   const value = Number(text)
   return INTEGER.test(text) && !Number.isSafeInteger(value) ? BigInt(text) : value
+}
+
+/** Whether a number is in it that was perhaps rounded. Not by calling itself: however deep the value is. */
+function holdsInexact(value: unknown): boolean {
+  const open: object[] = []
+  const isInexact = (inner: unknown): boolean => {
+    if (typeof inner === 'number') return Number.isInteger(inner) && !Number.isSafeInteger(inner)
+    if (typeof inner === 'object' && inner !== null) open.push(inner)
+    return false
+  }
+  if (isInexact(value)) return true
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (Array.isArray(next) ? next.some(isInexact) : someValue(next, isInexact)) return true
+  }
+  return false
+}
+
+/** A list of the values, made for each of thousands of objects, would cost more than the looking. */
+function someValue(holder: object, test: (value: unknown) => boolean): boolean {
+  for (const name in holder) if (test((holder as Record<string, unknown>)[name])) return true
+  return false
 }
