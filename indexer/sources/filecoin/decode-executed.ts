@@ -19,6 +19,19 @@ const MAYBE_CHANNEL = /^[ft](0[1-9]\d{2,}$|2)/
 const ACTOR_MADE_BY_INIT = 2
 const BLS = 3
 
+/** Stands for any message in a node's answer of which {@link concernsNobody} is true. */
+export const NOT_OURS: unknown = Object.freeze({ Message: Object.freeze({ To: '', Method: -1 }) })
+
+/** Whether this is an executed message, as a node tells it, that {@link decodeExecuted} would pass over. */
+export function concernsNobody(item: unknown): boolean {
+  if (typeof item !== 'object' || item === null || !('Message' in item)) return false
+  const { Message: fields } = item
+  if (typeof fields !== 'object' || fields === null || !('To' in fields) || !('Method' in fields))
+    return false
+  const isReadable = typeof fields.To === 'string' && typeof fields.Method === 'number'
+  return isReadable && !mayConcernUs(fields)
+}
+
 /**
  * The messages of one tipset that could concern a payment channel, in the order of their execution: those to Init that
  * make an actor, and those to what could be a channel with one of a channel's methods. `messages` and `receipts` are a

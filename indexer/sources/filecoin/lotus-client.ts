@@ -2,20 +2,20 @@ import glif from '@glif/filecoin-rpc-client'
 import type { FilecoinNetwork } from '../../../shared/config/networks.ts'
 import { parseLotusJson } from '../../../shared/filecoin/lotus-json.ts'
 import {
-  headerText,
   httpTarget,
-  MAX_BODY_BYTES,
-  retryAfter,
   underTimeLimit,
+  undiciExchange,
   type HttpAnswer,
   type HttpPost,
 } from '../rpc/http-post.ts'
+import { parsePieces } from '../rpc/parse-pieces.ts'
 import { RpcClient, type Report } from '../rpc/rpc-client.ts'
 import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { AccessRefused, BadAnswer, CallFailed, WrongChain } from '../rpc/rpc-error.ts'
 import { classifyLotusError } from './classify-lotus-error.ts'
 import { record, textOf } from './decode-json.ts'
 import { decodeTipset, type ChainFacts, type Tipset } from './decode-tipset.ts'
+import { leanAnswers } from './lean-answers.ts'
 import { lotusCall } from './lotus-call.ts'
 
 export interface LotusClientOptions {
@@ -64,7 +64,7 @@ export function createLotusClient(config: FilecoinNetwork, options: LotusClientO
   const rpc = new RpcClient(config.rpcUrls, {
     ...options,
     classify: classifyLotusError,
-    parse: (pieces) => parseLotusJson(pieces.join('')),
+    parse: parseAnswer,
     connect: (url) => glifPost(url, config.token),
     secret: config.token,
     identity: { what: 'network', expected: config.networkId },
@@ -78,6 +78,11 @@ export function createLotusClient(config: FilecoinNetwork, options: LotusClientO
       return known
     },
   }
+}
+
+/** As {@link parseLotusJson} of an answer that came in pieces, without what nobody reads. */
+function parseAnswer(pieces: readonly string[]): unknown {
+  return parsePieces(pieces, undefined, (text) => leanAnswers(parseLotusJson(text)))
 }
 
 function isLockedOut(error: unknown): boolean {
@@ -111,9 +116,10 @@ function epochDuration(first: Tipset, head: Tipset, blockDelay: unknown): number
 }
 
 /**
- * Posts by the Filecoin client library: it knows the token's header and speaks HTTP. It sends one call at a time, takes
- * HTTP 500 for no answer, drops error codes and rounds long numbers; so the body (batches too) is made and read by us,
- * and passes through it as it is.
+ * Posts by the Filecoin client library: it knows the token's header and the address. It sends one call at a time, takes HTTP 500
+ * for no answer, drops error codes and rounds long numbers; so the body (batches too) is made and read by us, and passes through
+ * it as it is. It speaks HTTP by axios, which makes one text of all that comes, and by UTF-8 where all is ASCII: what carries it
+ * is what carries everybody's requests.
  */
 function glifPost(rpcUrl: string, token: string | null): HttpPost {
   const { url, headers } = httpTarget(rpcUrl)
@@ -124,22 +130,14 @@ function glifPost(rpcUrl: string, token: string | null): HttpPost {
         ...(token === null ? {} : { token }),
         axiosOpts: {
           headers,
-          signal: controller.signal,
           transformRequest: () => body,
-          transformResponse: (text: unknown, answered, status) => ({
-            result: {
-              status: status ?? 0,
-              retryAfterMs: retryAfter(headerText(answered['retry-after'])),
-              pieces: typeof text === 'string' ? [text] : [],
-            } satisfies HttpAnswer,
-          }),
-          responseType: 'text',
-          validateStatus: () => true,
-          maxContentLength: MAX_BODY_BYTES,
-          maxBodyLength: MAX_BODY_BYTES,
-          // A token goes where it was configured to go, and nowhere else.
-          maxRedirects: 0,
-          proxy: false,
+          transformResponse: [],
+          adapter: async (config) => {
+            const named = Object.entries(config.headers.toJSON(true))
+            const own = Object.fromEntries(named.map(([name, value]) => [name.toLowerCase(), value]))
+            const result = await undiciExchange(new URL(config.url ?? url), own, body, controller.signal)
+            return { data: { result }, status: result.status, statusText: '', headers: {}, config }
+          },
         },
       })
       return engine.request<HttpAnswer>('')

@@ -19,7 +19,7 @@ export interface TipsetMessages extends ExecutedTipset {
 const FIRST_TIPSETS = 10
 const MOST_TIPSETS = 50
 /** Messages, of whatever kind, in one answer: what is read at once must fit in memory several times. */
-const TARGET_MESSAGES = 3_000
+const TARGET_MESSAGES = 1_000
 
 /** How many tipsets' messages fit into one request, by how many messages the last ones had. */
 export class RequestSize {

@@ -49,24 +49,32 @@ export function httpTarget(rpcUrl: string): HttpTarget {
 /** Keeps connections. How long an exchange may take is for `underTimeLimit` alone to say. */
 const AGENT = new Agent({ headersTimeout: 0, bodyTimeout: 0 })
 
-/**
- * Posts by undici's `request`, which costs less than `fetch` (docs/performance.md). A redirect is not followed: a key in
- * a URL goes where it was configured to go.
- */
+/** Posts by {@link undiciExchange}. */
 export function undiciPost(rpcUrl: string): HttpPost {
   const { url, headers } = httpTarget(rpcUrl)
   const target = new URL(url)
-  const options = { method: 'POST', headers: { ...headers, ...ACCEPTED }, dispatcher: AGENT } as const
   return (body, timeoutMs, controller) =>
-    underTimeLimit(timeoutMs, controller, async () => {
-      const response = await request(target, { ...options, body, signal: controller.signal })
-      const { statusCode: status, headers: answered, body: bytes } = response
-      return {
-        status,
-        retryAfterMs: retryAfter(headerText(answered['retry-after'])),
-        pieces: await readText(bytes, headerText(answered['content-encoding']), status),
-      }
-    })
+    underTimeLimit(timeoutMs, controller, () => undiciExchange(target, headers, body, controller.signal))
+}
+
+/**
+ * One exchange by undici's `request`, which costs less than `fetch` (docs/performance.md). A redirect is not followed: a key in
+ * a URL goes where it was configured to go. Throws what undici throws.
+ */
+export async function undiciExchange(
+  target: URL,
+  headers: Readonly<Record<string, string>>,
+  body: string,
+  signal: AbortSignal,
+): Promise<HttpAnswer> {
+  const options = { method: 'POST', headers: { ...headers, ...ACCEPTED }, dispatcher: AGENT } as const
+  const response = await request(target, { ...options, body, signal })
+  const { statusCode: status, headers: answered, body: bytes } = response
+  return {
+    status,
+    retryAfterMs: retryAfter(headerText(answered['retry-after'])),
+    pieces: await readText(bytes, headerText(answered['content-encoding']), status),
+  }
 }
 
 /** One exchange: aborts `controller` when it takes too long, and throws nothing but an EndpointFault. */

@@ -4,6 +4,9 @@
  * heap (docs/performance.md).
  */
 
+/** What a text of JSON says: one with no other ideas of what JSON is than JSON.parse. */
+export type Parse = (text: string) => unknown
+
 /** With fewer characters a text is held until more comes. */
 const ENOUGH = 32 * 1024
 /** A list whose items are longer than so many times `enough` is read as one text. */
@@ -20,11 +23,11 @@ const TAIL = /^(?:,"(?:jsonrpc|id)":(?:"[^"\\]*"|\d+))*\}?[ \t\r\n]*$/
 const MOST_TAIL = 200
 
 /**
- * As JSON.parse of the pieces put together, and as what it throws. Lists of objects, of which all long answers are made, are
+ * As `parse` of the pieces put together, and as what it throws. Lists of objects, of which all long answers are made, are
  * parsed some items at a time.
  */
-export function parsePieces(pieces: readonly string[], enough = ENOUGH): unknown {
-  const whole = (): unknown => JSON.parse(pieces.join(''))
+export function parsePieces(pieces: readonly string[], enough = ENOUGH, parse: Parse = JSON.parse): unknown {
+  const whole = (): unknown => parse(pieces.join(''))
   let taken = 0
   let first = ''
   while (taken < pieces.length && first.length < HEAD_CHARS) first += pieces[taken++] ?? ''
@@ -33,9 +36,9 @@ export function parsePieces(pieces: readonly string[], enough = ENOUGH): unknown
   const opening = head === undefined ? undefined : OPENING.exec(first.slice(head.length))?.[0]
   if (head === undefined || opening === undefined) return whole()
   try {
-    const list = parseItems([first.slice(head.length), ...pieces.slice(taken)], `},${opening}`, enough)
+    const list = parseItems([first.slice(head.length), ...pieces.slice(taken)], `},${opening}`, enough, parse)
     if (list === null) return whole()
-    const answer: unknown = JSON.parse(`${head}]${list.tail}`)
+    const answer = parse(`${head}]${list.tail}`)
     if (Array.isArray(answer)) return list.items
     if (!isAnswer(answer)) return whole()
     answer.result = list.items
@@ -54,6 +57,7 @@ function parseItems(
   pieces: readonly string[],
   border: string,
   enough: number,
+  parse: Parse,
 ): { items: unknown[]; tail: string } | null {
   const items: unknown[] = []
   let held = ''
@@ -69,7 +73,7 @@ function parseItems(
     moreChars = 0
     const end = held.lastIndexOf(border) + 1
     if (end > 0) {
-      pushAll(items, held.slice(0, end))
+      pushAll(items, held.slice(0, end), parse)
       held = held.slice(end + 1)
     }
     if (held.length > enough * MOST_HELD) return null
@@ -78,7 +82,7 @@ function parseItems(
   const end = held.lastIndexOf('}]') + 1
   const tail = held.slice(end + 1)
   if (end === 0 || tail.length > MOST_TAIL || !TAIL.test(tail)) return null
-  pushAll(items, held.slice(0, end))
+  pushAll(items, held.slice(0, end), parse)
   return { items, tail }
 }
 
@@ -86,6 +90,6 @@ function isAnswer(value: unknown): value is { result: unknown } {
   return typeof value === 'object' && value !== null && 'result' in value && Array.isArray(value.result)
 }
 
-function pushAll(items: unknown[], list: string): void {
-  for (const item of JSON.parse(`[${list}]`) as unknown[]) items.push(item)
+function pushAll(items: unknown[], list: string, parse: Parse): void {
+  for (const item of parse(`[${list}]`) as unknown[]) items.push(item)
 }
