@@ -1,109 +1,171 @@
-import { fork, type ChildProcess } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
-import { createFilecoinSource } from '../indexer/sources/filecoin/filecoin-source.ts'
-import { followChain } from '../indexer/sources/follow-chain.ts'
-import type { FilecoinNetwork } from '../shared/config/networks.ts'
-import { startCannedLotus, TIPSETS_PER_CHANNEL } from './canned-lotus.ts'
-import { machineFacts, mebibytes } from './measure.ts'
+import { memoryOf } from '../test/helpers/process-memory.ts'
+import { cpuSeconds } from './bench-postgres.ts'
+import { machineFacts, spreadOf, spreadText, type Spread } from './measure.ts'
+import { buildPrograms, untilPosition, withIndexerOf, type Program } from './programs.ts'
+import { withServices, type BenchServices, type QueueKind } from './services.ts'
+import { makeChannelLives, type ChannelLives } from './synthetic-lotus/channel-lives.ts'
+import { startLotus } from './synthetic-lotus/lotus-node.ts'
+import { compareWithLives } from './synthetic-lotus/lotus-truth.ts'
+import { NOT_FINAL } from './synthetic-lotus/serve-lotus.ts'
+import { EPOCH_S, type LotusShape } from './synthetic-lotus/tipsets.ts'
 
-/** As the source reads: two calls for a tipset's messages, one for its height. */
+export interface LotusOptions {
+  queue: QueueKind
+  /** Of a chain whose tipsets have few messages; a twentieth of it where they have 300. */
+  tipsets: number
+  /** Measured runs, after one that is not. */
+  runs: number
+  json: boolean
+}
+
+/** Beside those that concern channels: nothing happens, a quiet day, and a busy one. */
+const MESSAGES = [0, 20, 300]
+const NETWORK_ID = 'testnet'
+/** The limit asks as the source does: two calls for a tipset's messages, one for its height. */
 const TIPSETS_PER_REQUEST = 50
+const MOST_MESSAGES_ASKED = 3_000
 const PARALLEL = 4
+const LOOK_EVERY_MS = 20
 
-/** Tipsets per second of the source and of its requests alone, against a node that answers at once. */
-export async function benchLotus(tipsets: number): Promise<void> {
-  console.log(machineFacts())
-  console.log(`
-| messages per tipset | tipsets | source, tipsets/s | fetch and parse only, tipsets/s | peak heap MiB |
-|---|---|---|---|---|`)
-  for (const messages of [0, 20, 300]) {
-    const count = messages === 300 ? Math.ceil(tipsets / 20) : tipsets
-    const node = await startNode(count, messages)
-    try {
-      const limit = count / (await seconds(() => fetchAndParse(node.url, count, messages)))
-      let peak = 0
-      const source = await seconds(async () => {
-        peak = await readAll(node.url, count, () => undefined)
-      })
-      console.log(
-        `| ${messages} | ${count} | ${(count / source).toFixed(0)} | ${limit.toFixed(0)} | ${mebibytes(peak)} |`,
-      )
-    } finally {
-      node.child.kill()
-    }
-  }
+interface Run {
+  /** From the first look at the chain until all of it is written. */
+  seconds: number
+  /** To ask for the same tipsets and messages and parse the answers, and nothing else. */
+  limitSeconds: number
+  indexerCpu: number
+  postgresCpu: number
+  peakMiB: number
 }
 
-/** Memory while that many tipsets are read. */
-export async function benchLotusMemory(tipsets: number): Promise<void> {
-  console.log(machineFacts())
-  const node = await startNode(tipsets, 20)
+interface Figures {
+  messages: number
+  tipsets: number
+  events: number
+  /** Tipsets a second. */
+  backfill: Spread
+  limit: Spread
+  /** Of the medians. */
+  ratio: number
+  /** Processor seconds of the indexer, its start left out, and of Postgres. */
+  indexerCpu: Spread
+  postgresCpu: Spread
+  peakMiB: Spread
+}
+
+/** Tipsets per second of the whole indexer, as production runs it, and of its requests alone in the same minutes. */
+export async function benchLotus(options: LotusOptions): Promise<void> {
+  buildPrograms()
+  await withServices(options.queue, async (services) => {
+    const figures: Figures[] = []
+    for (const messages of MESSAGES) figures.push(await measureChain(options, services, messages))
+    tell(options, services, figures)
+  })
+}
+
+async function measureChain(
+  options: LotusOptions,
+  services: BenchServices,
+  messages: number,
+): Promise<Figures> {
+  const tipsets = messages > 100 ? Math.ceil(options.tipsets / 20) : options.tipsets
+  // Its newest tipset is of now: a node whose head is old counts as one that has stopped.
+  const genesisTimeS = Math.floor(Date.now() / 1000) - (tipsets + NOT_FINAL) * EPOCH_S
+  const shape = { tipsets, messages, genesisTimeS }
+  const lives = await makeChannelLives(shape)
+  const node = await startLotus(shape)
   try {
-    console.log('\n| tipsets | seconds | heap MiB | resident MiB |\n|---|---|---|---|')
-    const started = performance.now()
-    let next = tipsets / 10
-    await readAll(node.url, tipsets, (height) => {
-      if (height < next) return
-      next += tipsets / 10
-      const { heapUsed, rss } = process.memoryUsage()
-      const elapsed = ((performance.now() - started) / 1000).toFixed(1)
-      console.log(`| ${height} | ${elapsed} | ${mebibytes(heapUsed)} | ${mebibytes(rss)} |`)
-    })
+    const runs: Run[] = []
+    for (let number = 0; number <= options.runs; number += 1) {
+      const run = await measureRun(services, node.url, shape, lives)
+      console.error(
+        `${messages} messages, ${number === 0 ? 'warm-up' : `run ${number}`}: ${JSON.stringify(run)}`,
+      )
+      if (number > 0) runs.push(run)
+    }
+    return figuresOf(shape, lives, runs)
   } finally {
-    node.child.kill()
+    node.stop()
   }
 }
 
-/** The program that {@link startNode} runs: a node in a process of its own, so that it is not what is measured. */
-export async function serveCannedLotus(tipsets: number, messages: number): Promise<void> {
-  const url = await startCannedLotus(tipsets, messages)
-  process.on('disconnect', () => process.exit())
-  process.send?.(url)
-}
-
-async function startNode(tipsets: number, messages: number): Promise<{ url: string; child: ChildProcess }> {
-  const main = fileURLToPath(new URL('./main.ts', import.meta.url))
-  const child = fork(main, ['canned-lotus', String(tipsets), String(messages)], {
-    execArgv: ['--import', 'tsx', '--no-warnings'],
+function measureRun(
+  { postgres, withDatabases }: BenchServices,
+  url: string,
+  { tipsets, messages }: LotusShape,
+  { actions }: ChannelLives,
+): Promise<Run> {
+  return withDatabases(async (databases) => {
+    const { db } = databases
+    const postgresBefore = await postgres.cpuSeconds()
+    const network = { networkId: NETWORK_ID, rpcUrls: [url], pollIntervalMs: 60_000, readVoucherStore: false }
+    const measure = async (indexer: Program): Promise<Omit<Run, 'limitSeconds'>> => {
+      const until = (last: number | null): Promise<unknown> =>
+        untilPosition(
+          db,
+          indexer,
+          `filecoin:${NETWORK_ID}`,
+          ({ number }) => last === null || number === last,
+          LOOK_EVERY_MS,
+        )
+      await until(null)
+      const startCpu = await cpuSeconds(indexer.pid)
+      const seconds = await secondsOf(() => until(tipsets + NOT_FINAL - 1))
+      const run = {
+        seconds,
+        indexerCpu: (await cpuSeconds(indexer.pid)) - startCpu,
+        postgresCpu: (await postgres.cpuSeconds()) - postgresBefore,
+        peakMiB: memoryOf(indexer.pid).peakMiB,
+      }
+      await compareWithLives(db, actions)
+      return run
+    }
+    const run = await withIndexerOf(databases, { filecoin: [network] }, measure)
+    return { ...run, limitSeconds: await secondsOf(() => fetchAndParse(url, tipsets, messages)) }
   })
-  const url = await new Promise<string>((resolve, reject) => {
-    child.once('message', (message) => resolve(typeof message === 'string' ? message : ''))
-    child.once('exit', (code) => reject(new Error(`the node ended with code ${code ?? 'none'}`)))
-  })
-  return { url, child }
 }
 
-/** All final tipsets as steps; the most memory that was in use. */
-async function readAll(url: string, tipsets: number, onHeight: (height: number) => void): Promise<number> {
-  const network: FilecoinNetwork = {
-    networkId: 'testnet',
-    rpcUrls: [url],
-    token: null,
-    startEpoch: 0,
-    confidence: 0,
-    pollIntervalMs: 60_000,
-    readVoucherStore: false,
+function figuresOf(
+  { messages, tipsets }: LotusShape,
+  { actions }: ChannelLives,
+  runs: readonly Run[],
+): Figures {
+  const of = (pick: (run: Run) => number): Spread => spreadOf(runs.map(pick))
+  const backfill = of(({ seconds }) => tipsets / seconds)
+  const limit = of(({ limitSeconds }) => tipsets / limitSeconds)
+  return {
+    ...{ messages, tipsets, events: actions.length, backfill, limit, ratio: backfill.median / limit.median },
+    indexerCpu: of(({ indexerCpu }) => indexerCpu),
+    postgresCpu: of(({ postgresCpu }) => postgresCpu),
+    peakMiB: of(({ peakMiB }) => peakMiB),
   }
-  const source = createFilecoinSource(network)
-  const stop = new AbortController()
-  let events = 0
-  let peak = 0
-  const resume = { position: null, headers: [], finalized: null }
-  for await (const step of followChain(source, resume, { signal: stop.signal })) {
-    if (step.type === 'finalized') continue
-    events += step.events.length
-    peak = Math.max(peak, process.memoryUsage().heapUsed)
-    onHeight(step.to.number)
-    if (step.to.number >= tipsets) break
+}
+
+function tell(
+  { queue, runs, json }: LotusOptions,
+  { postgres: { settings } }: BenchServices,
+  chains: Figures[],
+): void {
+  if (json) {
+    console.log(JSON.stringify({ machine: machineFacts(), postgres: settings, queue, runs, chains }))
+    return
   }
-  await source.close()
-  if (events < Math.floor(tipsets / TIPSETS_PER_CHANNEL)) throw new Error(`only ${events} events`)
-  return peak
+  console.log(`${machineFacts()}; Postgres ${JSON.stringify(settings)}; queue on ${queue}
+
+Backfill of a Filecoin network, everything on (as the truth, entry by entry); median of ${runs} (spread)
+
+| messages per tipset | tipsets | events of channels | tipsets/s | fetch and parse only, tipsets/s | backfill / that | processor s: indexer, Postgres | peak MiB |
+|---|---|---|---|---|---|---|---|
+${chains
+  .map(
+    ({ messages, tipsets, events, backfill, limit, ratio, indexerCpu, postgresCpu, peakMiB }) =>
+      `| ${messages} | ${tipsets} | ${events} | ${spreadText(backfill, 0)} | ${spreadText(limit, 0)} | ${ratio.toFixed(2)} | ${indexerCpu.median.toFixed(1)}, ${postgresCpu.median.toFixed(1)} | ${spreadText(peakMiB, 0)} |`,
+  )
+  .join('\n')}`)
 }
 
 /** The same answers, asked for and parsed as fast as it goes, and thrown away. */
 async function fetchAndParse(url: string, tipsets: number, messages: number): Promise<void> {
-  const perRequest = messages > 60 ? Math.ceil(3_000 / messages) : TIPSETS_PER_REQUEST
+  const perRequest = Math.min(TIPSETS_PER_REQUEST, Math.ceil(MOST_MESSAGES_ASKED / Math.max(1, messages)))
   let next = 0
   const worker = async (): Promise<void> => {
     while (next < tipsets) {
@@ -136,8 +198,8 @@ async function ask(url: string, calls: { method: string; params: unknown[] }[]):
   return JSON.parse(await response.text()) as Answer[]
 }
 
-async function seconds(work: () => Promise<void>): Promise<number> {
-  const started = performance.now()
+async function secondsOf(work: () => Promise<unknown>): Promise<number> {
+  const startedMs = performance.now()
   await work()
-  return (performance.now() - started) / 1000
+  return (performance.now() - startedMs) / 1000
 }

@@ -4,7 +4,7 @@ import { benchMemory } from './backfill-memory.ts'
 import { benchBackfill } from './evm-backfill.ts'
 import { fuzzDecoder } from './fuzz-decoder.ts'
 import { benchHistory } from './history-pages.ts'
-import { benchLotus, benchLotusMemory, serveCannedLotus } from './lotus-backfill.ts'
+import { benchLotus, type LotusOptions } from './lotus-backfill.ts'
 import { benchLive, type LiveOptions } from './live.ts'
 import { benchNetworks, type NetworksOptions } from './networks.ts'
 import { benchPonder, type PonderOptions } from './ponder.ts'
@@ -15,6 +15,8 @@ import type { QueueKind } from './services.ts'
 import { benchSize, type SizeOptions } from './size.ts'
 import type { NodeSpec } from './synthetic-evm/serve-chain.ts'
 import type { ShapeName } from './synthetic-evm/synthetic-chain.ts'
+import { runSyntheticLotus } from './synthetic-lotus/lotus-node.ts'
+import type { LotusShape } from './synthetic-lotus/tipsets.ts'
 import { runSyntheticNode } from './synthetic-evm/synthetic-node.ts'
 import { benchTakeover } from './takeover.ts'
 
@@ -58,14 +60,14 @@ program
   .action((options: { records: number }) => benchReplay(options.records))
 program
   .command('lotus')
-  .description('tipsets per second of the Filecoin source, against a node that answers at once')
-  .option('--tipsets <n>', 'tipsets to read', count, 20_000)
-  .action((options: { tipsets: number }) => benchLotus(options.tipsets))
-program
-  .command('lotus-memory')
-  .description('memory of the Filecoin source while it reads a chain from the start')
-  .option('--tipsets <n>', 'tipsets to read', count, 100_000)
-  .action((options: { tipsets: number }) => benchLotusMemory(options.tipsets))
+  .description(
+    'tipsets per second of the indexer against a synthetic Lotus node, and of its requests alone (builds first)',
+  )
+  .addOption(queueOption())
+  .option('--tipsets <n>', 'tipsets to read; a twentieth of it where each has 300 messages', count, 40_000)
+  .option('--runs <n>', 'measured runs, after one that is not', count, 3)
+  .option('--json', 'the figures as JSON', false)
+  .action((options: LotusOptions) => benchLotus(options))
 program
   .command('takeover')
   .description(
@@ -86,8 +88,8 @@ program
   .command('serve-reads <databaseUrl>', { hidden: true })
   .action((databaseUrl: string) => serveReads(databaseUrl))
 program
-  .command('canned-lotus <tipsets> <messages>', { hidden: true })
-  .action((tipsets: string, messages: string) => serveCannedLotus(Number(tipsets), Number(messages)))
+  .command('synthetic-lotus <shape>', { hidden: true })
+  .action((shape: string) => runSyntheticLotus(JSON.parse(shape) as LotusShape))
 program
   .command('backfill')
   .description(

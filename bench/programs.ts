@@ -34,14 +34,28 @@ export function buildPrograms(): void {
 }
 
 /** Starts indexers of an EVM network, or of several, one after the other, with the same settings; `remove` when it is over. */
-export async function prepareIndexer(
-  { databaseUrl, redisUrl }: Databases,
+export function prepareIndexer(
+  databases: Databases,
   network: object | readonly object[],
   nodeFlags: string[] = [],
-): Promise<{ start: () => Program; remove: () => Promise<void> }> {
+): Promise<PreparedIndexer> {
+  return prepareIndexerOf(databases, { evm: [network].flat() }, nodeFlags)
+}
+
+export interface PreparedIndexer {
+  start: () => Program
+  remove: () => Promise<void>
+}
+
+/** As above, of all that such a networks file names. */
+async function prepareIndexerOf(
+  { databaseUrl, redisUrl }: Databases,
+  networks: NetworksFile,
+  nodeFlags: string[] = [],
+): Promise<PreparedIndexer> {
   const folder = await mkdtemp(join(tmpdir(), 'loan-activity-bench-'))
   const networksFile = join(folder, 'networks.json')
-  await writeFile(networksFile, JSON.stringify({ evm: [network].flat() }))
+  await writeFile(networksFile, JSON.stringify(networks))
   const env = {
     ...{ DATABASE_URL: databaseUrl, REDIS_URL: redisUrl ?? '', NETWORKS_FILE: networksFile },
     ...{ INDEXER_PORT: String(await freePort()), LOG_LEVEL: 'warn' },
@@ -53,13 +67,29 @@ export async function prepareIndexer(
 }
 
 /** An indexer of one EVM network while `work` runs. */
-export async function withIndexer<T>(
+export function withIndexer<T>(
   databases: Databases,
   network: object,
   work: (indexer: Program) => Promise<T>,
   nodeFlags: string[] = [],
 ): Promise<T> {
-  const { start, remove } = await prepareIndexer(databases, network, nodeFlags)
+  return withIndexerOf(databases, { evm: [network] }, work, nodeFlags)
+}
+
+/** What a networks file says. */
+export interface NetworksFile {
+  evm?: readonly object[]
+  filecoin?: readonly object[]
+}
+
+/** An indexer of these networks while `work` runs. */
+export async function withIndexerOf<T>(
+  databases: Databases,
+  networks: NetworksFile,
+  work: (indexer: Program) => Promise<T>,
+  nodeFlags: string[] = [],
+): Promise<T> {
+  const { start, remove } = await prepareIndexerOf(databases, networks, nodeFlags)
   const indexer = start()
   try {
     return await work(indexer)
@@ -118,20 +148,31 @@ export async function bareStartSeconds(): Promise<number> {
   return (performance.now() - startedMs) / 1000
 }
 
-/** Waits until the network's position in the database is as wanted. Throws when the indexer ended, or after long. */
-export async function untilWritten(
+/** Waits until the EVM network's position in the database is as wanted. Throws when the indexer ended, or after long. */
+export function untilWritten(
   db: Db,
   indexer: Pick<Program, 'requireAlive'>,
   isThere: (position: Position) => boolean,
   lookEveryMs = 20,
   chainId = CHAIN_ID,
 ): Promise<Position> {
+  return untilPosition(db, indexer, `evm:${chainId}`, isThere, lookEveryMs)
+}
+
+/** As above, of any network, by its key. */
+export async function untilPosition(
+  db: Db,
+  indexer: Pick<Program, 'requireAlive'>,
+  network: string,
+  isThere: (position: Position) => boolean,
+  lookEveryMs: number,
+): Promise<Position> {
   const deadline = performance.now() + WITHIN_MS
   for (;;) {
     const position = await db
       .selectFrom('ledger.chain_position')
       .select(['number', 'writer_epoch as epoch'])
-      .where('network', '=', `evm:${chainId}`)
+      .where('network', '=', network)
       .executeTakeFirst()
     if (position !== undefined && isThere(position)) return position
     indexer.requireAlive()

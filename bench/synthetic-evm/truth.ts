@@ -4,6 +4,7 @@ import { isEvmLoanEvent, LOAN_TYPE_OF_ROLE, type ChainEvent } from '../../shared
 import { naturalKey } from '../../shared/events/natural-key.ts'
 import { canonicalJson } from '../../indexer/event-log/plan-entries.evolve.ts'
 import { IDS_PER_ENTRY } from '../../indexer/projections/projection.ts'
+import { compareLists, differ } from '../compare.ts'
 import { expectedPart } from './expected-loans.ts'
 import { CHAIN_ID, SyntheticChain, type ChainShape } from './synthetic-chain.ts'
 
@@ -156,11 +157,6 @@ export async function compareNetworkWithTruth(
   }
 }
 
-function compareLists(what: string, found: readonly string[], expected: readonly string[]): void {
-  differ(what, found.length, expected.length)
-  for (const [index, said] of found.entries()) differ(`${index + 1} of the ${what}`, said, expected[index])
-}
-
 /** Of the blocks that were read, the share whose answers were checked; the rest was believed. */
 export async function shareChecked(db: Db): Promise<number> {
   const { rows } = await sql<{ share: number }>`
@@ -212,11 +208,4 @@ async function compareLoans(db: Db, expected: ReadonlyMap<string, string>): Prom
     select loan_type || '/' || loan_id as subject, evm_part as part from projection.loans`.execute(db)
   differ('loans', rows.length, expected.size)
   for (const { subject, part } of rows) differ(subject, canonicalJson(part), expected.get(subject))
-}
-
-function differ(what: string, found: unknown, expected: unknown): void {
-  if (found === expected) return
-  throw new Error(`${what} is not the truth: no figure
-found    ${String(found)}
-expected ${String(expected)}`)
 }

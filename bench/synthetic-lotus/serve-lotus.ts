@@ -1,0 +1,84 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { openWallet } from '../../devnet/filecoin/wallet.ts'
+import { makeChannelLives } from './channel-lives.ts'
+import { cidAt, EPOCH_S, heightOf, tipsetText, type LotusShape } from './tipsets.ts'
+
+/** Heights above the final one: its child says what it did, and the child of that is the head. */
+export const NOT_FINAL = 2
+
+interface Call {
+  id: number
+  method: string
+  params: unknown[]
+}
+
+/** A node that answers at once: of a chain that follows from its shape, nothing is kept but the channels. Resolves with its URL. */
+export async function serveSyntheticLotus(shape: LotusShape): Promise<string> {
+  const node = await answersOf(shape)
+  const server = createServer((request, response) => {
+    const parts: Buffer[] = []
+    request.on('data', (part: Buffer) => parts.push(part))
+    request.on('end', () => {
+      const calls = JSON.parse(Buffer.concat(parts).toString('utf8')) as Call | Call[]
+      const body = Array.isArray(calls) ? `[${calls.map(node).join(',')}]` : node(calls)
+      response.writeHead(200, { 'content-type': 'application/json' }).end(body)
+    })
+  })
+  // It tells nobody of heads: its chain does not grow.
+  server.on('upgrade', (_request, socket) => socket.end('HTTP/1.1 404 Not Found\r\n\r\n'))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/rpc/v1`
+}
+
+async function answersOf(shape: LotusShape): Promise<(call: Call) => string> {
+  const { tipsets, messages, genesisTimeS } = shape
+  const quiet = quietTexts(messages)
+  const { actions, idOf, stateOf } = await makeChannelLives(shape)
+  const actionAt = new Map(actions.map((action) => [action.height, action]))
+  const tipset = (height: unknown): string => tipsetText(Number(height), genesisTimeS)
+  const parentsOf = (cid: unknown, part: 'message' | 'receipt', others: string): string => {
+    const own = actionAt.get(heightOf(cid) - 1)?.[part] ?? ''
+    return `[${own}${own === '' || others === '' ? '' : ','}${others}]`
+  }
+  const answers: Record<string, (params: unknown[]) => string | undefined> = {
+    StateNetworkName: () => '"calibrationnet"',
+    Version: () => `{"Version":"1.36.2","APIVersion":131840,"BlockDelay":${EPOCH_S}}`,
+    ChainGetGenesis: () => tipset(0),
+    ChainHead: () => tipset(tipsets + NOT_FINAL),
+    ChainGetFinalizedTipSet: () => tipset(tipsets),
+    ChainGetTipSetByHeight: ([height]) => tipset(height),
+    ChainGetTipSetAfterHeight: ([height]) => tipset(height),
+    ChainGetTipSet: ([key]) => tipset(heightOf((key as unknown[])[0])),
+    ChainGetParentMessages: ([cid]) => parentsOf(cid, 'message', quiet.messages),
+    ChainGetParentReceipts: ([cid]) => parentsOf(cid, 'receipt', quiet.receipts),
+    StateLookupID: ([address]) => JSON.stringify(idOf.get(String(address))),
+    StateGetActor: () =>
+      '{"Code":{"/":"bafkqadlgnfwc6mjpmfrwg33vnz2a"},"Nonce":1,"Balance":"1","DelegatedAddress":null}',
+    StateReadState: ([address]) => stateOf.get(String(address)),
+  }
+  return ({ id, method, params }) => {
+    const answer = answers[method.replace('Filecoin.', '')]?.(params)
+    return answer === undefined
+      ? `{"jsonrpc":"2.0","id":${id},"error":{"code":-32601,"message":"method '${method}' not found"}}`
+      : `{"jsonrpc":"2.0","id":${id},"result":${answer}}`
+  }
+}
+
+/** Messages that concern no channel, as storage providers send them: some 700 bytes of parameters each. */
+function quietTexts(count: number): { messages: string; receipts: string } {
+  const wallet = openWallet(
+    { letter: 't', nextNonce: () => Promise.resolve(0n), push: () => Promise.resolve('') },
+    'bls',
+    'provider',
+  )
+  const text = (index: number): string => {
+    const cid = cidAt(index, 9)
+    return `{"Cid":{"/":"${cid}"},"Message":{"Version":0,"To":"t0${1000 + index}","From":"${wallet.address}","Nonce":${index},"Value":"0","GasLimit":60000000,"GasFeeCap":"200000","GasPremium":"100000","Method":${5 + (index % 20)},"Params":"${'A'.repeat(960)}","CID":{"/":"${cid}"}}}`
+  }
+  const receipt = '{"ExitCode":0,"Return":null,"GasUsed":2071100,"EventsRoot":null}'
+  return {
+    messages: Array.from({ length: count }, (_, index) => text(index)).join(','),
+    receipts: Array.from({ length: count }, () => receipt).join(','),
+  }
+}
