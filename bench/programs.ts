@@ -195,7 +195,8 @@ function startProgram(
   { env, ...options }: ForkOptions,
 ): Program & { ended: Promise<unknown> } {
   const child: ChildProcess = fork(join(ROOT, `dist/${name}/main.js`), args, {
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    // Its log is for who looks on: on standard output are the figures alone.
+    stdio: ['ignore', 2, 2, 'ipc'],
     ...options,
     env: { ...process.env, ...env },
   })
