@@ -10,7 +10,7 @@ import { benchNetworks, type NetworksOptions } from './networks.ts'
 import { benchPonder, type PonderOptions } from './ponder.ts'
 import { benchRecovery, type RecoveryOptions } from './recovery.ts'
 import { benchReorg, type ReorgOptions } from './reorg.ts'
-import { benchReplay } from './replay.ts'
+import { benchReplay, type ReplayOptions } from './replay.ts'
 import type { QueueKind } from './services.ts'
 import { benchSize, type SizeOptions } from './size.ts'
 import type { NodeSpec } from './synthetic-evm/serve-chain.ts'
@@ -55,9 +55,13 @@ program
   )
 program
   .command('replay')
-  .description('records per second, written step by step and replayed from the log')
-  .option('--records <n>', 'records', count, 100_000)
-  .action((options: { records: number }) => benchReplay(options.records))
+  .description('records per second of the read model built again from the log of one backfill (builds first)')
+  .addOption(shapeOption())
+  .addOption(queueOption())
+  .option('--runs <n>', 'measured replays, after one that is not', count, 3)
+  .option('--events <n>', 'as many events as this, at the same density', count)
+  .option('--json', 'the figures as JSON', false)
+  .action((options: ReplayOptions) => benchReplay(options))
 program
   .command('lotus')
   .description(

@@ -1,49 +1,74 @@
-import { raiseWriterEpoch } from '../indexer/event-log/chain-position.ts'
-import { ingestStep } from '../indexer/ingest/ingest-step.ts'
-import { replay } from '../indexer/ingest/replay.ts'
-import { digestReadModel } from '../indexer/projections/digest.store.ts'
-import { connect } from '../shared/db/connect.ts'
-import { RandomChain } from '../test/helpers/random-chain.ts'
-import { startServices } from '../test/helpers/services.ts'
-import { machineFacts } from './measure.ts'
+import { spreadOf } from './measure.ts'
+import { buildPrograms, replaySeconds, untilWritten, withIndexer } from './programs.ts'
+import { printFigures, runsAfterWarmUp } from './runs.ts'
+import { withServices, type BenchServices, type Databases, type QueueKind } from './services.ts'
+import { scaledShape, type ShapeName } from './synthetic-evm/synthetic-chain.ts'
+import { startNode, syntheticNetwork, type NodeProcess } from './synthetic-evm/synthetic-node.ts'
+import { compareWithTruth, makeTruth, type Truth } from './synthetic-evm/truth.ts'
 
-const BLOCKS_PER_STEP = 160
-const IDENTITY = { network: 'evm:1', blockchain: 'BENCH' }
+export interface ReplayOptions {
+  shape: ShapeName
+  queue: QueueKind
+  /** Measured replays, after one that is not. */
+  runs: number
+  /** As many events as this, at the shape's density. */
+  events: number | undefined
+  json: boolean
+}
 
-/** Writing `records` records step by step, and building the read model again from their log: records per second. */
-export async function benchReplay(records: number): Promise<void> {
-  const services = await startServices(['postgres'])
-  const db = connect(`${services.postgresUrl}/${services.template}`, { name: 'bench', max: 4 })
-  try {
-    console.log(machineFacts())
-    const epoch = await raiseWriterEpoch(db, IDENTITY.network, { startNumber: 0, watched: {} })
-    const chain = new RandomChain(1)
-    await ingestStep(db, IDENTITY, epoch, chain.genesis())
-    let written = 0
-    let writingMs = 0
-    while (written < records) {
-      const step = chain.grow(BLOCKS_PER_STEP)
-      // The generator keeps its blocks: what was told is not needed again.
-      chain.blocks.splice(0, chain.blocks.length - 1)
-      const startedMs = performance.now()
-      await ingestStep(db, IDENTITY, epoch, { ...step, headers: [] })
-      writingMs += performance.now() - startedMs
-      written += step.events.length
+/** What one backfill and the replays of its log took. */
+interface Seconds {
+  backfill: number
+  replays: number[]
+}
+
+/** The read model again and again from the log that one backfill wrote, as an operator builds it: records per second. */
+export async function benchReplay(options: ReplayOptions): Promise<void> {
+  buildPrograms()
+  const truth = makeTruth(scaledShape(options.shape, options.events))
+  await withServices(options.queue, async (services) => {
+    const node = await startNode({ shape: truth.chain.shape })
+    try {
+      const seconds = await services.withDatabases(async (databases) => ({
+        backfill: await backfillSeconds(databases, node, truth),
+        replays: await runsAfterWarmUp(options.runs, () => replaySeconds(databases)),
+      }))
+      tell(options, truth, services, seconds)
+    } finally {
+      node.stop()
     }
-    const before = await digestReadModel(db)
+  })
+}
+
+/** From the first look at the chain until all of it is written, as the truth has it. */
+function backfillSeconds(databases: Databases, node: NodeProcess, truth: Truth): Promise<number> {
+  const { db } = databases
+  const { chain } = truth
+  return withIndexer(databases, syntheticNetwork(node.url, chain.parties), async (indexer) => {
+    await untilWritten(db, indexer, () => true)
     const startedMs = performance.now()
-    await replay(db, { restart: true, signal: new AbortController().signal, onProgress: () => undefined })
-    const replayMs = performance.now() - startedMs
-    const after = await digestReadModel(db)
-    if (after.digest !== before.digest) throw new Error('the replay gave another digest: no figure')
-    const rate = (ms: number): number => Math.round((before.records / ms) * 1000)
-    console.log(`\n| ${before.records} records, ${before.loans} loans | seconds | records/s |\n|---|---|---|`)
-    console.log(
-      `| writing, one step after the other | ${(writingMs / 1000).toFixed(1)} | ${rate(writingMs)} |`,
-    )
-    console.log(`| replay (same digest) | ${(replayMs / 1000).toFixed(1)} | ${rate(replayMs)} |`)
-  } finally {
-    await db.destroy()
-    await services.stop()
+    await untilWritten(db, indexer, ({ number }) => number === chain.shape.blocks)
+    const seconds = (performance.now() - startedMs) / 1000
+    await compareWithTruth(db, truth)
+    return seconds
+  })
+}
+
+function tell(options: ReplayOptions, truth: Truth, services: BenchServices, seconds: Seconds): void {
+  const { shape } = truth.chain
+  const backfill = shape.events / seconds.backfill
+  const replay = spreadOf(seconds.replays.map((one) => truth.history.length / one))
+  const figures = {
+    shape: { name: options.shape, ...shape },
+    runs: options.runs,
+    backfillEventsPerS: backfill,
+    replayRecordsPerS: replay,
+    ratio: replay.median / backfill,
   }
+  const on = { postgres: services.postgres.settings, queue: options.queue }
+  const markdown = `| ${options.shape}: ${shape.events} events in ${shape.blocks} blocks | per second | spread | of the backfill |
+|---|---|---|---|
+| events, backfill (as the truth, entry by entry), one run | ${backfill.toFixed(0)} | | 1 |
+| records, replay of its log (same digest), median of ${options.runs} | ${replay.median.toFixed(0)} | ${replay.least.toFixed(0)} – ${replay.most.toFixed(0)} | ${figures.ratio.toFixed(2)} |`
+  printFigures(options.json, on, figures, markdown)
 }
