@@ -1,147 +1,120 @@
-import { fork } from 'node:child_process'
-import { readFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
-import {
-  Contract,
-  ContractFactory,
-  Interface,
-  JsonRpcProvider,
-  MaxUint256,
-  NonceManager,
-  toUtf8Bytes,
-  Wallet,
-} from 'ethers'
-import { startAnvil } from '../devnet/evm/anvil.ts'
-import { connect } from '../shared/db/connect.ts'
 import { memoryOf } from '../test/helpers/process-memory.ts'
-import { scriptFlags } from '../test/helpers/script-flags.ts'
-import { startServices } from '../test/helpers/services.ts'
-import { freePort } from '../test/helpers/free-port.ts'
-import { machineFacts } from './measure.ts'
+import { spreadOf, spreadText, type Spread } from './measure.ts'
+import { buildPrograms, untilWritten, withIndexer } from './programs.ts'
+import { printFigures } from './runs.ts'
+import { withServices, type BenchServices, type QueueKind } from './services.ts'
+import { scaledShape, type ChainShape } from './synthetic-evm/synthetic-chain.ts'
+import { startNode, syntheticNetwork, type NodeProcess } from './synthetic-evm/synthetic-node.ts'
+import { compareWithTruth, makeTruth, type Truth } from './synthetic-evm/truth.ts'
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url))
-/** The first of anvil's well-known test accounts. */
-const KEY = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80'
-const OFFERS_PER_TRANSACTION = 500
-const BLOCK_GAS = 3_000_000_000n
-
-/** Peak memory of the indexer while it reads `events` events from a real node, and where it stood on the way. */
-export async function benchMemory(events: number, queue: 'postgres' | 'redis'): Promise<void> {
-  const services = await startServices(['postgres', 'redis'])
-  const anvil = await startAnvil({ historyBlocks: 1 })
-  const folder = await mkdtemp(join(tmpdir(), 'loan-activity-bench-'))
-  const databaseUrl = `${services.postgresUrl}/${services.template}`
-  const db = connect(databaseUrl, { name: 'bench', max: 2 })
-  try {
-    console.log(machineFacts())
-    const erc20Loans = await makeOffers(anvil.url, events)
-    const networksFile = join(folder, 'networks.json')
-    const network = {
-      blockchain: 'DEVNET',
-      networkId: '31337',
-      rpcUrls: [anvil.url],
-      erc20Loans: { address: erc20Loans },
-    }
-    await writeFile(networksFile, JSON.stringify({ evm: [network] }))
-    const startedMs = performance.now()
-    const child = fork(join(ROOT, 'dist/indexer/main.js'), {
-      env: {
-        ...process.env,
-        DATABASE_URL: databaseUrl,
-        REDIS_URL: queue === 'redis' ? (services.redisUrl ?? '') : '',
-        NETWORKS_FILE: networksFile,
-        INDEXER_PORT: String(await freePort()),
-        LOG_LEVEL: 'warn',
-      },
-      execArgv: scriptFlags('indexer'),
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    })
-    console.log(`\n| records | seconds | resident MiB | peak MiB |\n|---|---|---|---|`)
-    let next = events / 10
-    for (;;) {
-      await delay(100)
-      if (child.exitCode !== null) throw new Error(`the indexer ended with code ${child.exitCode}`)
-      const { records } = await db
-        .selectFrom('projection.fold_state')
-        .select('records')
-        .executeTakeFirstOrThrow()
-      if (records < next) continue
-      const { residentMiB, peakMiB } = memoryOf(child.pid ?? 0)
-      console.log(
-        `| ${records} | ${((performance.now() - startedMs) / 1000).toFixed(1)} | ${residentMiB} | ${peakMiB} |`,
-      )
-      next = (Math.floor((records * 10) / events) + 1) * (events / 10)
-      if (records >= events) break
-    }
-    child.kill('SIGTERM')
-  } finally {
-    await db.destroy()
-    await anvil.stop()
-    await services.stop()
-    await rm(folder, { recursive: true, force: true })
-  }
+export interface MemoryOptions {
+  queue: QueueKind
+  /** Measured runs on each chain. None comes before them: each is a new process, whose memory no other one has warmed up. */
+  runs: number
+  /** Of each chain. */
+  events: number
+  json: boolean
 }
 
-/** Makes `count` offers, many in a transaction, and returns the contract's address. */
-async function makeOffers(url: string, count: number): Promise<string> {
-  const provider = new JsonRpcProvider(url, 31337, {
-    staticNetwork: true,
-    cacheTimeout: -1,
-    pollingInterval: 20,
+const EVENTS_PER_FULL_BLOCK = 500
+/** Shares of the chain's blocks, and so of its events, after which it is looked at. */
+const LOOKS_AT = [0.25, 0.5, 0.75, 1]
+/** Between looks at the database. */
+const LOOK_EVERY_MS = 5
+
+/** Of the indexer's process, MiB. */
+interface Run {
+  /** At most, from its start until all of the chain is written. */
+  peak: number
+  /** In memory at each of {@link LOOKS_AT}. */
+  resident: number[]
+}
+
+interface Figures {
+  chain: string
+  shape: ChainShape
+  peakMiB: Spread
+  /** Medians. */
+  residentMiB: { share: number; median: number }[]
+}
+
+/** Memory of the indexer while it reads a chain from the start: chains of full blocks, of dense and of sparse ones. */
+export async function benchMemory(options: MemoryOptions): Promise<void> {
+  buildPrograms()
+  await withServices(options.queue, async (services) => {
+    const chains: Figures[] = []
+    for (const [chain, shape] of Object.entries(shapesOf(options.events))) {
+      const runs = await measureRuns(shape, chain, options, services)
+      chains.push(figuresOf(chain, shape, runs))
+    }
+    tell(options, services, chains)
   })
-  const wallet = new NonceManager(new Wallet(KEY, provider))
-  const token = await deploy('TestToken', wallet, ['BENCH', 6])
-  const loans = await deploy('ERC20Loans', wallet, [600])
-  const batcher = await deploy('LoanBatcher', wallet, [])
-  const [loansAt, tokenAt, batcherAt] = await Promise.all([
-    loans.getAddress(),
-    token.getAddress(),
-    batcher.getAddress(),
-  ])
-  await send(token.getFunction('mint'), batcherAt, 10n ** 30n)
-  const approve = token.interface.encodeFunctionData('approve', [loansAt, MaxUint256])
-  await send(batcher.getFunction('batch'), [{ to: tokenAt, data: approve }])
-  const offer = loans.interface.encodeFunctionData('createLoanOffer', [
-    `0x${'11'.repeat(32)}`,
-    toUtf8Bytes('t1qphxnf4aigxvz2ivk4zvumbvu2wcm6lu6pxwu2i'),
-    1_000_000n,
-    5n,
-    tokenAt,
-    600n,
-  ])
-  const calls = Array.from({ length: OFFERS_PER_TRANSACTION }, () => ({ to: loansAt, data: offer }))
-  // Encoded once and sent from the node's own account: what is measured comes later.
-  const transaction = {
-    from: new Wallet(KEY).address,
-    to: batcherAt,
-    data: batcher.interface.encodeFunctionData('batch', [calls]),
-    gas: `0x${(BLOCK_GAS / 10n).toString(16)}`,
-  }
-  for (let made = 0; made < count; made += OFFERS_PER_TRANSACTION) {
-    await provider.send('eth_sendTransaction', [transaction])
-    if (made % 20_000 === 0) console.error(`${made} offers made`)
-  }
-  provider.destroy()
-  return loansAt
 }
 
-async function send(method: ReturnType<Contract['getFunction']>, ...args: unknown[]): Promise<void> {
-  const sent = await method.send(...args, { gasLimit: BLOCK_GAS / 10n })
-  await sent.wait()
+function shapesOf(events: number): Record<string, ChainShape> {
+  const { strangerLogs } = scaledShape('dense', events)
+  return {
+    dense: scaledShape('dense', events),
+    sparse: scaledShape('sparse', events),
+    [`${EVENTS_PER_FULL_BLOCK} events in each block`]: {
+      ...{ events, blocks: Math.ceil(events / EVENTS_PER_FULL_BLOCK), strangerLogs },
+    },
+  }
 }
 
-async function deploy(name: string, wallet: NonceManager, args: unknown[]): Promise<Contract> {
-  const file = new URL(`../devnet/contracts/out/${name}.json`, import.meta.url)
-  const artifact = JSON.parse(await readFile(file, 'utf8')) as {
-    abi: ConstructorParameters<typeof Interface>[0]
-    bytecode: string
+async function measureRuns(
+  shape: ChainShape,
+  chain: string,
+  options: MemoryOptions,
+  services: BenchServices,
+): Promise<Run[]> {
+  const truth = makeTruth(shape)
+  const node = await startNode({ shape })
+  try {
+    const runs: Run[] = []
+    for (let number = 1; number <= options.runs; number += 1) {
+      const run = await measureRun(truth, node, services)
+      console.error(`${chain}, run ${number}: ${JSON.stringify(run)}`)
+      runs.push(run)
+    }
+    return runs
+  } finally {
+    node.stop()
   }
-  const deployed = await new ContractFactory(new Interface(artifact.abi), artifact.bytecode, wallet).deploy(
-    ...args,
+}
+
+function measureRun(truth: Truth, node: NodeProcess, services: BenchServices): Promise<Run> {
+  const { shape, parties } = truth.chain
+  return services.withDatabases((databases) =>
+    withIndexer(databases, syntheticNetwork(node.url, parties), async (indexer) => {
+      const resident: number[] = []
+      for (const share of LOOKS_AT) {
+        const block = Math.ceil(shape.blocks * share)
+        await untilWritten(databases.db, indexer, ({ number }) => (number ?? 0) >= block, LOOK_EVERY_MS)
+        resident.push(memoryOf(indexer.pid).residentMiB)
+      }
+      const { peakMiB: peak } = memoryOf(indexer.pid)
+      await compareWithTruth(databases.db, truth)
+      return { peak, resident }
+    }),
   )
-  await deployed.waitForDeployment()
-  return new Contract(await deployed.getAddress(), new Interface(artifact.abi), wallet)
+}
+
+function figuresOf(chain: string, shape: ChainShape, runs: readonly Run[]): Figures {
+  const residentMiB = LOOKS_AT.map((share, index) => {
+    const { median } = spreadOf(runs.map(({ resident }) => resident[index] ?? NaN))
+    return { share, median }
+  })
+  return { chain, shape, peakMiB: spreadOf(runs.map(({ peak }) => peak)), residentMiB }
+}
+
+function tell(options: MemoryOptions, services: BenchServices, chains: Figures[]): void {
+  const { queue, runs, json } = options
+  const shares = LOOKS_AT.map((share) => `resident at ${share * 100} %, median`)
+  const markdown = `MiB of the indexer, ${runs} runs on each chain (each run as the truth, entry by entry)
+
+| chain | events | blocks | peak: median (spread) | ${shares.join(' | ')} |
+|---|---|---|---|${'---|'.repeat(shares.length)}
+${chains.map(({ chain, shape, peakMiB, residentMiB }) => `| ${chain} | ${shape.events} | ${shape.blocks} | ${spreadText(peakMiB, 0)} | ${residentMiB.map(({ median }) => median.toFixed(0)).join(' | ')} |`).join('\n')}`
+  printFigures(json, { postgres: services.postgres.settings, queue }, { runs, chains }, markdown)
 }

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { benchReads, serveReads, type ReadsOptions } from './api-reads.ts'
-import { benchMemory } from './backfill-memory.ts'
+import { benchMemory, type MemoryOptions } from './backfill-memory.ts'
 import { benchBackfill } from './evm-backfill.ts'
 import { fuzzDecoder } from './fuzz-decoder.ts'
 import { benchHistory } from './history-pages.ts'
@@ -47,12 +47,12 @@ program
   .action((options: { records: number; requests: number }) => benchHistory(options.records, options.requests))
 program
   .command('memory')
-  .description('memory of the indexer while it reads a chain from the start (needs `npm run build` first)')
-  .option('--events <n>', 'events on the chain', count, 200_000)
-  .option('--queue <backend>', 'postgres or redis', 'postgres')
-  .action((options: { events: number; queue: string }) =>
-    benchMemory(options.events, options.queue === 'redis' ? 'redis' : 'postgres'),
-  )
+  .description('memory of the indexer while it reads chains of several shapes from the start (builds first)')
+  .addOption(queueOption())
+  .option('--runs <n>', 'measured runs on each chain', count, 3)
+  .option('--events <n>', 'events on each chain', count, 60_000)
+  .option('--json', 'the figures as JSON', false)
+  .action((options: MemoryOptions) => benchMemory(options))
 program
   .command('replay')
   .description('records per second of the read model built again from the log of one backfill (builds first)')
