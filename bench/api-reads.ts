@@ -11,10 +11,12 @@ import { openReadDatabase } from '../api/queries/read-database.ts'
 import { isoTime } from '../api/queries/record-json.ts'
 import type { Db } from '../shared/db/connect.ts'
 import { createLogger } from '../shared/log.ts'
-import { memoryOf } from '../test/helpers/process-memory.ts'
+import { memoryOf, type ProcessMemory } from '../test/helpers/process-memory.ts'
 import { SEEDED_ID_STEP, seedLoan, seedRecords } from '../test/helpers/seed-projection.ts'
-import { machineFacts, spreadOf } from './measure.ts'
+import type { BenchPostgres } from './bench-postgres.ts'
+import { spreadOf, type Spread } from './measure.ts'
 import { buildPrograms, withApi } from './programs.ts'
+import { printFigures } from './runs.ts'
 import { withServices, type Databases } from './services.ts'
 
 export interface ReadsOptions {
@@ -22,6 +24,7 @@ export interface ReadsOptions {
   /** Of each measurement. */
   seconds: number
   runs: number
+  json: boolean
 }
 
 const PAGE_SIZE = 25
@@ -30,6 +33,8 @@ const WARM_UP_S = 2
 /** What a history that fits everywhere is measured with. */
 const FEW_RECORDS = 10_000
 const LIMIT = 'Fastify + one prepared query'
+const FIRST_PAGES = 'a page of the first 1,000, asked'
+const LAST_PAGES = 'a page of the last 1,000, asked'
 const ANY_OF_ALL = 'any page, asked'
 const ANY_OF_FEW = `any page of ${FEW_RECORDS} records, asked`
 
@@ -45,6 +50,22 @@ interface Target {
   script?: string
 }
 
+/** Of one measurement: requests per second, and their 99th percentile. */
+interface Sample {
+  rate: number
+  p99Ms: number
+}
+
+/** What all runs of one target gave. */
+interface Answer {
+  answer: string
+  requestsPerS: Spread
+  p99Ms: Spread
+  /** The name of the target that it is compared with, and the ratio of the two medians; null where it is a limit itself. */
+  limit: string | null
+  ofLimit: number | null
+}
+
 /**
  * Requests per second and 99th percentile of the history and of lookups, kept and not kept, against what Fastify and
  * Postgres can do at most: a constant answer, and one prepared query for 25 rows by key. All in turns within each run.
@@ -54,11 +75,10 @@ export async function benchReads(options: ReadsOptions): Promise<void> {
   await withServices('postgres', ({ postgres, withDatabases }) =>
     withDatabases((all) =>
       withDatabases(async (few) => {
-        console.log(`${machineFacts()}; Postgres ${JSON.stringify(postgres.settings)}`)
         await fill(all.db, options.records)
         await fill(few.db, FEW_RECORDS)
-        await measureReads(all, few, options)
-        await measureMemory(all, options)
+        const answers = await measureReads(all, few, options)
+        tell(options, postgres, answers, await measureMemory(all, options))
       }),
     ),
   )
@@ -77,7 +97,7 @@ async function fill(db: Db, records: number): Promise<void> {
   )
 }
 
-async function measureReads(all: Databases, few: Databases, options: ReadsOptions): Promise<void> {
+async function measureReads(all: Databases, few: Databases, options: ReadsOptions): Promise<Answer[]> {
   const { records, seconds, runs } = options
   const servers = [await startServers(all.databaseUrl), await startServers(few.databaseUrl)] as const
   try {
@@ -85,33 +105,29 @@ async function measureReads(all: Databases, few: Databases, options: ReadsOption
     await checkAnswers(ofAll, records)
     await checkAnswers(ofFew, FEW_RECORDS)
     const targets = [...targetsOf(ofAll, records), anyPage(ofFew, FEW_RECORDS, ANY_OF_FEW)]
-    const figures = new Map<string, { rates: number[]; p99s: number[] }>()
-    for (const target of targets) figures.set(target.name, { rates: [], p99s: [] })
+    const samples = targets.map((): Sample[] => [])
     for (let run = 0; run < runs; run += 1) {
-      for (const target of targets) {
+      for (const [index, target] of targets.entries()) {
         await wrk(target, WARM_UP_S)
-        const { rate, p99Ms } = await wrk(target, seconds)
-        figures.get(target.name)?.rates.push(rate)
-        figures.get(target.name)?.p99s.push(p99Ms)
+        samples[index]?.push(await wrk(target, seconds))
       }
       console.error(`run ${run + 1} of ${runs}`)
     }
-    tell(targets, figures, options)
+    return answersOf(targets, samples)
   } finally {
     for (const { child } of servers) child.kill()
   }
 }
 
 /** What the API as it runs in production takes at most: asked for pages of everywhere, and for what it keeps. */
-async function measureMemory(all: Databases, { records, seconds, runs }: ReadsOptions): Promise<void> {
-  await withApi(all, async (url, api) => {
+function measureMemory(all: Databases, { records, seconds, runs }: ReadsOptions): Promise<ProcessMemory> {
+  return withApi(all, async (url, api) => {
     const pages = anyPage({ asked: url }, records, 'any page')
     for (let run = 0; run < runs; run += 1) {
       await wrk(pages, seconds)
       await wrk({ name: 'first page', url: `${url}/api/activity/history/1` }, seconds)
     }
-    const { residentMiB, peakMiB } = memoryOf(api.pid)
-    console.log(`\nthe API meanwhile, as in production: peak ${peakMiB} MiB, at the end ${residentMiB} MiB`)
+    return memoryOf(api.pid)
   })
 }
 
@@ -127,9 +143,9 @@ function targetsOf({ limits, kept, asked }: Addresses, records: number): Target[
       script: random('/query/', records),
     },
     ...[
-      { name: 'a page of the first 1,000, asked', most: some, least: 1 },
+      { name: FIRST_PAGES, most: some, least: 1 },
       { name: ANY_OF_ALL, most: last, least: 1 },
-      { name: 'a page of the last 1,000, asked', most: last, least: last - some + 1 },
+      { name: LAST_PAGES, most: last, least: last - some + 1 },
     ].map(({ name, most, least }) => ({
       ...{ name, url: `${asked}/api/activity/history/1`, limit: LIMIT },
       script: random('/api/activity/history/', most, least),
@@ -169,7 +185,7 @@ function random(path: string, most: number, least = 1): string {
   return `request = function() return wrk.format("GET", "${path}" .. math.random(${least}, ${most})) end`
 }
 
-async function wrk(target: Target, seconds: number): Promise<{ rate: number; p99Ms: number }> {
+async function wrk(target: Target, seconds: number): Promise<Sample> {
   const folder = await mkdtemp(join(tmpdir(), 'loan-activity-bench-'))
   try {
     const file = join(folder, 'request.lua')
@@ -180,11 +196,7 @@ async function wrk(target: Target, seconds: number): Promise<{ rate: number; p99
   }
 }
 
-async function runWrk(
-  url: string,
-  script: string,
-  seconds: number,
-): Promise<{ rate: number; p99Ms: number }> {
+async function runWrk(url: string, script: string, seconds: number): Promise<Sample> {
   const args = ['-t1', `-c${CONNECTIONS}`, `-d${seconds}s`, '--latency', '-s', script]
   const child = spawn('wrk', [...args, url], { stdio: ['ignore', 'pipe', 'inherit'] })
   let output = ''
@@ -203,30 +215,50 @@ async function runWrk(
   return { rate, p99Ms: Number(p99) * ({ us: 0.001, ms: 1, s: 1000 }[unit] ?? NaN) }
 }
 
+function answersOf(targets: readonly Target[], samples: readonly Sample[][]): Answer[] {
+  const rates = samples.map((ofOne) => spreadOf(ofOne.map(({ rate }) => rate)))
+  return targets.map(({ name, limit }, index) => {
+    const rate = rates[index] ?? spreadOf([])
+    const ofLimit = rates[targets.findIndex((other) => other.name === limit)]
+    return {
+      answer: name,
+      requestsPerS: rate,
+      p99Ms: spreadOf(samples[index]?.map(({ p99Ms }) => p99Ms) ?? []),
+      limit: limit ?? null,
+      ofLimit: ofLimit === undefined ? null : rate.median / ofLimit.median,
+    }
+  })
+}
+
 function tell(
-  targets: Target[],
-  figures: Map<string, { rates: number[]; p99s: number[] }>,
-  { records, seconds, runs }: ReadsOptions,
+  { records, seconds, runs, json }: ReadsOptions,
+  postgres: BenchPostgres,
+  answers: readonly Answer[],
+  api: ProcessMemory,
 ): void {
-  const rateOf = (name: string): number => spreadOf(figures.get(name)?.rates ?? []).median
-  console.log(`
-${records} records, ${CONNECTIONS} connections, ${runs} runs of ${seconds} s each, in turns
+  const rateOf = (name: string): number =>
+    answers.find(({ answer }) => answer === name)?.requestsPerS.median ?? NaN
+  const figures = {
+    ...{ records, fewRecords: FEW_RECORDS, connections: CONNECTIONS, runs, secondsEach: seconds },
+    answers,
+    /** Ratios of the medians. */
+    lastToFirstPages: rateOf(LAST_PAGES) / rateOf(FIRST_PAGES),
+    allToFewRecords: rateOf(ANY_OF_ALL) / rateOf(ANY_OF_FEW),
+    api,
+  }
+  const whole = ({ median, least, most }: Spread): string =>
+    `${median.toFixed(0)} (${least.toFixed(0)}-${most.toFixed(0)})`
+  const markdown = `${records} records, ${CONNECTIONS} connections, ${runs} runs of ${seconds} s each, in turns
 
 | answer | requests/s: median (least-most) | p99 ms: median | of its limit |
-|---|---|---|---|`)
-  for (const { name, limit } of targets) {
-    const { rates = [], p99s = [] } = figures.get(name) ?? {}
-    const { median, least, most } = spreadOf(rates)
-    const ratio = limit === undefined ? '' : (median / rateOf(limit)).toFixed(2)
-    console.log(
-      `| ${name} | ${median.toFixed(0)} (${least.toFixed(0)}-${most.toFixed(0)}) | ${spreadOf(p99s).median.toFixed(1)} | ${ratio} |`,
-    )
-  }
-  const ends = ['a page of the last 1,000, asked', 'a page of the first 1,000, asked'].map(rateOf)
-  console.log(`\nlast pages against first pages: ${((ends[0] ?? NaN) / (ends[1] ?? NaN)).toFixed(2)}`)
-  console.log(
-    `${records} against ${FEW_RECORDS} records: ${(rateOf(ANY_OF_ALL) / rateOf(ANY_OF_FEW)).toFixed(2)}`,
-  )
+|---|---|---|---|
+${answers.map(({ answer, requestsPerS, p99Ms, ofLimit }) => `| ${answer} | ${whole(requestsPerS)} | ${p99Ms.median.toFixed(1)} | ${ofLimit?.toFixed(2) ?? ''} |`).join('\n')}
+
+last pages against first pages: ${figures.lastToFirstPages.toFixed(2)}
+${records} against ${FEW_RECORDS} records: ${figures.allToFewRecords.toFixed(2)}
+
+the API meanwhile, as in production: peak ${api.peakMiB} MiB, at the end ${api.residentMiB} MiB`
+  printFigures(json, { postgres: postgres.settings }, figures, markdown)
 }
 
 async function startServers(databaseUrl: string): Promise<{ addresses: Addresses; child: ChildProcess }> {

@@ -87,6 +87,7 @@ program
   .option('--records <n>', 'records in the history', count, 1_000_000)
   .option('--seconds <n>', 'of each measurement', count, 5)
   .option('--runs <n>', 'runs of all measurements in turns', count, 3)
+  .option('--json', 'the figures as JSON', false)
   .action((options: ReadsOptions) => benchReads(options))
 program
   .command('serve-reads <databaseUrl>', { hidden: true })
