@@ -126,7 +126,8 @@ program
   .addOption(queueOption())
   .option('--networks <n>', 'as many at most', count, 2)
   .option('--events <n>', 'events of each', count, 40_000)
-  .option('--runs <n>', 'runs of each kind, in turns', count, 3)
+  .option('--runs <n>', 'measured runs of each kind, in turns, after one that is not', count, 3)
+  .option('--json', 'the figures as JSON', false)
   .action((options: NetworksOptions) => benchNetworks(options))
 program
   .command('ponder')

@@ -1,7 +1,8 @@
 import { memoryOf } from '../test/helpers/process-memory.ts'
 import { cpuSeconds } from './bench-postgres.ts'
-import { machineFacts, spreadOf, spreadText } from './measure.ts'
+import { spreadOf, spreadText, type Spread } from './measure.ts'
 import { buildPrograms, prepareIndexer, replaySeconds, untilWritten, type Program } from './programs.ts'
+import { printFigures, runsAfterWarmUp } from './runs.ts'
 import { withServices, type BenchServices, type Databases, type QueueKind } from './services.ts'
 import { CHAIN_ID, scaledShape, type ChainShape } from './synthetic-evm/synthetic-chain.ts'
 import { startNode, syntheticNetwork, type NodeProcess } from './synthetic-evm/synthetic-node.ts'
@@ -13,8 +14,9 @@ export interface NetworksOptions {
   networks: number
   /** Events of each. */
   events: number
-  /** Measured runs of each kind, in turns. */
+  /** Measured runs of each kind, in turns, after one that is not. */
   runs: number
+  json: boolean
 }
 
 interface Network extends NetworkName {
@@ -24,6 +26,12 @@ interface Network extends NetworkName {
 
 /** How the networks are dealt to processes. */
 type Dealing = 'an indexer each' | 'one indexer'
+
+/** How many networks, and by whom they are written. */
+interface Kind {
+  count: number
+  dealing: Dealing
+}
 
 interface Run {
   /** Of all networks together, from the first look at a chain until the last one is written. */
@@ -60,35 +68,62 @@ async function measureAll(
   services: BenchServices,
   networks: readonly Network[],
 ): Promise<void> {
-  const kinds = networks.flatMap((_, index): { count: number; dealing: Dealing }[] => {
+  const kinds = networks.flatMap((_, index): Kind[] => {
     const count = index + 1
     const dealings: Dealing[] = count === 1 ? ['one indexer'] : ['an indexer each', 'one indexer']
     return dealings.map((dealing) => ({ count, dealing }))
   })
-  const runs = kinds.map((): Run[] => [])
-  for (let number = 1; number <= options.runs; number += 1) {
-    for (const [index, { count, dealing }] of kinds.entries()) {
-      const run = await measureRun(shape, services, networks.slice(0, count), dealing)
-      console.error(`run ${number}, ${count} by ${dealing}: ${JSON.stringify(run)}`)
-      runs[index]?.push(run)
+  const turns = await runsAfterWarmUp(options.runs, async () => {
+    const turn: Run[] = []
+    for (const { count, dealing } of kinds) {
+      turn.push(await measureRun(shape, services, networks.slice(0, count), dealing))
     }
-  }
-  console.log(`${machineFacts()}; Postgres ${JSON.stringify(services.postgres.settings)}; queue on ${options.queue}
+    return turn
+  })
+  tell(
+    options,
+    shape,
+    services,
+    kinds.map((kind, index) =>
+      figuresOf(
+        kind,
+        turns.flatMap((turn) => turn[index] ?? []),
+      ),
+    ),
+  )
+}
 
-${shape.events} events in ${shape.blocks} blocks of each network; each log, history and its loans as the truth; the first indexer’s
+interface Figures extends Kind {
+  eventsPerS: Spread
+  cpuSecondsFor100000Events: { indexers: Spread; postgres: Spread }
+  peakMiB: Spread
+}
+
+function figuresOf(kind: Kind, runs: readonly Run[]): Figures {
+  return {
+    ...kind,
+    eventsPerS: spreadOf(runs.map(({ eventsPerS }) => eventsPerS)),
+    cpuSecondsFor100000Events: {
+      indexers: spreadOf(runs.map(({ indexerCpu }) => indexerCpu)),
+      postgres: spreadOf(runs.map(({ postgresCpu }) => postgresCpu)),
+    },
+    peakMiB: spreadOf(runs.map(({ peakMiB }) => peakMiB)),
+  }
+}
+
+function tell(
+  { queue, runs, json }: NetworksOptions,
+  shape: ChainShape,
+  services: BenchServices,
+  kinds: Figures[],
+): void {
+  const markdown = `${shape.events} events in ${shape.blocks} blocks of each network; each log, history and its loans as the truth; the first indexer’s
 first look at a chain begins the time, so that others still start in it
 
-| networks | written by | events/s together: median of ${options.runs} (spread) | processor seconds for 100,000 events: indexers, Postgres | peak of an indexer, MiB |
-|---|---|---|---|---|`)
-  for (const [index, { count, dealing }] of kinds.entries()) {
-    const of = (what: (run: Run) => number, digits: number): string =>
-      spreadText(spreadOf(runs[index]?.map(what) ?? []), digits)
-    const rate = of(({ eventsPerS }) => eventsPerS, 0)
-    const cpu = [of(({ indexerCpu }) => indexerCpu, 1), of(({ postgresCpu }) => postgresCpu, 1)]
-    console.log(
-      `| ${count} | ${dealing} | ${rate} | ${cpu.join(', ')} | ${of(({ peakMiB }) => peakMiB, 0)} |`,
-    )
-  }
+| networks | written by | events/s together: median of ${runs} (spread) | processor seconds for 100,000 events: indexers, Postgres | peak of an indexer, MiB |
+|---|---|---|---|---|
+${kinds.map(({ count, dealing, eventsPerS, cpuSecondsFor100000Events: cpu, peakMiB }) => `| ${count} | ${dealing} | ${spreadText(eventsPerS, 0)} | ${spreadText(cpu.indexers, 1)}, ${spreadText(cpu.postgres, 1)} | ${spreadText(peakMiB, 0)} |`).join('\n')}`
+  printFigures(json, { postgres: services.postgres.settings, queue }, { runs, shape, kinds }, markdown)
 }
 
 function measureRun(
