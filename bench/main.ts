@@ -159,7 +159,8 @@ program
     },
     5,
   )
-  .option('--runs <n>', 'runs on nothing, and on all that', count, 3)
+  .option('--runs <n>', 'measured runs on nothing, and on all that, each after one that is not', count, 3)
+  .option('--json', 'the figures as JSON', false)
   .option(
     '--statements',
     'of each run, what share of the database’s time which statement of the writer took',

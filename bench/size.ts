@@ -9,7 +9,8 @@ import type { BlockHeader, ChainStep } from '../shared/events/chain-step.ts'
 import { createLogger } from '../shared/log.ts'
 import { hash, seededRandom } from '../test/helpers/random-chain.ts'
 import { startBenchPostgres, tellStatements, type BenchPostgres } from './bench-postgres.ts'
-import { machineFacts, mebibytes, percentile, spreadOf, spreadText } from './measure.ts'
+import { mebibytes, percentile, spreadOf, spreadText, type Spread } from './measure.ts'
+import { printFigures, runsAfterWarmUp } from './runs.ts'
 import { fillIndex, transactionOf } from './size-fill.ts'
 import { CHAIN_ID, SyntheticChain } from './synthetic-evm/synthetic-chain.ts'
 import { compareTailWithTruth, makeReorgTruth, type ReorgTruth } from './synthetic-evm/truth.ts'
@@ -20,7 +21,9 @@ export interface SizeOptions {
   log: boolean
   /** Events of each loan's id. */
   loanEvents: number
+  /** Measured runs on nothing, and on all that, each after one that is not. */
   runs: number
+  json: boolean
   /** Tell how much of the database’s time each statement of the writer takes. */
   statements: boolean
 }
@@ -33,13 +36,21 @@ const MAIN = new SyntheticChain(SHAPE)
 const BLOCKS_PER_STEP = 128
 const REQUESTS = 2_000
 const CLIENTS = 8
+/** The last one: each run writes a network of its own. */
+let chainId = CHAIN_ID
 
-interface Figures {
+/** p50 and p99, ms. */
+interface Latency {
+  p50: number
+  p99: number
+}
+
+interface Run {
   /** Records per second, written as steps of about 2,000 events. */
   batches: number
   reorgMs: number
-  /** p50 and p99 of pages and lookups, ms. */
-  reads: Record<string, { p50: number; p99: number }>
+  /** Of pages and lookups. */
+  reads: Record<string, Latency>
 }
 
 /** What was there before: records, and ids of loans. */
@@ -48,54 +59,38 @@ interface Filled {
   loans: number
 }
 
-interface RunOf {
-  run: number
-  filled: Filled
-  postgres: BenchPostgres
-}
-
 /** What an index of so many records takes, and what it costs to read and to write on, against one that is empty. */
 export async function benchSize(options: SizeOptions): Promise<void> {
-  const { records, log, loanEvents, runs } = options
-  console.log(`${machineFacts()}\n`)
+  const { records, loanEvents, runs } = options
   const postgres = await startBenchPostgres(options.statements)
   try {
     const truth = makeReorgTruth(SHAPE, { forkAfter: FORK_AFTER, head: HEAD })
-    const small: Figures[] = []
-    for (let run = 1; run <= runs; run += 1) {
-      small.push(
-        await onNew(postgres, (at) =>
-          measure(at, truth, { run, filled: { records: 0, loans: 0 }, postgres }),
-        ),
-      )
-    }
+    const nothing = { records: 0, loans: 0 }
+    const onNothing = await runsAfterWarmUp(runs, () =>
+      onNew(postgres, (at) => measure(at, truth, nothing, postgres)),
+    )
     await onNew(postgres, async (at) => {
-      const startedMs = performance.now()
-      const seconds = (): string => ((performance.now() - startedMs) / 1000).toFixed(0)
-      await fillIndex(at.db, {
-        records,
-        withLog: log,
-        eventsPerLoan: loanEvents,
-        onProgress: (done) => console.error(`${done} of ${records} filled, ${seconds()} s`),
-      })
-      console.error(`filled, indexed and vacuumed: ${seconds()} s`)
-      await tellSizes(at.db, records)
-      const large: Figures[] = []
-      for (let run = 1; run <= runs; run += 1) {
-        large.push(
-          await measure(at, truth, {
-            run,
-            filled: { records, loans: Math.floor(records / loanEvents) },
-            postgres,
-          }),
-        )
-      }
-      tellFigures(records, small, large)
-      await tellVacuum(at.db)
+      await fill(at.db, options)
+      const tables = await sizesOf(at.db)
+      const filled = { records, loans: Math.floor(records / loanEvents) }
+      const onAll = await runsAfterWarmUp(runs, () => measure(at, truth, filled, postgres))
+      tell(options, postgres, { tables, onNothing, onAll, afterwards: await vacuumOf(at.db) })
     })
   } finally {
     await postgres.stop()
   }
+}
+
+async function fill(db: Db, { records, log, loanEvents }: SizeOptions): Promise<void> {
+  const startedMs = performance.now()
+  const seconds = (): string => ((performance.now() - startedMs) / 1000).toFixed(0)
+  await fillIndex(db, {
+    records,
+    withLog: log,
+    eventsPerLoan: loanEvents,
+    onProgress: (done) => console.error(`${done} of ${records} filled, ${seconds()} s`),
+  })
+  console.error(`filled, indexed and vacuumed: ${seconds()} s`)
 }
 
 interface Place {
@@ -116,10 +111,10 @@ async function onNew<T>(postgres: BenchPostgres, work: (at: Place) => Promise<T>
 async function measure(
   { db, url }: Place,
   truth: ReorgTruth,
-  { run, filled, postgres }: RunOf,
-): Promise<Figures> {
-  // A network of its own: it begins with its first block.
-  const identity = { network: `evm:${CHAIN_ID + run}`, blockchain: 'BENCH' }
+  filled: Filled,
+  postgres: BenchPostgres,
+): Promise<Run> {
+  const identity = { network: `evm:${(chainId += 1)}`, blockchain: 'BENCH' }
   const epoch = await raiseWriterEpoch(db, identity.network, { startNumber: 0, watched: {} })
   const ingest = async (step: ChainStep): Promise<number> => {
     const startedMs = performance.now()
@@ -191,7 +186,7 @@ function lastOf(headers: readonly BlockHeader[]): BlockHeader {
 }
 
 /** Over HTTP, nothing kept, each time another page or loan. */
-async function measureReads(url: string, { records, loans }: Filled): Promise<Figures['reads']> {
+async function measureReads(url: string, { records, loans }: Filled): Promise<Run['reads']> {
   const database = openReadDatabase(url, { onError: () => undefined })
   const app = await buildApp({
     database,
@@ -211,7 +206,7 @@ async function measureReads(url: string, { records, loans }: Filled): Promise<Fi
   }
   try {
     const address = await app.listen({ host: '127.0.0.1', port: 0 })
-    const reads: Figures['reads'] = {}
+    const reads: Run['reads'] = {}
     for (const [name, path] of Object.entries(paths)) {
       await load(() => `${address}${path()}`, REQUESTS / 10)
       const samples = await load(() => `${address}${path()}`, REQUESTS)
@@ -243,49 +238,101 @@ async function load(next: () => string, requests: number): Promise<number[]> {
   return samples
 }
 
-async function tellSizes(db: Db, records: number): Promise<void> {
-  const { rows } = await sql<{ name: string; table: number; indexes: number; each: string }>`
-    select relname as name, pg_table_size(c.oid) as table, pg_indexes_size(c.oid) as indexes,
-      (select string_agg(i.indexrelid::regclass || ' ' || round(pg_relation_size(i.indexrelid)::numeric / ${records}, 1),
-        ', ' order by pg_relation_size(i.indexrelid) desc) from pg_index i where i.indrelid = c.oid) as each
+interface Table {
+  name: string
+  tableBytes: number
+  indexBytes: number
+  /** By index. */
+  indexes: Record<string, number>
+}
+
+async function sizesOf(db: Db): Promise<Table[]> {
+  const { rows } = await sql<Table>`
+    select relname as name, pg_table_size(c.oid) as "tableBytes", pg_indexes_size(c.oid) as "indexBytes",
+      (select coalesce(json_object_agg(i.indexrelid::regclass, pg_relation_size(i.indexrelid)
+        order by pg_relation_size(i.indexrelid) desc), '{}') from pg_index i where i.indrelid = c.oid) as indexes
     from pg_class c join pg_namespace n on n.oid = relnamespace
     where relkind = 'r' and nspname in ('ledger', 'projection') and pg_table_size(c.oid) > 1000000
     order by pg_total_relation_size(c.oid) desc`.execute(db)
-  console.log(
-    `| of ${records} records | table, MiB | indexes, MiB | bytes per record: table | indexes | each |`,
-  )
-  console.log('|---|---|---|---|---|---|')
-  for (const { name, table, indexes, each } of rows) {
-    const per = [table, indexes].map((bytes) => (bytes / records).toFixed(0))
-    console.log(`| ${name} | ${mebibytes(table)} | ${mebibytes(indexes)} | ${per.join(' | ')} | ${each} |`)
-  }
+  return rows
 }
 
-function tellFigures(records: number, small: readonly Figures[], large: readonly Figures[]): void {
-  const both = (what: (figures: Figures) => number, digits: number): string =>
-    [small, large].map((runs) => spreadText(spreadOf(runs.map(what)), digits)).join(' | ')
-  console.log(
-    `\n| median (least – most) of ${large.length} | on nothing | on ${records} records |\n|---|---|---|`,
-  )
-  console.log(`| written in steps of 2,000 events, records/s | ${both(({ batches }) => batches, 0)} |`)
-  console.log(`| reorg of 64 blocks with 1,000 records, ms | ${both(({ reorgMs }) => reorgMs, 0)} |`)
-  for (const name of Object.keys(large[0]?.reads ?? {})) {
-    const of = (what: 'p50' | 'p99'): string =>
-      spreadText(spreadOf(large.map(({ reads }) => reads[name]?.[what] ?? NaN)), 1)
-    console.log(`| ${name}, ${CLIENTS} clients, ms: p50, p99 | | ${of('p50')}, ${of('p99')} |`)
-  }
+interface Vacuum {
+  name: string
+  dead: number
+  live: number
+  vacuums: number
+  analyzes: number
 }
 
-async function tellVacuum(db: Db): Promise<void> {
+async function vacuumOf(db: Db): Promise<Vacuum[]> {
   await sql`select pg_stat_force_next_flush()`.execute(db)
-  const { rows } = await sql<{ name: string; dead: number; live: number; vacuums: number; analyzes: number }>`
+  const { rows } = await sql<Vacuum>`
     select schemaname || '.' || relname as name, n_dead_tup as dead, n_live_tup as live,
       autovacuum_count as vacuums, autoanalyze_count as analyzes
     from pg_stat_user_tables where n_dead_tup > 0 or autovacuum_count > 0 order by n_dead_tup desc`.execute(
     db,
   )
-  console.log('\n| afterwards | dead rows | live rows | autovacuums | autoanalyzes |\n|---|---|---|---|---|')
-  for (const { name, dead, live, vacuums, analyzes } of rows) {
-    console.log(`| ${name} | ${dead} | ${live} | ${vacuums} | ${analyzes} |`)
+  return rows
+}
+
+interface Found {
+  tables: readonly Table[]
+  onNothing: readonly Run[]
+  onAll: readonly Run[]
+  afterwards: readonly Vacuum[]
+}
+
+function tell(
+  { records, log, loanEvents, runs, json }: SizeOptions,
+  postgres: BenchPostgres,
+  { tables, onNothing, onAll, afterwards }: Found,
+): void {
+  const written = { onNothing: writesOf(onNothing), onAll: writesOf(onAll) }
+  const reads = readsOf(onAll)
+  const figures = { records, log, loanEvents, runs, clients: CLIENTS, tables, ...written, reads, afterwards }
+  const both = (what: keyof Writes, digits: number): string =>
+    [written.onNothing, written.onAll].map((writes) => spreadText(writes[what], digits)).join(' | ')
+  const markdown = `${sizesText(tables, records)}
+
+| median (least – most) of ${runs} | on nothing | on ${records} records |
+|---|---|---|
+| written in steps of 2,000 events, records/s | ${both('recordsPerS', 0)} |
+| reorg of 64 blocks with 1,000 records, ms | ${both('reorgMs', 0)} |
+${reads.map(({ what, p50Ms, p99Ms }) => `| ${what}, ${CLIENTS} clients, ms: p50, p99 | | ${spreadText(p50Ms, 1)}, ${spreadText(p99Ms, 1)} |`).join('\n')}
+
+| afterwards | dead rows | live rows | autovacuums | autoanalyzes |
+|---|---|---|---|---|
+${afterwards.map(({ name, dead, live, vacuums, analyzes }) => `| ${name} | ${dead} | ${live} | ${vacuums} | ${analyzes} |`).join('\n')}`
+  printFigures(json, { postgres: postgres.settings }, figures, markdown)
+}
+
+interface Writes {
+  recordsPerS: Spread
+  reorgMs: Spread
+}
+
+function writesOf(runs: readonly Run[]): Writes {
+  return {
+    recordsPerS: spreadOf(runs.map(({ batches }) => batches)),
+    reorgMs: spreadOf(runs.map(({ reorgMs }) => reorgMs)),
   }
+}
+
+function readsOf(runs: readonly Run[]): { what: string; p50Ms: Spread; p99Ms: Spread }[] {
+  return Object.keys(runs[0]?.reads ?? {}).map((what) => {
+    const of = (p: keyof Latency): Spread => spreadOf(runs.map(({ reads }) => reads[what]?.[p] ?? NaN))
+    return { what, p50Ms: of('p50'), p99Ms: of('p99') }
+  })
+}
+
+function sizesText(tables: readonly Table[], records: number): string {
+  const lines = tables.map(({ name, tableBytes, indexBytes, indexes }) => {
+    const per = [tableBytes, indexBytes].map((bytes) => (bytes / records).toFixed(0))
+    const each = Object.entries(indexes).map(([index, bytes]) => `${index} ${(bytes / records).toFixed(1)}`)
+    return `| ${name} | ${mebibytes(tableBytes)} | ${mebibytes(indexBytes)} | ${per.join(' | ')} | ${each.join(', ')} |`
+  })
+  return `| of ${records} records | table, MiB | indexes, MiB | bytes per record: table | indexes | each |
+|---|---|---|---|---|---|
+${lines.join('\n')}`
 }
