@@ -18,7 +18,7 @@ import type { ShapeName } from './synthetic-evm/synthetic-chain.ts'
 import { runSyntheticLotus } from './synthetic-lotus/lotus-node.ts'
 import type { LotusShape } from './synthetic-lotus/tipsets.ts'
 import { runSyntheticNode } from './synthetic-evm/synthetic-node.ts'
-import { benchTakeover } from './takeover.ts'
+import { benchTakeover, type TakeoverOptions } from './takeover.ts'
 
 const count = (text: string): number => {
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('a count is a whole number from 1')
@@ -74,11 +74,11 @@ program
   .action((options: LotusOptions) => benchLotus(options))
 program
   .command('takeover')
-  .description(
-    'until a standby writes after the leader was killed, and was frozen; both set-ups of the queue',
-  )
-  .option('--runs <n>', 'runs of each kind', count, 10)
-  .action((options: { runs: number }) => benchTakeover(options.runs))
+  .description('until a standby writes after the leader was killed, and was frozen')
+  .addOption(queueOption())
+  .option('--runs <n>', 'measured runs of each kind, in turns, after one that is not', count, 10)
+  .option('--json', 'the figures as JSON', false)
+  .action((options: TakeoverOptions) => benchTakeover(options))
 program
   .command('api')
   .description(

@@ -6,12 +6,12 @@ import { sql } from 'kysely'
 import { startAnvil } from '../devnet/evm/anvil.ts'
 import { deployContracts } from '../devnet/evm/deploy.ts'
 import { createPlayer } from '../devnet/evm/player.ts'
-import { connect, type Db } from '../shared/db/connect.ts'
+import type { Db } from '../shared/db/connect.ts'
 import { compareWithChain } from '../test/helpers/compare-with-chain.ts'
-import { startServices } from '../test/helpers/services.ts'
 import { freePort } from '../test/helpers/free-port.ts'
 import { compile } from '../test/kill-points/compile.ts'
 import { IndexerLife } from '../test/kill-points/indexer-life.ts'
+import type { Databases } from './services.ts'
 
 export type Who = 'first' | 'second'
 
@@ -35,12 +35,13 @@ export interface Pair {
 }
 
 const LOANS = 8
+const PASSWORD = 'bench'
 const WITHIN_MS = 120_000
 
 /** A role for each, and a table of what they write, in the order in which they held the network's row. */
 async function noteWriters(db: Db): Promise<void> {
   for (const who of ['first', 'second'])
-    await sql`create role ${sql.id(who)} superuser login password 'password'`.execute(db)
+    await sql`create role ${sql.id(who)} superuser login password ${sql.lit(PASSWORD)}`.execute(db)
   await sql`create schema bench`.execute(db)
   await sql`create table bench.writes (
     number bigint generated always as identity primary key, who text not null, epoch bigint not null,
@@ -53,22 +54,13 @@ async function noteWriters(db: Db): Promise<void> {
     for each row execute function bench.note()`.execute(db)
 }
 
-/** Null where there is no such queue on this machine. Both indexers are up, and the first one leads. */
-export async function openPair(queue: 'postgres' | 'redis'): Promise<Pair | null> {
+/** Both indexers are up, and the first one leads. */
+export async function openPair({ databaseUrl, redisUrl, db }: Databases): Promise<Pair> {
   const stops: (() => Promise<unknown>)[] = []
   const stop = async (): Promise<void> => {
     for (const one of stops.toReversed()) await one().catch(() => undefined)
   }
   try {
-    const services = await startServices(['postgres', 'redis'])
-    stops.push(() => services.stop())
-    if (queue === 'redis' && services.redisUrl === null) {
-      await stop()
-      return null
-    }
-    const databaseUrl = `${services.postgresUrl}/${services.template}`
-    const db = connect(databaseUrl, { name: 'bench', max: 2 })
-    stops.push(() => db.destroy())
     await noteWriters(db)
     const anvil = await startAnvil()
     stops.push(() => anvil.stop())
@@ -91,9 +83,10 @@ export async function openPair(queue: 'postgres' | 'redis'): Promise<Pair | null
     const start = (who: Who): void => {
       const url = new URL(databaseUrl)
       url.username = who
+      url.password = PASSWORD
       const environment = {
         ...{ PATH: process.env['PATH'], HOME: process.env['HOME'], LOG_LEVEL: 'debug', DATA_DIR: folder },
-        ...{ DATABASE_URL: url.href, REDIS_URL: queue === 'redis' ? (services.redisUrl ?? '') : '' },
+        ...{ DATABASE_URL: url.href, REDIS_URL: redisUrl ?? '' },
         ...{ NETWORKS_FILE: networksFile, INDEXER_PORT: String(ports[who]) },
       }
       lives.set(who, new IndexerLife(program, environment, null))

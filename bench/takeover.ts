@@ -1,8 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { anything, createRpc } from '../devnet/evm/rpc.ts'
 import type { IndexerLife } from '../test/kill-points/indexer-life.ts'
-import { machineFacts, percentile } from './measure.ts'
+import { spreadOf, spreadText, type Spread } from './measure.ts'
+import { printFigures, runsAfterWarmUp } from './runs.ts'
+import { withServices, type Databases, type QueueKind } from './services.ts'
 import { openPair, type Pair, type Who } from './takeover-pair.ts'
+
+export interface TakeoverOptions {
+  queue: QueueKind
+  /** Measured runs of each kind, in turns, after one that is not. */
+  runs: number
+  json: boolean
+}
 
 /** Longer than every lease: the writer's lock 15 s, a silent transaction 20 s, the queue's locks and looks 30 s. */
 const FROZEN_MS = 65_000
@@ -18,47 +27,75 @@ interface Takeover {
   voidSteps: number
 }
 
+/** What the leader gets. */
+const SIGNALS = ['SIGKILL', 'SIGSTOP'] as const
+type LeaderSignal = (typeof SIGNALS)[number]
+
 /**
  * How long it takes until the standby has taken over from a leader that is killed, and from one that is frozen. The frozen
  * one wakes up when another one has led for long, and may write nothing: who wrote what is asked of the database.
  */
-export async function benchTakeover(runs: number): Promise<void> {
-  console.log(machineFacts())
-  console.log(`
-| queue | leader | runs | other leads, ms: median | max | other writes, ms: median | max | void steps of the woken |
-|---|---|---|---|---|---|---|---|`)
-  for (const queue of ['postgres', 'redis'] as const) {
-    const pair = await openPair(queue)
-    if (pair === null) continue
-    const mining = new AbortController()
-    const mined = mine(pair.rpcUrl, mining.signal)
-    try {
-      for (const kind of ['SIGKILL', 'SIGSTOP'] as const) {
-        const takeovers: Takeover[] = []
-        for (let run = 0; run < runs; run += 1) takeovers.push(await takeOver(pair, kind))
-        console.log(`| ${queue} | ${kind} | ${runs} | ${columns(takeovers).join(' | ')} |`)
-      }
-      mining.abort()
-      await mined
-      await pair.examine()
-    } finally {
-      mining.abort()
-      await mined
-      await pair.stop()
-    }
+export async function benchTakeover(options: TakeoverOptions): Promise<void> {
+  await withServices(options.queue, async ({ postgres, withDatabases }) => {
+    const leaders = await withDatabases((databases) => measureTurns(databases, options.runs))
+    tell(options, postgres.settings, leaders)
+  })
+}
+
+async function measureTurns(databases: Databases, runs: number): Promise<Figures[]> {
+  const pair = await openPair(databases)
+  const mining = new AbortController()
+  const mined = mine(pair.rpcUrl, mining.signal)
+  try {
+    const turns = await runsAfterWarmUp(runs, async () => ({
+      SIGKILL: await takeOver(pair, 'SIGKILL'),
+      SIGSTOP: await takeOver(pair, 'SIGSTOP'),
+    }))
+    mining.abort()
+    await mined
+    await pair.examine()
+    return SIGNALS.map((leader) =>
+      figuresOf(
+        leader,
+        turns.map((turn) => turn[leader]),
+      ),
+    )
+  } finally {
+    mining.abort()
+    await mined
+    await pair.stop()
   }
 }
 
-function columns(takeovers: Takeover[]): string[] {
-  const of = (pick: (one: Takeover) => number): string[] => {
-    const samples = takeovers.map(pick)
-    return [percentile(samples, 50), percentile(samples, 100)].map((ms) => ms.toFixed(0))
-  }
-  const voidSteps = takeovers.reduce((sum, one) => sum + one.voidSteps, 0)
-  return [...of((one) => one.leadsMs), ...of((one) => one.writesMs), String(voidSteps)]
+interface Figures {
+  leader: LeaderSignal
+  leadsMs: Spread
+  writesMs: Spread
+  /** Of all runs. */
+  voidSteps: number
 }
 
-async function takeOver(pair: Pair, kind: 'SIGKILL' | 'SIGSTOP'): Promise<Takeover> {
+function figuresOf(leader: LeaderSignal, takeovers: readonly Takeover[]): Figures {
+  return {
+    leader,
+    leadsMs: spreadOf(takeovers.map(({ leadsMs }) => leadsMs)),
+    writesMs: spreadOf(takeovers.map(({ writesMs }) => writesMs)),
+    voidSteps: takeovers.reduce((sum, { voidSteps }) => sum + voidSteps, 0),
+  }
+}
+
+function tell(
+  { queue, runs, json }: TakeoverOptions,
+  postgres: Record<string, string>,
+  leaders: readonly Figures[],
+): void {
+  const markdown = `| leader | runs | other leads, ms: median (spread) | other writes, ms: median (spread) | void steps of the woken |
+|---|---|---|---|---|
+${leaders.map(({ leader, leadsMs, writesMs, voidSteps }) => `| ${leader} | ${runs} | ${spreadText(leadsMs, 0)} | ${spreadText(writesMs, 0)} | ${voidSteps} |`).join('\n')}`
+  printFigures(json, { postgres, queue }, { runs, leaders }, markdown)
+}
+
+async function takeOver(pair: Pair, kind: LeaderSignal): Promise<Takeover> {
   const leader = await pair.leader()
   const other: Who = leader === 'first' ? 'second' : 'first'
   await pair.untilStandsBy(other)
