@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { seededRandom } from '../test/helpers/random-chain.ts'
 import { HistoryWatch, pageOf, type PageText } from './history-watch.ts'
-import { machineFacts, percentile, spreadOf, spreadText, type Spread } from './measure.ts'
+import { percentile, spreadOf, spreadText, type Spread } from './measure.ts'
 import { buildPrograms, untilWritten, withApi, withIndexer } from './programs.ts'
+import { printFigures } from './runs.ts'
 import { withServices, type BenchServices, type QueueKind } from './services.ts'
 import type { ChainShape } from './synthetic-evm/synthetic-chain.ts'
 import { startNode, syntheticNetwork, type NodeProcess } from './synthetic-evm/synthetic-node.ts'
@@ -176,17 +177,11 @@ function figuresOf(heads: string, runs: readonly Run[]): Figures {
 }
 
 function tell(options: LiveOptions, shape: ChainShape, services: BenchServices, variants: Figures[]): void {
-  const { settings } = services.postgres
-  const { queue, runs } = options
-  if (options.json) {
-    console.log(JSON.stringify({ machine: machineFacts(), postgres: settings, queue, runs, shape, variants }))
-    return
-  }
-  console.log(`${machineFacts()}; Postgres ${JSON.stringify(settings)}; queue on ${queue}
-
-From a new block of ${EVENTS_PER_BLOCK} events until its last record is in an answer; a block every ${GAP_MS.least} – ${GAP_MS.most} ms, ${runs} runs each, in turns
+  const { queue, runs, json } = options
+  const markdown = `From a new block of ${EVENTS_PER_BLOCK} events until its last record is in an answer; a block every ${GAP_MS.least} – ${GAP_MS.most} ms, ${runs} runs each, in turns
 
 | the indexer hears of heads by | blocks a run | p50 ms: median (spread) | p99 ms: median (spread) | answers apart, ms: p50, p99 |
 |---|---|---|---|---|
-${variants.map(({ heads, blocks, p50Ms, p99Ms, apartMs }) => `| ${heads} | ${blocks} | ${spreadText(p50Ms, 1)} | ${spreadText(p99Ms, 1)} | ${apartMs.p50.toFixed(1)}, ${apartMs.p99.toFixed(1)} |`).join('\n')}`)
+${variants.map(({ heads, blocks, p50Ms, p99Ms, apartMs }) => `| ${heads} | ${blocks} | ${spreadText(p50Ms, 1)} | ${spreadText(p99Ms, 1)} | ${apartMs.p50.toFixed(1)}, ${apartMs.p99.toFixed(1)} |`).join('\n')}`
+  printFigures(json, { postgres: services.postgres.settings, queue }, { runs, shape, variants }, markdown)
 }

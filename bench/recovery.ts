@@ -1,6 +1,7 @@
 import { seededRandom } from '../test/helpers/random-chain.ts'
-import { machineFacts, spreadOf, spreadText, type Spread } from './measure.ts'
+import { spreadOf, spreadText, type Spread } from './measure.ts'
 import { bareStartSeconds, buildPrograms, prepareIndexer, untilWritten, type Program } from './programs.ts'
+import { printFigures, runsAfterWarmUp } from './runs.ts'
 import { withServices, type BenchServices, type Databases, type QueueKind } from './services.ts'
 import { SHAPES } from './synthetic-evm/synthetic-chain.ts'
 import { startNode, syntheticNetwork, type NodeProcess } from './synthetic-evm/synthetic-node.ts'
@@ -52,13 +53,10 @@ export async function benchRecovery(options: RecoveryOptions): Promise<void> {
     const node = await startNode({ shape })
     try {
       const setup = { truth: makeTruth(shape), services, node }
-      const runs: Run[] = []
-      for (let number = 0; number <= options.runs; number += 1) {
+      const runs = await runsAfterWarmUp(options.runs, () => {
         const share = WITHIN.least + (random.below(1000) / 1000) * (WITHIN.most - WITHIN.least)
-        const run = await measureRun(setup, Math.ceil(shape.blocks * share))
-        console.error(`${number === 0 ? 'warm-up' : `run ${number}`}: ${JSON.stringify(run)}`)
-        if (number > 0) runs.push(run)
-      }
+        return measureRun(setup, Math.ceil(shape.blocks * share))
+      })
       tell(options, shape.blocks, services, runs)
     } finally {
       node.stop()
@@ -118,24 +116,17 @@ function tell(options: RecoveryOptions, blocks: number, services: BenchServices,
   const of = (pick: (run: Run) => number): Spread => spreadOf(runs.map(pick))
   const { queue, seed, events } = options
   const figures = {
-    machine: machineFacts(),
-    postgres: services.postgres.settings,
-    ...{ queue, seed, events, blocks, killedAt: runs.map(({ killedAt }) => killedAt) },
+    ...{ seed, events, blocks, killedAt: runs.map(({ killedAt }) => killedAt) },
     writesSeconds: of(({ writes }) => writes),
     leadsSeconds: of(({ leads }) => leads),
     bareStartSeconds: of(({ bareStart }) => bareStart),
   }
-  if (options.json) {
-    console.log(JSON.stringify(figures))
-    return
-  }
-  console.log(`${figures.machine}; Postgres ${JSON.stringify(figures.postgres)}; queue on ${queue}
-
-Backfill of ${events} events in ${blocks} blocks, killed at block ${figures.killedAt.join(', ')} (--seed ${seed})
+  const markdown = `Backfill of ${events} events in ${blocks} blocks, killed at block ${figures.killedAt.join(', ')} (--seed ${seed})
 
 | seconds from the start of the new process | median of ${runs.length} (spread) |
 |---|---|
 | until it writes | ${spreadText(figures.writesSeconds, 2)} |
 | of them until it is the network’s writer | ${spreadText(figures.leadsSeconds, 2)} |
-| a process that only loads the same modules and ends | ${spreadText(figures.bareStartSeconds, 2)} |`)
+| a process that only loads the same modules and ends | ${spreadText(figures.bareStartSeconds, 2)} |`
+  printFigures(options.json, { postgres: services.postgres.settings, queue }, figures, markdown)
 }

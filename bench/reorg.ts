@@ -1,7 +1,8 @@
 import { cpuSeconds } from './bench-postgres.ts'
 import { HistoryWatch, pageOf, requireHistory } from './history-watch.ts'
-import { machineFacts, percentile, spreadOf, spreadText } from './measure.ts'
+import { percentile, spreadOf, spreadText } from './measure.ts'
 import { buildPrograms, untilWritten, withApi, withIndexer } from './programs.ts'
+import { printFigures, runsAfterWarmUp } from './runs.ts'
 import { withServices, type BenchServices, type QueueKind } from './services.ts'
 import { startNode, syntheticNetwork, type NodeProcess } from './synthetic-evm/synthetic-node.ts'
 import { compareWithTruth, makeReorgTruth, type ReorgTruth } from './synthetic-evm/truth.ts'
@@ -43,12 +44,11 @@ export async function benchReorg(options: ReorgOptions): Promise<void> {
   await withServices(options.queue, async (services) => {
     const node = await startNode({ shape: SHAPE, forkAfter: FORK_AFTER, finality: 'epochs' })
     try {
-      const runs: Run[] = []
-      for (let number = 0; number <= options.runs; number += 1) {
-        const run = await measureRun({ truth, services, node })
-        console.error(`${number === 0 ? 'warm-up' : `run ${number}`}: ${run.reorgMs.toFixed(0)} ms`)
-        if (number > 0) runs.push(run)
-      }
+      const runs = await runsAfterWarmUp(
+        options.runs,
+        () => measureRun({ truth, services, node }),
+        ({ reorgMs }) => `${reorgMs.toFixed(0)} ms`,
+      )
       tell(options, truth, services, runs)
     } finally {
       node.stop()
@@ -109,9 +109,6 @@ function tell(options: ReorgOptions, truth: ReorgTruth, services: BenchServices,
   const records = { old: kept + gone, kept, gone, new: count('append') - truth.before.length }
   const apart = runs.flatMap(({ apartMs }) => apartMs)
   const figures = {
-    machine: machineFacts(),
-    postgres: services.postgres.settings,
-    queue: options.queue,
     ...{ depth: DEPTH, records, runs: runs.length },
     reorgMs: spreadOf(runs.map(({ reorgMs }) => reorgMs)),
     apartMs: { p50: percentile(apart, 50), p99: percentile(apart, 99) },
@@ -120,18 +117,14 @@ function tell(options: ReorgOptions, truth: ReorgTruth, services: BenchServices,
       postgres: spreadOf(runs.map(({ postgresCpuMs }) => postgresCpuMs)),
     },
   }
-  if (options.json) {
-    console.log(JSON.stringify(figures))
-    return
-  }
   const { p50, p99 } = figures.apartMs
-  console.log(`${figures.machine}; Postgres ${JSON.stringify(figures.postgres)}; queue on ${options.queue}
-
-From the node’s switch to another branch until an answer shows it; heads by WebSocket newHeads
+  const markdown = `From the node’s switch to another branch until an answer shows it; heads by WebSocket newHeads
 
 | blocks | records of the old branch | kept | gone | new | ms: median of ${runs.length} (spread) | answers apart, ms: p50, p99 |
 |---|---|---|---|---|---|---|
 | ${DEPTH} | ${records.old} | ${kept} | ${gone} | ${records.new} | ${spreadText(figures.reorgMs, 0)} | ${p50.toFixed(1)}, ${p99.toFixed(1)} |
 
-Processor ms meanwhile: indexer ${figures.cpuMs.indexer.median.toFixed(0)}, Postgres ${figures.cpuMs.postgres.median.toFixed(0)}, the watch’s questions included`)
+Processor ms meanwhile: indexer ${figures.cpuMs.indexer.median.toFixed(0)}, Postgres ${figures.cpuMs.postgres.median.toFixed(0)}, the watch’s questions included`
+  const on = { postgres: services.postgres.settings, queue: options.queue }
+  printFigures(options.json, on, figures, markdown)
 }

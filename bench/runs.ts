@@ -2,11 +2,15 @@ import { machineFacts } from './measure.ts'
 import type { QueueKind } from './services.ts'
 
 /** What `runs` runs gave, after one that is not counted; each is told on standard error as soon as it is over. */
-export async function runsAfterWarmUp<T>(runs: number, measure: () => Promise<T>): Promise<T[]> {
+export async function runsAfterWarmUp<T>(
+  runs: number,
+  measure: () => Promise<T>,
+  inWords = (run: T): string => JSON.stringify(run),
+): Promise<T[]> {
   const counted: T[] = []
   for (let number = 0; number <= runs; number += 1) {
     const run = await measure()
-    console.error(`${number === 0 ? 'warm-up' : `run ${number}`}: ${JSON.stringify(run)}`)
+    console.error(`${number === 0 ? 'warm-up' : `run ${number}`}: ${inWords(run)}`)
     if (number > 0) counted.push(run)
   }
   return counted
