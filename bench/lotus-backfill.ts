@@ -1,7 +1,8 @@
 import { memoryOf } from '../test/helpers/process-memory.ts'
 import { cpuSeconds } from './bench-postgres.ts'
-import { machineFacts, spreadOf, spreadText, type Spread } from './measure.ts'
+import { spreadOf, spreadText, type Spread } from './measure.ts'
 import { buildPrograms, untilPosition, withIndexerOf, type Program } from './programs.ts'
+import { printFigures, runsAfterWarmUp } from './runs.ts'
 import { withServices, type BenchServices, type QueueKind } from './services.ts'
 import { makeChannelLives, type ChannelLives } from './synthetic-lotus/channel-lives.ts'
 import { startLotus } from './synthetic-lotus/lotus-node.ts'
@@ -74,14 +75,11 @@ async function measureChain(
   const lives = await makeChannelLives(shape)
   const node = await startLotus(shape)
   try {
-    const runs: Run[] = []
-    for (let number = 0; number <= options.runs; number += 1) {
-      const run = await measureRun(services, node.url, shape, lives)
-      console.error(
-        `${messages} messages, ${number === 0 ? 'warm-up' : `run ${number}`}: ${JSON.stringify(run)}`,
-      )
-      if (number > 0) runs.push(run)
-    }
+    const runs = await runsAfterWarmUp(
+      options.runs,
+      () => measureRun(services, node.url, shape, lives),
+      (run) => `${messages} messages: ${JSON.stringify(run)}`,
+    )
     return figuresOf(shape, lives, runs)
   } finally {
     node.stop()
@@ -145,22 +143,22 @@ function tell(
   { postgres: { settings } }: BenchServices,
   chains: Figures[],
 ): void {
-  if (json) {
-    console.log(JSON.stringify({ machine: machineFacts(), postgres: settings, queue, runs, chains }))
-    return
-  }
-  console.log(`${machineFacts()}; Postgres ${JSON.stringify(settings)}; queue on ${queue}
-
-Backfill of a Filecoin network, everything on (as the truth, entry by entry); median of ${runs} (spread)
+  const rows = chains.map((chain) => {
+    const { messages, tipsets, events, backfill, limit, ratio, indexerCpu, postgresCpu, peakMiB } = chain
+    const cpu = `${indexerCpu.median.toFixed(1)}, ${postgresCpu.median.toFixed(1)}`
+    const rates = `${spreadText(backfill, 0)} | ${spreadText(limit, 0)} | ${ratio.toFixed(2)}`
+    return `| ${messages} | ${tipsets} | ${events} | ${rates} | ${cpu} | ${spreadText(peakMiB, 0)} |`
+  })
+  printFigures(
+    json,
+    { postgres: settings, queue },
+    { runs, chains },
+    `Backfill of a Filecoin network, everything on (as the truth, entry by entry); median of ${runs} (spread)
 
 | messages per tipset | tipsets | events of channels | tipsets/s | fetch and parse only, tipsets/s | backfill / that | processor s: indexer, Postgres | peak MiB |
 |---|---|---|---|---|---|---|---|
-${chains
-  .map(
-    ({ messages, tipsets, events, backfill, limit, ratio, indexerCpu, postgresCpu, peakMiB }) =>
-      `| ${messages} | ${tipsets} | ${events} | ${spreadText(backfill, 0)} | ${spreadText(limit, 0)} | ${ratio.toFixed(2)} | ${indexerCpu.median.toFixed(1)}, ${postgresCpu.median.toFixed(1)} | ${spreadText(peakMiB, 0)} |`,
+${rows.join('\n')}`,
   )
-  .join('\n')}`)
 }
 
 /** The same answers, asked for and parsed as fast as it goes, and thrown away. */

@@ -3,7 +3,6 @@ import { benchReads, serveReads, type ReadsOptions } from './api-reads.ts'
 import { benchMemory, type MemoryOptions } from './backfill-memory.ts'
 import { benchBackfill } from './evm-backfill.ts'
 import { fuzzDecoder } from './fuzz-decoder.ts'
-import { benchHistory } from './history-pages.ts'
 import { benchLotus, type LotusOptions } from './lotus-backfill.ts'
 import { benchLive, type LiveOptions } from './live.ts'
 import { benchNetworks, type NetworksOptions } from './networks.ts'
@@ -39,12 +38,6 @@ const queueOption = (): Option =>
 const program = new Command('bench').description(
   'Measurements against real services. Figures wander with the machine: compare within one run.',
 )
-program
-  .command('history')
-  .description('latency of the first, middle and last page of the history, and the query plans')
-  .option('--records <n>', 'records in the history', count, 1_000_000)
-  .option('--requests <n>', 'requests per page', count, 5000)
-  .action((options: { records: number; requests: number }) => benchHistory(options.records, options.requests))
 program
   .command('memory')
   .description('memory of the indexer while it reads chains of several shapes from the start (builds first)')

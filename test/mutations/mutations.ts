@@ -1,4 +1,4 @@
-/** What the service promises. The fifth, constant cost, is of figures and not of truth: `npm run bench -- history`. */
+/** What the service promises. The fifth, constant cost, is of figures and not of truth: `npm run bench -- api`. */
 export const PROMISES = {
   1: 'the log is the truth, and the read model follows from it alone',
   2: 'every event is written exactly once',
