@@ -58,3 +58,9 @@ void t.test('a text that is no JSON is a SyntaxError, in both ways of reading', 
   t.throws(() => parseLotusJson(`[1234567890123456789,${'['.repeat(1_000_000)}`), SyntaxError, 'a bomb')
   t.end()
 })
+
+void t.test('how deep a value nests does not matter where no integer is long', (t) => {
+  const deep = `${'[{"a":'.repeat(100_000)}1${'}]'.repeat(100_000)}`
+  t.ok(Array.isArray(parseLotusJson(deep)))
+  t.end()
+})

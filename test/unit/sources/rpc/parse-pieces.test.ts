@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { parsePieces } from '../../../../indexer/sources/rpc/parse-pieces.ts'
+import { parseLotusJson } from '../../../../shared/filecoin/lotus-json.ts'
 import { cut } from '../../../helpers/cut-text.ts'
 
 /** So few that every text of these tests is parsed some items at a time. */
@@ -130,5 +131,21 @@ void t.test('what is made to be looked at again and again is looked at a few tim
 void t.test('an item that never ends is read as a whole, and soon', (t) => {
   const pieces = ['[{"id":"', ...Array.from({ length: 200 }, () => 'x'.repeat(64 * 1024)), '"}]']
   t.same(parsePieces(pieces), JSON.parse(pieces.join('')))
+  t.end()
+})
+
+void t.test('another parser than JSON.parse is asked for every part', (t) => {
+  fc.assert(
+    fc.property(
+      fc.array(item, { maxLength: 30 }),
+      fc.bigInt({ min: 2n ** 60n, max: 2n ** 64n }),
+      places,
+      (items, long, at) => {
+        const text = JSON.stringify([...items, { id: 7 }, ...items]).replace('{"id":7}', `{"id":${long}}`)
+        t.same(parsePieces(cut(text, at), FEW, parseLotusJson), parseLotusJson(text))
+      },
+    ),
+    { numRuns: 1_000 },
+  )
   t.end()
 })
