@@ -27,7 +27,9 @@ function parseNumber(text: string): number | bigint {
 function holdsInexact(value: unknown): boolean {
   const open: object[] = []
   const isInexact = (inner: unknown): boolean => {
-    if (typeof inner === 'number') return Number.isInteger(inner) && !Number.isSafeInteger(inner)
+    // One of more than 308 digits is infinite.
+    if (typeof inner === 'number')
+      return Number.isInteger(inner) ? !Number.isSafeInteger(inner) : !Number.isFinite(inner)
     if (typeof inner === 'object' && inner !== null) open.push(inner)
     return false
   }

@@ -1,7 +1,7 @@
 import { classifyLotusError } from '../../indexer/sources/filecoin/classify-lotus-error.ts'
 import type { LotusClient } from '../../indexer/sources/filecoin/lotus-client.ts'
 import { RpcClient } from '../../indexer/sources/rpc/rpc-client.ts'
-import { parseLotusJson } from '../../shared/filecoin/lotus-json.ts'
+import { parseAnswer } from '../../indexer/sources/filecoin/lotus-client.ts'
 
 /** A client of a node whose voucher store has one channel, with this answer (JSON text) for its vouchers. */
 export function nodeStoreClient(url: string, vouchers: string): LotusClient {
@@ -30,7 +30,7 @@ export function answeringClient(urls: readonly string[], answer: NodeAnswer): Rp
     ...{ maxConcurrent: 1, maxBatch: 3, timeoutMs: 1_000 },
     ...{ network: 'filecoin:testnet', identity: { what: 'network', expected: 'testnet' } },
     classify: classifyLotusError,
-    parse: (pieces) => parseLotusJson(pieces.join('')),
+    parse: parseAnswer,
     // Longer than a "slow down" is waited for.
     connect: (url) => (body) =>
       Promise.resolve({ status: 200, retryAfterMs: 10_000, pieces: [reply(url, body)] }),

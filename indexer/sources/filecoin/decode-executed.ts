@@ -22,9 +22,9 @@ const BLS = 3
 /** Stands for any message in a node's answer of which {@link concernsNobody} is true. */
 export const NOT_OURS: unknown = Object.freeze({ Message: Object.freeze({ To: '', Method: -1 }) })
 
-/** Whether this is an executed message, as a node tells it, that {@link decodeExecuted} would pass over. */
+/** True of an executed message, as a node tells it, only where {@link decodeExecuted} would pass over it. */
 export function concernsNobody(item: unknown): boolean {
-  if (typeof item !== 'object' || item === null || !('Message' in item)) return false
+  if (typeof item !== 'object' || item === null || !('Cid' in item) || !('Message' in item)) return false
   const { Message: fields } = item
   if (typeof fields !== 'object' || fields === null || !('To' in fields) || !('Method' in fields))
     return false

@@ -1,9 +1,9 @@
 import { concernsNobody, NOT_OURS } from './decode-executed.ts'
 
 /**
- * (pure) What was parsed of a node's answers, changed in place, without what nobody will read: most messages of a network are no
- * channel's, and a tipset's proofs are most of it. Thousands of them are parsed before the first is looked at, and what is kept
- * until then is copied by each collection of garbage. What is not as it should be stays, for whoever decodes it to complain.
+ * Takes what nobody will read out of a node's answers as they were parsed, in place, and returns them: most messages of a network
+ * are no channel's, and a tipset's proofs are most of it. Thousands are parsed before the first is looked at, and what is kept until
+ * then is copied by each collection of garbage. What is not as it should be stays, for whoever decodes it to complain.
  */
 export function leanAnswers(parsed: unknown): unknown {
   if (!Array.isArray(parsed)) {

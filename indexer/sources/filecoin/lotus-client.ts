@@ -81,7 +81,7 @@ export function createLotusClient(config: FilecoinNetwork, options: LotusClientO
 }
 
 /** As {@link parseLotusJson} of an answer that came in pieces, without what nobody reads. */
-function parseAnswer(pieces: readonly string[]): unknown {
+export function parseAnswer(pieces: readonly string[]): unknown {
   return parsePieces(pieces, undefined, (text) => leanAnswers(parseLotusJson(text)))
 }
 

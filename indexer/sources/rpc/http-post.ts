@@ -47,7 +47,7 @@ export function httpTarget(rpcUrl: string): HttpTarget {
 }
 
 /** Keeps connections. How long an exchange may take is for `underTimeLimit` alone to say. */
-const AGENT = new Agent({ headersTimeout: 0, bodyTimeout: 0 })
+const AGENT = new Agent({ headersTimeout: 0, bodyTimeout: 0, connect: { timeout: 0 } })
 
 /** Posts by {@link undiciExchange}. */
 export function undiciPost(rpcUrl: string): HttpPost {

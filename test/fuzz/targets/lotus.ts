@@ -10,6 +10,7 @@ import { BadAnswer } from '../../../indexer/sources/rpc/rpc-error.ts'
 import { isPaymentChannelCode } from '../../../shared/filecoin/actor-codes.ts'
 import { actorAddress, idAddress } from '../../../shared/filecoin/address.ts'
 import { encodeExecReturn } from '../../../shared/filecoin/init-actor.ts'
+import { leanAnswers } from '../../../indexer/sources/filecoin/lean-answers.ts'
 import { parseLotusJson } from '../../../shared/filecoin/lotus-json.ts'
 import { messageCid, type Message } from '../../../shared/filecoin/message.ts'
 import { encodeUpdateParams } from '../../../shared/filecoin/payment-channel.ts'
@@ -38,7 +39,7 @@ function answerTarget(
   const feedText = (text: string): Outcome => {
     let answer: unknown
     try {
-      answer = parseLotusJson(text)
+      answer = leanAnswers(parseLotusJson(text))
     } catch (error) {
       if (error instanceof SyntaxError) return 'refused'
       throw error

@@ -11,7 +11,7 @@ import { classifyLotusError } from '../../../indexer/sources/filecoin/classify-l
 import { classifyRpcError } from '../../../indexer/sources/evm/classify-error.ts'
 import { voucherForm } from '../../../devnet/filecoin/rpc/voucher-form.ts'
 import { RetryableError } from '../../../shared/errors.ts'
-import { parseLotusJson } from '../../../shared/filecoin/lotus-json.ts'
+import { parseAnswer } from '../../../indexer/sources/filecoin/lotus-client.ts'
 import { MILLION, must, mustBeStorable, shown, type FuzzTarget, type Outcome } from '../fuzz-target.ts'
 import { jsonLike, jsonSample } from '../mutate-json.ts'
 import { nodeStoreClient } from '../../helpers/node-store.ts'
@@ -27,7 +27,7 @@ function options(isLotus: boolean, connect: () => HttpPost): EndpointOptions {
   return {
     ...{ maxConcurrent: 1, maxBatch: 3, timeoutMs: 1_000, connect },
     classify: isLotus ? classifyLotusError : classifyRpcError,
-    parse: isLotus ? (pieces) => parseLotusJson(pieces.join('')) : parsePieces,
+    parse: isLotus ? parseAnswer : parsePieces,
   }
 }
 

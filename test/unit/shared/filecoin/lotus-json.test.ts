@@ -17,6 +17,7 @@ void t.test('bare integers keep every digit, in every place where one can stand'
   )
   t.equal(parseLotusJson('18446744073709551615'), 18446744073709551615n)
   t.equal(parseLotusJson(' -9007199254740993'), -9007199254740993n)
+  t.equal(parseLotusJson(`1${'0'.repeat(400)}`), 10n ** 400n)
   t.end()
 })
 

@@ -36,7 +36,7 @@ const message = fc.record(
 )
 const executed = fc.oneof(
   { weight: 12, arbitrary: fc.record({ Cid: cid, Message: message }) },
-  fc.record({ Cid: anything, Message: anything }, { requiredKeys: [] }),
+  fc.record({ Cid: anything, Message: fc.oneof(message, anything) }, { requiredKeys: [] }),
   anything,
 )
 const receipt = fc.oneof(
