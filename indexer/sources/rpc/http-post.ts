@@ -46,8 +46,11 @@ export function httpTarget(rpcUrl: string): HttpTarget {
   return { url: url.href, headers }
 }
 
-/** Keeps connections. How long an exchange may take is for `underTimeLimit` alone to say. */
-const AGENT = new Agent({ headersTimeout: 0, bodyTimeout: 0, connect: { timeout: 0 } })
+/**
+ * Keeps connections. How long an exchange may take is for `underTimeLimit` alone to say; whoever does not take up a connection
+ * within undici's ten seconds is away.
+ */
+const AGENT = new Agent({ headersTimeout: 0, bodyTimeout: 0 })
 
 /** Posts by {@link undiciExchange}. */
 export function undiciPost(rpcUrl: string): HttpPost {
@@ -159,12 +162,12 @@ function codeOf(error: unknown): string | null {
 }
 
 /** The one value of a header. */
-export function headerText(value: unknown): string | null {
+function headerText(value: unknown): string | null {
   return typeof value === 'string' ? value : null
 }
 
 /** Seconds or an HTTP date. */
-export function retryAfter(header: string | null): number | null {
+function retryAfter(header: string | null): number | null {
   if (header === null) return null
   if (/^\d+(\.\d+)?$/.test(header)) return Number(header) * 1000
   const at = Date.parse(header)
