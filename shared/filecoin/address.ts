@@ -2,6 +2,7 @@ import { base32 } from 'multiformats/bases/base32'
 import { blake2b160, blake2b32 } from './blake2b.ts'
 import { bigEndian64, concatBytes, sameBytes } from './bytes.ts'
 import { encodeCbor } from './cbor.ts'
+import { remembering } from '../remembering.ts'
 import { decodeLeb128, encodeLeb128 } from './leb128.ts'
 
 /** 0 ID, 1 secp256k1 key, 2 actor, 3 BLS key, 4 delegated. */
@@ -23,6 +24,7 @@ const HASH_BYTES = 20
 const BLS_KEY_BYTES = 48
 const SECP256K1_KEY_BYTES = 65
 const MAX_SUBADDRESS_BYTES = 54
+const MOST_REMEMBERED = 10_000
 /** No address is longer: cuts off hostile texts before any work. */
 const MAX_TEXT_LENGTH = 115
 
@@ -107,11 +109,14 @@ export function formatAddress(address: FilecoinAddress, letter: NetworkLetter): 
   const { protocol, payload } = address
   const head = `${letter}${protocol}`
   if (protocol === 0) return head + leadingNumber(payload).value.toString()
-  const checksum = blake2b32(encodeAddress(address))
+  const checksum = checksumOf(Buffer.from(encodeAddress(address)).toString('latin1'))
   if (protocol !== 4) return head + base32.baseEncode(concatBytes(payload, checksum))
   const { value: namespace, length } = leadingNumber(payload)
   return `${head}${namespace.toString()}f${base32.baseEncode(concatBytes(payload.subarray(length), checksum))}`
 }
+
+/** Of an encoded address, a character for each byte. Parties come again and again, and a hash is dear. */
+const checksumOf = remembering(MOST_REMEMBERED, (encoded) => blake2b32(Buffer.from(encoded, 'latin1')))
 
 function leadingNumber(payload: Uint8Array): { value: bigint; length: number } {
   const number = decodeLeb128(payload)

@@ -1,6 +1,7 @@
 import { parseUnits } from '../../../shared/amounts.ts'
 import type { LoanType } from '../../../shared/events/chain-event.ts'
 import { canonicalAddress } from '../../../shared/filecoin/address.ts'
+import { remembering } from '../../../shared/remembering.ts'
 import type { CollateralLockPart } from '../loans/collateral-lock.evolve.ts'
 import { FIL_DECIMALS, type Erc20LoanPart } from '../loans/erc20-loan.evolve.ts'
 import type { LoanTimes } from '../loans/loans.evolve.ts'
@@ -50,19 +51,13 @@ export function loanFacts(
   }
 }
 
-/** Parties come again and again, and a checksum is dear: so many are remembered. */
+/** Parties come again and again, and a checksum is dear. */
 const MAX_REMEMBERED = 5_000
-const remembered = new Map<string, string | null>()
+const addressOfText = remembering(MAX_REMEMBERED, (hex) => canonicalAddress(textIn(hex)))
 
 /** The address whose text these bytes are (a `bytes32` is padded with zeros); null for whatever else is there. */
 export function addressIn(hex: string | null): string | null {
-  if (hex === null || hex.length > 300) return null
-  const known = remembered.get(hex)
-  if (known !== undefined) return known
-  const address = canonicalAddress(textIn(hex))
-  if (remembered.size >= MAX_REMEMBERED) remembered.clear()
-  remembered.set(hex, address)
-  return address
+  return hex === null || hex.length > 300 ? null : addressOfText(hex)
 }
 
 function textIn(hex: string): string {

@@ -1,4 +1,5 @@
 import { keccak_256 } from '@noble/hashes/sha3.js'
+import { remembering } from '../../../shared/remembering.ts'
 
 /**
  * A block's logs bloom: 2048 bits, three of them set for the address and for each topic of every log. A clear bit
@@ -12,19 +13,13 @@ const BLOOM_BYTES = 256
 /** The text of a bloom in which nothing is set. */
 export const EMPTY_BLOOM = `0x${'0'.repeat(BLOOM_BYTES * 2)}`
 
-/** Addresses and topics come again and again, and a Keccak is dear: so many are remembered. */
+/** Addresses and topics come again and again, and a Keccak is dear. */
 const MAX_REMEMBERED = 10_000
-const remembered = new Map<string, readonly number[]>()
 
-function bitNumbers(item: string): readonly number[] {
-  const known = remembered.get(item)
-  if (known !== undefined) return known
+const bitNumbers = remembering(MAX_REMEMBERED, (item): readonly number[] => {
   const hash = keccak_256(Buffer.from(item.slice(2), 'hex'))
-  const bits = [0, 2, 4].map((at) => (((hash[at] ?? 0) << 8) | (hash[at + 1] ?? 0)) & 2047)
-  if (remembered.size >= MAX_REMEMBERED) remembered.clear()
-  remembered.set(item, bits)
-  return bits
-}
+  return [0, 2, 4].map((at) => (((hash[at] ?? 0) << 8) | (hash[at + 1] ?? 0)) & 2047)
+})
 
 /** `item` is the address or the topic, as hex. */
 export function bloomBits(item: string): BloomBits {

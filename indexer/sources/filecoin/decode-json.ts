@@ -8,7 +8,7 @@ export function record(value: unknown, what: string): Record<string, unknown> {
   throw new BadAnswer(`${what}: malformed`)
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
+export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 

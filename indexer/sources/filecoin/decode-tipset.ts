@@ -1,6 +1,6 @@
 import type { BlockHeader } from '../../../shared/events/chain-step.ts'
 import { BadAnswer } from '../rpc/rpc-error.ts'
-import { cidOf, itemsOf, record, wholeNumber } from './decode-json.ts'
+import { cidOf, isRecord, itemsOf, record, wholeNumber } from './decode-json.ts'
 
 /** (pure) One tipset: blocks of one height and with the same parents. */
 export interface Tipset {
@@ -35,22 +35,24 @@ export function decodeTipset(value: unknown): Tipset {
   if (firstCid === undefined || cids.length !== blocks.length || cids.length > MAX_BLOCKS) {
     throw new BadAnswer(`tipset at ${height}: ${cids.length} CIDs, ${blocks.length} blocks`)
   }
-  const parentKeys = new Set(blocks.map(parentKeyOf))
-  const times = new Set(blocks.map((block) => wholeNumber(block['Timestamp'], 'block time')))
-  const [[parentKey], [timeS]] = [[...parentKeys], [...times]]
-  if (parentKey === undefined || timeS === undefined || parentKeys.size > 1 || times.size > 1) {
-    throw new BadAnswer(`tipset at ${height}: blocks of different parents or times`)
+  const [firstBlock = {}] = blocks
+  const parents = itemsOf(firstBlock['Parents'], 'block parents').map((cid) => cidOf(cid, 'parent CID'))
+  const timeS = wholeNumber(firstBlock['Timestamp'], 'block time')
+  for (const { Height, Parents, Timestamp } of blocks) {
+    if (Height !== height) throw new BadAnswer(`tipset at ${height}: a block of another height`)
+    if (Timestamp !== timeS || !areTheCids(Parents, parents)) {
+      throw new BadAnswer(`tipset at ${height}: blocks of different parents or times`)
+    }
   }
-  if (blocks.some((block) => block['Height'] !== height)) {
-    throw new BadAnswer(`tipset at ${height}: a block of another height`)
-  }
-  return { height, key: cids.join(','), firstCid, parentKey, timeS }
+  return { height, key: cids.join(','), firstCid, parentKey: parents.join(','), timeS }
 }
 
-function parentKeyOf(block: Record<string, unknown>): string {
-  return itemsOf(block['Parents'], 'block parents')
-    .map((cid) => cidOf(cid, 'parent CID'))
-    .join(',')
+/** Cheaper than to read each block's parents, which are the same. */
+function areTheCids(value: unknown, cids: readonly string[]): boolean {
+  const items = itemsOf(value, 'block parents')
+  return (
+    items.length === cids.length && items.every((item, index) => isRecord(item) && item['/'] === cids[index])
+  )
 }
 
 /** A tipset's time follows from its height: another one means that the endpoint is of another chain, or lies. */

@@ -54,8 +54,10 @@ export interface FilecoinSource extends ChainSource {
 }
 
 const CHECK_WITHIN_MS = 10_000
-/** A tipset with its messages is much, and several ranges are read at once. */
-const MAX_RANGE = 100
+/** What gateways take. */
+const MAX_BATCH = 100
+/** With the tipset above them one batch. A tipset with its messages is much, and several ranges are read at once. */
+const MAX_RANGE = MAX_BATCH - 1
 const MOST_REMEMBERED = 2048
 /** For so long the branch that was seen last counts as the one the node is on now. */
 const VIEW_MAX_AGE_MS = 2_000
@@ -78,7 +80,7 @@ export function createFilecoinSource(
     report,
     timeoutMs: options.requestTimeoutMs ?? 30_000,
     maxConcurrent: options.maxConcurrent ?? 8,
-    maxBatch: options.maxBatch ?? 100,
+    maxBatch: options.maxBatch ?? MAX_BATCH,
   })
   const memory = new TipsetMemory(MOST_REMEMBERED)
   const heads = new LotusHead(client, memory, network.confidence, report)

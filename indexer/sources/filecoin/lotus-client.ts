@@ -115,31 +115,40 @@ function epochDuration(first: Tipset, head: Tipset, blockDelay: unknown): number
   throw new BadAnswer('it does not say how long an epoch is')
 }
 
+/** What the Filecoin client library is to carry. */
+interface Carried {
+  body: string
+  signal: AbortSignal
+}
+
 /**
  * Posts by the Filecoin client library: it knows the token's header and the address. It sends one call at a time, takes HTTP 500
- * for no answer, drops error codes and rounds long numbers; so the body (batches too) is made and read by us, and passes through
- * it as it is. It speaks HTTP by axios, which makes one text of all that comes, and by UTF-8 where all is ASCII: what carries it
- * is what carries everybody's requests.
+ * for no answer, drops error codes and rounds long numbers; so the body (batches too) is made and read by us, and is all that its
+ * own call is made of. It speaks HTTP by axios, which makes one text of all that comes, and by UTF-8 where all is ASCII: what
+ * carries it is what carries everybody's requests.
  */
 function glifPost(rpcUrl: string, token: string | null): HttpPost {
   const { url, headers } = httpTarget(rpcUrl)
+  const target = new URL(url)
+  const engine = new glif.default({
+    apiAddress: url,
+    ...(token === null ? {} : { token }),
+    axiosOpts: {
+      headers,
+      transformRequest: (call: { params: [Carried] }) => call,
+      transformResponse: [],
+      adapter: async (config) => {
+        const [{ body, signal }] = (config.data as { params: [Carried] }).params
+        const named = Object.entries(config.headers.toJSON(true))
+        const own = Object.fromEntries(named.map(([name, value]) => [name.toLowerCase(), value]))
+        const result = await undiciExchange(target, own, body, signal)
+        return { data: { result }, status: result.status, statusText: '', headers: {}, config }
+      },
+    },
+  })
   return (body, timeoutMs, controller) =>
     underTimeLimit(timeoutMs, controller, () => {
-      const engine = new glif.default({
-        apiAddress: url,
-        ...(token === null ? {} : { token }),
-        axiosOpts: {
-          headers,
-          transformRequest: () => body,
-          transformResponse: [],
-          adapter: async (config) => {
-            const named = Object.entries(config.headers.toJSON(true))
-            const own = Object.fromEntries(named.map(([name, value]) => [name.toLowerCase(), value]))
-            const result = await undiciExchange(new URL(config.url ?? url), own, body, controller.signal)
-            return { data: { result }, status: result.status, statusText: '', headers: {}, config }
-          },
-        },
-      })
-      return engine.request<HttpAnswer>('')
+      const carried: Carried = { body, signal: controller.signal }
+      return engine.request<HttpAnswer>('', carried)
     })
 }

@@ -40,6 +40,20 @@ void t.test('requests per tipset in backfill', async (t) => {
   t.ok(count.calls / 2_000 < 4, 'two calls for what ran, one for each height and little else')
 })
 
+void t.test('requests of a full range of final tipsets', async (t) => {
+  const { lotus, proxy, count } = await countedChain(t)
+  await lotus.chain.mine(2_000)
+  const source = createFilecoinSource(networkOf(proxy))
+  t.teardown(() => source.close())
+  const width = source.maxBlockRange
+  for (let from = 500; from < 500 + 4 * width; from += width) {
+    const before = count.requests
+    await source.readRange(from, from + width - 1)
+    // Until it is known how few messages tipsets have, these are asked for a few at a time.
+    if (from > 500 + width) t.equal(count.requests - before, 3, 'one of tipsets and two of messages')
+  }
+})
+
 void t.test('requests per tipset at the head', async (t) => {
   const { lotus, proxy, count, traffic } = await countedChain(t)
   await lotus.chain.mine(40)
