@@ -1,4 +1,5 @@
 import type { HttpPost } from '../../indexer/sources/rpc/http-post.ts'
+import { uncut } from './cut-text.ts'
 
 /** Hex of so many bytes. */
 export const bytes = (count: number, value: number): string =>
@@ -34,6 +35,6 @@ export function nodeSaying(
     asked(method, id)
     const result = method === 'eth_getLogs' ? logs : header(params[0] ?? '')
     const text = JSON.stringify({ jsonrpc: '2.0', id, result }, null, space)
-    return Promise.resolve({ status: 200, retryAfterMs: null, pieces: [text] })
+    return Promise.resolve({ status: 200, retryAfterMs: null, pieces: uncut(text) })
   }
 }

@@ -172,7 +172,7 @@ export const MUTATIONS: readonly Mutation[] = [
     promise: 7,
     what: 'a second endpoint is taken to say what the first said',
     file: 'indexer/sources/rpc/rpc-endpoint.ts',
-    from: 'isSameText(before.pieces, pieces)',
+    from: 'areSameBytes(before.pieces, pieces)',
     to: 'before.pieces !== pieces',
     noticedBy: [{ test: 'test/chain/sources/faulty-endpoints.test.ts' }],
   },

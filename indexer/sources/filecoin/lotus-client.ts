@@ -8,6 +8,7 @@ import {
   type HttpAnswer,
   type HttpPost,
 } from '../rpc/http-post.ts'
+import type { Pieces } from '../rpc/body-text.ts'
 import { parsePieces } from '../rpc/parse-pieces.ts'
 import { RpcClient, type Report } from '../rpc/rpc-client.ts'
 import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
@@ -81,7 +82,7 @@ export function createLotusClient(config: FilecoinNetwork, options: LotusClientO
 }
 
 /** As {@link parseLotusJson} of an answer that came in pieces, without what nobody reads. */
-export function parseAnswer(pieces: readonly string[]): unknown {
+export function parseAnswer(pieces: Pieces): unknown {
   return parsePieces(pieces, undefined, (text) => leanAnswers(parseLotusJson(text)))
 }
 

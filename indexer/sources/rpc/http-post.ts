@@ -1,4 +1,3 @@
-import { isAscii } from 'node:buffer'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
@@ -10,8 +9,8 @@ import { EndpointFault } from './rpc-error.ts'
 export interface HttpAnswer {
   status: number
   retryAfterMs: number | null
-  /** The body's text, in the pieces in which it came: put together they are all of it. */
-  pieces: readonly string[]
+  /** The body's bytes, in the pieces in which they came: put together they are all of it. */
+  pieces: readonly Buffer[]
 }
 
 /** Posts JSON. Throws an EndpointFault that names no URL; the abort of `controller` ends it at once. */
@@ -30,9 +29,8 @@ const ACCEPTED = { accept: 'application/json', 'accept-encoding': 'gzip', 'user-
 
 /** Its two names. Another coding was not asked for: whoever names one may well mean none. */
 const GZIP: ReadonlySet<string> = new Set(['gzip', 'x-gzip'])
-/** As much as a socket gives at once. A text that is much longer is dear to make: see `parse-pieces.ts`. */
+/** As much as a socket gives at once. */
 const PIECE_BYTES = 64 * 1024
-const BYTE_ORDER_MARK = '\ufeff'
 
 export function httpTarget(rpcUrl: string): HttpTarget {
   const url = new URL(rpcUrl)
@@ -76,7 +74,7 @@ export async function undiciExchange(
   return {
     status,
     retryAfterMs: retryAfter(headerText(answered['retry-after'])),
-    pieces: await readText(bytes, headerText(answered['content-encoding']), status),
+    pieces: await readBody(bytes, headerText(answered['content-encoding']), status),
   }
 }
 
@@ -105,7 +103,7 @@ export async function underTimeLimit<T>(
 }
 
 /** What is said with a refusal need not be readable: its status counts. */
-async function readText(body: Readable, coding: string | null, status: number): Promise<string[]> {
+async function readBody(body: Readable, coding: string | null, status: number): Promise<Buffer[]> {
   if (!GZIP.has(coding?.trim().toLowerCase() ?? '')) return piecesOf(body)
   try {
     return await pipeline(body, createGunzip({ chunkSize: PIECE_BYTES }), piecesOf)
@@ -117,27 +115,13 @@ async function readText(body: Readable, coding: string | null, status: number): 
   }
 }
 
-/** In pieces, where all of it is ASCII, as JSON-RPC nearly always is; else as a whole, for a character may come in two parts. */
-async function piecesOf(body: AsyncIterable<Buffer>): Promise<string[]> {
-  const parts: Buffer[] = []
+async function piecesOf(body: AsyncIterable<Buffer>): Promise<Buffer[]> {
+  const pieces: Buffer[] = []
   let bytes = 0
-  let isPlain = true
-  for await (const part of body) {
-    bytes += part.byteLength
+  for await (const piece of body) {
+    bytes += piece.byteLength
     if (bytes > MAX_BODY_BYTES) throw tooLarge()
-    isPlain &&= isAscii(part)
-    parts.push(part)
-  }
-  if (isPlain) return parts.flatMap(plainPieces)
-  // Meanwhile its bytes are there twice, outside of the heap.
-  const text = Buffer.concat(parts.splice(0), bytes).toString()
-  return [text.startsWith(BYTE_ORDER_MARK) ? text.slice(BYTE_ORDER_MARK.length) : text]
-}
-
-function plainPieces(part: Buffer): string[] {
-  const pieces: string[] = []
-  for (let at = 0; at < part.byteLength; at += PIECE_BYTES) {
-    pieces.push(part.toString('latin1', at, at + PIECE_BYTES))
+    pieces.push(piece)
   }
   return pieces
 }

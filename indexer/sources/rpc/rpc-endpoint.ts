@@ -1,12 +1,12 @@
 import { messageOf } from '../../../shared/errors.ts'
 import { endpointLabel } from '../../../shared/log.ts'
 import { READING } from '../turns.ts'
+import { areSameBytes, textOfPieces, type Pieces } from './body-text.ts'
 import { storableText, unescaped } from './foreign-text.ts'
 import { undiciPost, type HttpAnswer, type HttpPost } from './http-post.ts'
 import { parsePieces } from './parse-pieces.ts'
 import { RateGovernor, type GovernorLimits } from './rate-governor.ts'
 import { AccessRefused, CallFailed, EndpointFault, RateLimited, type RpcErrorKind } from './rpc-error.ts'
-import { isSameText } from './same-text.ts'
 
 export interface RpcCall {
   method: string
@@ -19,7 +19,7 @@ export type RpcAnswer =
 /** The result of one call, and how it was said: its request's id, and the text of the answer. */
 export interface SaidResult {
   id: number
-  pieces: readonly string[]
+  pieces: Pieces
   result: unknown
 }
 
@@ -34,7 +34,7 @@ export interface EndpointOptions extends GovernorLimits {
   /** What a JSON-RPC error of this chain's nodes means. */
   classify: (code: number, message: string) => RpcErrorKind
   /** How a body is read; as JSON.parse does where nothing else is said. */
-  parse?: (pieces: readonly string[]) => unknown
+  parse?: (pieces: Pieces) => unknown
   /** How bodies travel; by undici where nothing else is said. */
   connect?: (url: string) => HttpPost
   /** Beside the parts of the URL: never shown, also not where an endpoint quotes it. */
@@ -185,7 +185,7 @@ export class RpcEndpoint {
     }
     await READING.next()
     const { pieces } = http
-    if (before !== undefined && isSameText(before.pieces, pieces)) {
+    if (before !== undefined && areSameBytes(before.pieces, pieces)) {
       return { id, pieces, answers: [{ ok: true, result: before.result }], isRepeated: true }
     }
     const json = parseBody(http, this.#options.parse ?? parsePieces)
@@ -261,7 +261,7 @@ export class RpcEndpoint {
 interface Exchange {
   /** Of the first request. */
   id: number
-  pieces: readonly string[]
+  pieces: Pieces
   answers: RpcAnswer[]
   /** Whether the text is that of the answer before. */
   isRepeated: boolean
@@ -274,12 +274,12 @@ function faultOf({ status }: HttpAnswer, otherwise: string): EndpointFault {
   return new EndpointFault(status === 200 ? otherwise : `HTTP ${status}`)
 }
 
-function parseBody(http: HttpAnswer, parse: (pieces: readonly string[]) => unknown): unknown {
+function parseBody(http: HttpAnswer, parse: (pieces: Pieces) => unknown): unknown {
   try {
     return parse(http.pieces)
   } catch (error) {
     if (http.status !== 200) return null
-    const text = http.pieces.join('')
+    const text = textOfPieces(http.pieces)
     throw new EndpointFault(
       text.trimStart().startsWith('<')
         ? 'HTML instead of JSON'

@@ -15,6 +15,7 @@ import { parseAnswer } from '../../../indexer/sources/filecoin/lotus-client.ts'
 import { MILLION, must, mustBeStorable, shown, type FuzzTarget, type Outcome } from '../fuzz-target.ts'
 import { jsonLike, jsonSample } from '../mutate-json.ts'
 import { nodeStoreClient } from '../../helpers/node-store.ts'
+import { cut } from '../../helpers/cut-text.ts'
 import { lotusSample, sampleVouchers } from '../samples.ts'
 
 /** So long that "slow down" is told at once and not waited for: the wait is no part of what is examined. */
@@ -32,10 +33,9 @@ function options(isLotus: boolean, connect: () => HttpPost): EndpointOptions {
 }
 
 /** The first tells what kind of answer it is; what follows is cut where sockets may cut it: anywhere. */
-function inPieces(text: string): string[] {
-  const rest = text.slice(FIRST_CHARS)
-  const half = Math.floor(rest.length / 2)
-  return [text.slice(0, FIRST_CHARS), rest.slice(0, half), rest.slice(half)]
+function inPieces(text: string): Buffer[] {
+  const rest = Math.max(0, text.length - FIRST_CHARS)
+  return cut(text, [Math.min(FIRST_CHARS, text.length), FIRST_CHARS + Math.floor(rest / 2)])
 }
 
 function answering(status: number, text: string): () => HttpPost {

@@ -4,6 +4,7 @@ import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import type { Test } from 'tap'
 import { messageOf } from '../../../../shared/errors.ts'
+import { textOfPieces } from '../../../../indexer/sources/rpc/body-text.ts'
 import { MAX_BODY_BYTES, undiciPost, type HttpAnswer } from '../../../../indexer/sources/rpc/http-post.ts'
 import { RpcEndpoint } from '../../../../indexer/sources/rpc/rpc-endpoint.ts'
 
@@ -29,7 +30,7 @@ function post(url: string, timeoutMs = 5_000): Promise<HttpAnswer> {
 /** What became of it: the text, or the fault. */
 async function outcome(t: Test, answer: Answering, timeoutMs?: number): Promise<string> {
   const url = await serve(t, answer)
-  return post(url, timeoutMs).then(({ pieces }) => pieces.join(''), messageOf)
+  return post(url, timeoutMs).then(({ pieces }) => textOfPieces(pieces), messageOf)
 }
 
 const GZIP = { 'content-encoding': 'gzip' }
@@ -197,7 +198,7 @@ void t.test('an answer of plain characters stays in pieces, and none of them is 
     )
     const { pieces } = await post(url)
     t.ok(pieces.length > 3 && pieces.every(({ length }) => length <= 64 * 1024), `${pieces.length} pieces`)
-    t.ok(pieces.join('') === text)
+    t.ok(textOfPieces(pieces) === text)
   }
 })
 
