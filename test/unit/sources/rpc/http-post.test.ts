@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createTcpServer, type AddressInfo } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import type { Test } from 'tap'
@@ -115,6 +116,31 @@ void t.test('the name of the packing has no case, and an unknown one means nothi
 void t.test('a refusal counts whose text cannot be read', async (t) => {
   const url = await serve(t, (_, response) => response.writeHead(429, { ...GZIP, 'retry-after': '20' }).end())
   t.same(await post(url), { status: 429, retryAfterMs: 20_000, pieces: [] })
+})
+
+void t.test('what is said before the answer is none', async (t) => {
+  const text = await outcome(t, (_, response) => {
+    response.writeProcessing()
+    response.writeEarlyHints({ link: '</style.css>; rel=preload' }, () => response.end('{}'))
+  })
+  t.equal(text, '{}')
+})
+
+void t.test('who gives up before or while it is answered is told so, and the connection ends', async (t) => {
+  const ends: Promise<void>[] = []
+  const url = await serve(t, (_, response) => {
+    ends.push(closed(response))
+    response.write('[')
+  })
+  const early = new AbortController()
+  early.abort(new Error('given up'))
+  t.equal(await undiciPost(url)('{}', 5_000, early).catch(messageOf), 'connection failed (Error)')
+  const late = new AbortController()
+  const answer = undiciPost(url)('{}', 5_000, late).catch(messageOf)
+  while (ends.length === 0) await delay(5)
+  late.abort(new Error('given up'))
+  t.equal(await answer, 'connection failed (Error)')
+  await Promise.all(ends)
 })
 
 void t.test('a byte order mark is no part of the text', async (t) => {
