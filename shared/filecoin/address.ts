@@ -126,9 +126,13 @@ function leadingNumber(payload: Uint8Array): { value: bigint; length: number } {
 
 /** The `f…` text of an address: the form in which addresses are compared. Null when `text` is none. */
 export function canonicalAddress(text: string): string | null {
-  // An address has one spelling, but for the network's letter.
-  return parseAddress(text) === null ? null : `f${text.slice(1)}`
+  return text.length > MAX_TEXT_LENGTH ? null : canonical(text)
 }
+
+// An address has one spelling, but for the network's letter.
+const canonical = remembering(MOST_REMEMBERED, (text) =>
+  parseAddress(text) === null ? null : `f${text.slice(1)}`,
+)
 
 export function sameAddress(a: FilecoinAddress, b: FilecoinAddress): boolean {
   return a.protocol === b.protocol && sameBytes(a.payload, b.payload)
