@@ -31,7 +31,7 @@ export interface RangeLogs extends LogsBetween {
 
 /** With more logs than this a range of several blocks is read in narrower ranges, for it is held in memory. */
 const MAX_LOGS = 20_000
-/** Characters of an answer that is held until another endpoint has answered, some thousands of logs: several ranges are read at once. */
+/** Bytes of an answer that is held until another endpoint has answered, some thousands of logs: several ranges are read at once. */
 const MOST_COMPARED = 4 * 1024 * 1024
 /** With more blocks than this to look at whole, the blooms of a range are too full to tell anything cheaply. */
 const MAX_SUSPECTS = 64

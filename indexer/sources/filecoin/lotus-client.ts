@@ -1,13 +1,8 @@
 import glif from '@glif/filecoin-rpc-client'
 import type { FilecoinNetwork } from '../../../shared/config/networks.ts'
 import { parseLotusJson } from '../../../shared/filecoin/lotus-json.ts'
-import {
-  httpTarget,
-  underTimeLimit,
-  undiciExchange,
-  type HttpAnswer,
-  type HttpPost,
-} from '../rpc/http-post.ts'
+import { undiciExchange, type HttpAnswer } from '../rpc/http-exchange.ts'
+import { httpTarget, underTimeLimit, type HttpPost } from '../rpc/http-post.ts'
 import type { Pieces } from '../rpc/body-text.ts'
 import { parsePieces } from '../rpc/parse-pieces.ts'
 import { RpcClient, type Report } from '../rpc/rpc-client.ts'

@@ -1,6 +1,6 @@
 import { isAscii } from 'node:buffer'
 
-/** A body's bytes, in the pieces in which they came: outside of V8's heap until they are read. */
+/** (pure) A body's bytes in pieces, cut anywhere; outside of V8's heap until they are read. */
 export type Pieces = readonly Buffer[]
 
 const BYTE_ORDER_MARK = '\ufeff'

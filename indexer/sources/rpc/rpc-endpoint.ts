@@ -3,7 +3,8 @@ import { endpointLabel } from '../../../shared/log.ts'
 import { READING } from '../turns.ts'
 import { areSameBytes, textOfPieces, type Pieces } from './body-text.ts'
 import { storableText, unescaped } from './foreign-text.ts'
-import { undiciPost, type HttpAnswer, type HttpPost } from './http-post.ts'
+import type { HttpAnswer } from './http-exchange.ts'
+import { undiciPost, type HttpPost } from './http-post.ts'
 import { parsePieces } from './parse-pieces.ts'
 import { RateGovernor, type GovernorLimits } from './rate-governor.ts'
 import { AccessRefused, CallFailed, EndpointFault, RateLimited, type RpcErrorKind } from './rpc-error.ts'
@@ -16,7 +17,7 @@ export interface RpcCall {
 export type RpcAnswer =
   { ok: true; result: unknown } | { ok: false; kind: RpcErrorKind; code: number; message: string }
 
-/** The result of one call, and how it was said: its request's id, and the text of the answer. */
+/** The result of one call, and how it was said: its request's id, and the bytes of the answer. */
 export interface SaidResult {
   id: number
   pieces: Pieces
@@ -79,8 +80,7 @@ export class RpcEndpoint {
 
   /**
    * As {@link call}, with how it was said. `before` is what another endpoint of the client said to the same question: that has
-   * the same id here, and where the answer is the same text, character for character, it is not read again: `before` itself
-   * is returned.
+   * the same id here, and where the answer is the same, byte for byte, it is not read again: `before` itself is returned.
    */
   async ask(method: string, params: unknown[], before?: SaidResult): Promise<SaidResult> {
     const take = (answer: RpcAnswer, _: number, { id, pieces, isRepeated }: Exchange): SaidResult =>
@@ -263,7 +263,7 @@ interface Exchange {
   id: number
   pieces: Pieces
   answers: RpcAnswer[]
-  /** Whether the text is that of the answer before. */
+  /** Whether the bytes are those of the answer before. */
   isRepeated: boolean
 }
 

@@ -69,3 +69,8 @@ export function isRateLimit(code: number, message: string): boolean {
  */
 export type RpcErrorKind =
   'revert' | 'pruned' | 'missing-block' | 'invalid' | 'unsupported' | 'rate' | 'other'
+
+/** As Node and undici name what went wrong. */
+export function codeOf(error: unknown): string | null {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null
+}

@@ -6,7 +6,9 @@ import t from 'tap'
 import type { Test } from 'tap'
 import { messageOf } from '../../../../shared/errors.ts'
 import { textOfPieces } from '../../../../indexer/sources/rpc/body-text.ts'
-import { MAX_BODY_BYTES, undiciPost, type HttpAnswer } from '../../../../indexer/sources/rpc/http-post.ts'
+import { MAX_BODY_BYTES } from '../../../../indexer/sources/rpc/body-pieces.ts'
+import type { HttpAnswer } from '../../../../indexer/sources/rpc/http-exchange.ts'
+import { undiciPost } from '../../../../indexer/sources/rpc/http-post.ts'
 import { RpcEndpoint } from '../../../../indexer/sources/rpc/rpc-endpoint.ts'
 
 type Answering = (request: IncomingMessage, response: ServerResponse) => void
@@ -119,11 +121,46 @@ void t.test('a refusal counts whose text cannot be read', async (t) => {
 })
 
 void t.test('what is said before the answer is none', async (t) => {
-  const text = await outcome(t, (_, response) => {
+  const url = await serve(t, (_, response) => {
     response.writeProcessing()
-    response.writeEarlyHints({ link: '</style.css>; rel=preload' }, () => response.end('{}'))
+    response.writeEarlyHints({ link: '</a>; rel=preload', 'retry-after': '7', ...GZIP }, () =>
+      response.writeHead(429, { 'retry-after': '2' }).end('{}'),
+    )
   })
-  t.equal(text, '{}')
+  const { status, retryAfterMs, pieces } = await post(url)
+  t.same([status, retryAfterMs, textOfPieces(pieces)], [429, 2_000, '{}'])
+})
+
+void t.test('an answer in crumbs is few pieces: each takes more of the heap than is in it', async (t) => {
+  const crumbs = 50_000
+  for (const isPacked of [false, true]) {
+    const url = await serve(t, ({ socket }) => {
+      const coding = isPacked ? 'content-encoding: gzip\r\n' : ''
+      socket.write(`HTTP/1.1 200 OK\r\n${coding}transfer-encoding: chunked\r\n\r\n`)
+      // What is not worth packing is longer packed.
+      const body = isPacked ? gzipSync(Buffer.alloc(crumbs, 'x'), { level: 0 }) : Buffer.alloc(crumbs, 'x')
+      const framed = Buffer.alloc(body.byteLength * 6)
+      for (const [index, byte] of body.entries()) {
+        framed.write('1\r\n?\r\n', index * 6)
+        framed[index * 6 + 3] = byte
+      }
+      socket.write(framed)
+      socket.write('0\r\n\r\n')
+    })
+    const { pieces } = await post(url, 60_000)
+    t.equal(textOfPieces(pieces), 'x'.repeat(crumbs))
+    t.ok(pieces.length < 20, `${pieces.length} pieces`)
+  }
+})
+
+void t.test('a refusal whose text cannot be read counts at once, though more of it may come', async (t) => {
+  const ends: Promise<void>[] = []
+  const url = await serve(t, (_, response) => {
+    ends.push(closed(response))
+    response.writeHead(429, { ...GZIP, 'retry-after': '20' }).write('no gzip at all')
+  })
+  t.same(await post(url, 60_000), { status: 429, retryAfterMs: 20_000, pieces: [] })
+  await Promise.all(ends)
 })
 
 void t.test('who gives up before or while it is answered is told so, and the connection ends', async (t) => {
