@@ -63,7 +63,5 @@ export function addressIn(hex: string | null): string | null {
 function textIn(hex: string): string {
   let end = hex.length
   while (end > 2 && hex.endsWith('00', end)) end -= 2
-  let text = ''
-  for (let at = 2; at < end; at += 2) text += String.fromCharCode(Number.parseInt(hex.slice(at, at + 2), 16))
-  return text
+  return Buffer.from(hex.slice(2, end), 'hex').toString('latin1')
 }
