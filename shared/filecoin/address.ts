@@ -1,8 +1,8 @@
 import { base32 } from 'multiformats/bases/base32'
+import { remembering } from '../remembering.ts'
 import { blake2b160, blake2b32 } from './blake2b.ts'
 import { bigEndian64, concatBytes, sameBytes } from './bytes.ts'
 import { encodeCbor } from './cbor.ts'
-import { remembering } from '../remembering.ts'
 import { decodeLeb128, encodeLeb128 } from './leb128.ts'
 
 /** 0 ID, 1 secp256k1 key, 2 actor, 3 BLS key, 4 delegated. */
@@ -125,12 +125,8 @@ function leadingNumber(payload: Uint8Array): { value: bigint; length: number } {
 }
 
 /** The `f…` text of an address: the form in which addresses are compared. Null when `text` is none. */
-export function canonicalAddress(text: string): string | null {
-  return text.length > MAX_TEXT_LENGTH ? null : canonical(text)
-}
-
-// An address has one spelling, but for the network's letter.
-const canonical = remembering(MOST_REMEMBERED, (text) =>
+export const canonicalAddress = remembering(MOST_REMEMBERED, (text): string | null =>
+  // An address has one spelling, but for the network's letter.
   parseAddress(text) === null ? null : `f${text.slice(1)}`,
 )
 

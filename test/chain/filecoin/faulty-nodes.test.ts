@@ -7,7 +7,7 @@ import { testSeed } from '../../helpers/test-seed.ts'
 import { startProxy, type Answer, type Fault, type Proxy, type Request } from '../sources/faulty-proxy.ts'
 import { StepIndex } from '../sources/step-index.ts'
 import { catchUp, networkOf, sameAsChain } from './catch-up.ts'
-import { startChain, Traffic } from './traffic.ts'
+import { startBusyChain, startChain, Traffic } from './traffic.ts'
 
 const seed = String(testSeed(t))
 t.setTimeout(400_000)
@@ -32,13 +32,7 @@ function withAnswer(id: number, changed: unknown): Answer {
 }
 
 async function busyChain(t: Test): Promise<Lotus> {
-  const lotus = await startChain(t, { seed, nullRoundChance: 0.2 })
-  const traffic = new Traffic(lotus, seed)
-  await traffic.begin()
-  for (let epoch = 0; epoch < 40; epoch += 1) {
-    await traffic.play(3)
-    await lotus.chain.mine()
-  }
+  const lotus = await startBusyChain(t, seed, { epochs: 40, messages: 3, nullRoundChance: 0.2 })
   lotus.chain.nullRound(7)
   await lotus.chain.mine(2)
   return lotus

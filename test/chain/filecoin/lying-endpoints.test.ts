@@ -6,7 +6,7 @@ import { testSeed } from '../../helpers/test-seed.ts'
 import { startProxy, type Proxy } from '../sources/faulty-proxy.ts'
 import { StepIndex } from '../sources/step-index.ts'
 import { catchUp, networkOf, sameAsChain } from './catch-up.ts'
-import { startChain, Traffic } from './traffic.ts'
+import { startBusyChain } from './traffic.ts'
 
 const seed = String(testSeed(t))
 t.setTimeout(400_000)
@@ -22,13 +22,7 @@ function chanceOf(name: string, proxy: Proxy): Chance {
 const NO_OCCASION = ['a head behind what is final', 'half a batch', 'no certificates of finality']
 
 void t.test('whatever the only endpoint does, the index is the chain', { timeout: 390_000 }, async (t) => {
-  const lotus = await startChain(t, { seed, nullRoundChance: 0.2 })
-  const traffic = new Traffic(lotus, seed)
-  await traffic.begin()
-  for (let epoch = 0; epoch < 45; epoch += 1) {
-    await traffic.play(3)
-    await lotus.chain.mine()
-  }
+  const lotus = await startBusyChain(t, seed, { epochs: 45, messages: 3, nullRoundChance: 0.2 })
   const suffer = async (name: string, { make, isSlow = false }: FaultKind): Promise<void> => {
     const proxy = await startProxy(t, lotus.url)
     proxy.fault = make(chanceOf(name, proxy))

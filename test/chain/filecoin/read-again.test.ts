@@ -7,7 +7,7 @@ import { testSeed } from '../../helpers/test-seed.ts'
 import { startProxy } from '../sources/faulty-proxy.ts'
 import { networkOf } from './catch-up.ts'
 import { chainLines, eventLines, keyAt } from './chain-truth.ts'
-import { startChain, Traffic } from './traffic.ts'
+import { startBusyChain } from './traffic.ts'
 
 /** What `reindex` and `verify` read, from a node that is away when they begin. */
 
@@ -18,13 +18,7 @@ const [FROM, FINAL] = [20, 60]
 
 /** A node that drops its first requests, and how many it got. */
 async function node(t: Test, { isAway }: { isAway: (requests: number) => boolean }) {
-  const lotus = await startChain(t, { seed, finalityEpochs: 5 })
-  const traffic = new Traffic(lotus, seed)
-  await traffic.begin()
-  for (let epoch = 0; epoch < 70; epoch += 1) {
-    await traffic.play(2)
-    await lotus.chain.mine()
-  }
+  const lotus = await startBusyChain(t, seed, { epochs: 70, messages: 2, finalityEpochs: 5 })
   const asked = { requests: 0 }
   const proxy = await startProxy(t, lotus.url, () => (isAway((asked.requests += 1)) ? 'drop' : null))
   const source = createFilecoinSource(networkOf(proxy))

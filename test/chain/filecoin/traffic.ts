@@ -25,6 +25,22 @@ export async function startChain(t: Test, options: LotusOptions = {}): Promise<L
   return lotus
 }
 
+/** As {@link startChain}, with traffic in each of so many epochs. */
+export async function startBusyChain(
+  t: Test,
+  seed: string,
+  { epochs, messages, ...options }: LotusOptions & { epochs: number; messages: number },
+): Promise<Lotus> {
+  const lotus = await startChain(t, { seed, ...options })
+  const traffic = new Traffic(lotus, seed)
+  await traffic.begin()
+  for (let epoch = 0; epoch < epochs; epoch += 1) {
+    await traffic.play(messages)
+    await lotus.chain.mine()
+  }
+  return lotus
+}
+
 interface Channel {
   address: FilecoinAddress
   from: Wallet

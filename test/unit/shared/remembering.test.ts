@@ -33,6 +33,17 @@ void t.test('ever new texts are not all kept', (t) => {
   t.end()
 })
 
+void t.test('a long text is not kept', (t) => {
+  const asked: number[] = []
+  const lengthOf = remembering(10, (text) => {
+    asked.push(text.length)
+    return text.length
+  })
+  for (const length of [512, 512, 513, 513]) t.equal(lengthOf('x'.repeat(length)), length)
+  t.same(asked, [512, 513, 513])
+  t.end()
+})
+
 void t.test('what could not be made is made again', (t) => {
   let tries = 0
   const flaky = remembering(10, (text) => {
