@@ -123,7 +123,7 @@ interface Carried {
  * own call is made of. It speaks HTTP by axios, which makes one text of all that comes, and by UTF-8 where all is ASCII: what
  * carries it is what carries everybody's requests.
  */
-function glifPost(rpcUrl: string, token: string | null): HttpPost {
+export function glifPost(rpcUrl: string, token: string | null): HttpPost {
   const { url, headers } = httpTarget(rpcUrl)
   const target = new URL(url)
   const engine = new glif.default({

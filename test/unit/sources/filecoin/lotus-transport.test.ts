@@ -2,7 +2,12 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
-import { createLotusClient, type LotusClient } from '../../../../indexer/sources/filecoin/lotus-client.ts'
+import {
+  createLotusClient,
+  glifPost,
+  type LotusClient,
+} from '../../../../indexer/sources/filecoin/lotus-client.ts'
+import { textOfPieces } from '../../../../indexer/sources/rpc/body-text.ts'
 import type { FilecoinNetwork } from '../../../../shared/config/networks.ts'
 
 interface Call {
@@ -74,6 +79,17 @@ void t.test('a token goes with each request, beside what the body is', async (t)
     t.match([method, headers.authorization], ['POST', 'Bearer a.jwt.token'])
     t.match(headers, { 'content-type': /^application\/json/, accept: 'application/json' })
   }
+})
+
+void t.test('requests that begin in one turn are each their own', async (t) => {
+  const { url } = await serve(t, (_request, response, body) => response.end(body))
+  const post = glifPost(url, null)
+  const bodies = ['[1]', '[2]', '[3]']
+  const answers = await Promise.all(bodies.map((body) => post(body, 2_000, new AbortController())))
+  t.same(
+    answers.map(({ pieces }) => textOfPieces(pieces)),
+    bodies,
+  )
 })
 
 void t.test('whom a URL names goes as a header, and not in the URL', async (t) => {
