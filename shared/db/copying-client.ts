@@ -16,14 +16,25 @@ export class CopyText {
   }
 }
 
+/** A client that calls back: with null and what was answered, or with what failed. */
+interface CallingClient {
+  query<R>(
+    statement: string,
+    parameters: unknown[],
+    done: (error: Error | null, result: PostgresQueryResult<R>) => void,
+  ): void
+}
+
 /** A connection that Kysely knows one way to ask of; what is sent by another one, a parameter of {@link CopyText} tells. */
 export class CopyingClient implements PostgresPoolClient {
   readonly #client: pg.PoolClient
   readonly #asked: PostgresPoolClient
+  readonly #calling: CallingClient
 
   constructor(client: pg.PoolClient) {
     this.#client = client
     this.#asked = client
+    this.#calling = client
   }
 
   query<R>(statement: string, parameters: readonly unknown[]): Promise<PostgresQueryResult<R>>
@@ -34,14 +45,25 @@ export class CopyingClient implements PostgresPoolClient {
   ): Promise<PostgresQueryResult<R>> | PostgresCursor<R> {
     if (typeof asked !== 'string') return this.#asked.query(asked)
     const [only] = parameters
-    return only instanceof CopyText
-      ? this.#copy(asked, only)
-      : this.#asked.query(asked, parameters.map(arraysAsText))
+    return only instanceof CopyText ? this.#copy(asked, only) : this.#ask(asked, parameters.map(arraysAsText))
   }
 
   /** `isBroken`: nobody gets it again. */
   release(isBroken = false): void {
     this.#client.release(isBroken)
+  }
+
+  /**
+   * Of pg's own promise the callback is a function that is assigned to a property. V8 makes such a function in the old generation
+   * at once, and what it leads to, all rows of the answer, stays until that is collected as a whole (docs/performance.md).
+   */
+  #ask<R>(statement: string, parameters: unknown[]): Promise<PostgresQueryResult<R>> {
+    return new Promise((resolve, reject) => {
+      this.#calling.query<R>(statement, parameters, (error, result) => {
+        if (error === null) resolve(result)
+        else reject(error)
+      })
+    })
   }
 
   #copy(statement: string, { parts }: CopyText): Promise<PostgresQueryResult<never>> {
