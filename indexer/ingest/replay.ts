@@ -42,6 +42,8 @@ const MOST_CHARACTERS = 32 * 1024 * 1024
 const CHUNK: ChunkSize = { entries: 8000, characters: MOST_CHARACTERS }
 /** The same once there are payment channels (then each step is folded by itself, and an interruption waits for a chunk), and at the end. */
 const CHUNK_WITH_CHANNELS: ChunkSize = { entries: 500, characters: MOST_CHARACTERS }
+/** As many processors of the database as that are busy with it, on small tables. */
+const INDEXES_AT_ONCE = 2
 /** What is left may be folded while nobody can append. */
 const LITTLE = 500
 /** Between attempts to take the old tables from their readers. */
@@ -128,12 +130,22 @@ async function makeIndexes(
   db: Db,
   { folded, signal, onProgress }: Pick<ReplayOptions, 'signal' | 'onProgress'> & { folded: number },
 ): Promise<boolean> {
-  for (const name of await missingIndexes(db)) {
-    if (signal.aborted) return false
-    onProgress({ foldedPosition: folded, lastPosition: await getLastPosition(db), index: name })
-    await makeIndex(db, name)
+  const missing = await missingIndexes(db)
+  const makeSome = async (): Promise<void> => {
+    for (let name = missing.shift(); name !== undefined && !signal.aborted; name = missing.shift()) {
+      onProgress({ foldedPosition: folded, lastPosition: await getLastPosition(db), index: name })
+      await makeIndex(db, name)
+    }
   }
-  return true
+  const failures: unknown[] = []
+  const orStop = (error: unknown): void => {
+    failures.push(error)
+    missing.length = 0
+  }
+  // Where one fails those that were begun are made to their end: nothing is under way when this has ended.
+  await Promise.all(Array.from({ length: INDEXES_AT_ONCE }, () => makeSome().catch(orStop)))
+  if (failures.length > 0) throw failures[0]
+  return !signal.aborted
 }
 
 /**

@@ -63,13 +63,19 @@ export async function missingIndexes(db: Db): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
-/** Makes an index as the live read model has it, of the rows that are there. */
+/** Of a smaller table an index is made before Postgres has started workers for it. */
+const WORTH_WORKERS = '256MB'
+
+/** Makes an index as the live read model has it, of the rows that are there. Several may be made at a time. */
 export async function makeIndex(db: Db, name: string): Promise<void> {
-  const { rows } = await sql<{ statement: string }>`
-    select replace(pg_get_indexdef(oid), format(' ON %I.', ${LIVE_SCHEMA}::text), format(' ON %I.', ${NEXT_SCHEMA}::text))
-      as statement
-    from pg_class where relnamespace = ${LIVE_SCHEMA}::regnamespace and relname = ${name}`.execute(db)
-  for (const { statement } of rows) await sql.raw(statement).execute(db)
+  await inTransaction(db, async (trx) => {
+    await sql`set local min_parallel_table_scan_size = ${sql.lit(WORTH_WORKERS)}`.execute(trx)
+    const { rows } = await sql<{ statement: string }>`
+      select replace(pg_get_indexdef(oid), format(' ON %I.', ${LIVE_SCHEMA}::text), format(' ON %I.', ${NEXT_SCHEMA}::text))
+        as statement
+      from pg_class where relnamespace = ${LIVE_SCHEMA}::regnamespace and relname = ${name}`.execute(trx)
+    for (const { statement } of rows) await sql.raw(statement).execute(trx)
+  })
 }
 
 export async function dropNextSchema(db: Db): Promise<void> {

@@ -103,6 +103,36 @@ void t.test(
   },
 )
 
+void t.test('an index that cannot be made is told once no other is being made', async (t) => {
+  const { db } = await testDatabase(t)
+  // Without payment channels, so that the rows are there before the indexes.
+  const { evm } = tellStories(3, 4)
+  const blocks = { from: 0, to: evm.at(-1)?.blockNumber ?? 0 }
+  await inTransaction(db, (trx) => replaceEvents(trx, EVM, blocks, evm, 'reindex'))
+  const digest = await digestReadModel(db)
+  const define = async (name: 'asked' | 'asked_slowly', body: string): Promise<void> => {
+    await sql`create or replace function public.${sql.raw(name)}(id bigint) returns bigint immutable language plpgsql
+      as ${sql.lit(`begin ${body} end`)}`.execute(db)
+  }
+  await define('asked', 'return id;')
+  await define('asked_slowly', 'perform pg_sleep(0.05); return id;')
+  // By their names, the two that are made first.
+  await sql`create index activity_asked on projection.activity (public.asked(id))`.execute(db)
+  await sql`create index activity_asked_slowly on projection.activity (public.asked_slowly(id))`.execute(db)
+  await define('asked', `raise 'nobody knows';`)
+  const run = (restart: boolean): Promise<boolean> =>
+    replay(db, { restart, signal: new AbortController().signal, onProgress: () => undefined })
+  await t.rejects(run(true), /nobody knows/)
+  const { rows } = await sql`
+    select query from pg_stat_activity
+    where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid()`.execute(db)
+  t.same(rows, [], 'nothing is under way')
+  t.same(await digestReadModel(db), digest, 'the old read model is read')
+  await define('asked', 'return id;')
+  t.equal(await run(false), true, 'it goes on where it was')
+  t.same(await digestReadModel(db), digest)
+})
+
 void t.test('events that are found later, between others, are the same loans after a replay', async (t) => {
   const { evm } = tellStories(7, 6)
   const rounds = 3
