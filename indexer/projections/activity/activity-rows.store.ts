@@ -4,7 +4,7 @@ import { overlapping } from '../../../shared/db/transaction.ts'
 import type { FoldContext } from '../projection.ts'
 import type { ActivityRecord } from './activity.evolve.ts'
 import { addToCounts, removeFromCounts, stretchOf } from './activity-counts.store.ts'
-import { numberKinds } from './record-kinds.store.ts'
+import { numbersOfKinds } from './record-kinds.store.ts'
 
 /** A record that becomes visible at `at`. */
 export interface NewRecord extends ActivityRecord {
@@ -15,19 +15,20 @@ export interface NewRecord extends ActivityRecord {
 }
 
 /** Adds records to the history; all their ids come after those that are there. */
-export async function insertRecords(context: FoldContext, records: NewRecord[]): Promise<void> {
-  if (records.length === 0) return
+export async function insertRecords(context: FoldContext, added: readonly NewRecord[]): Promise<void> {
+  if (added.length === 0) return
   const { trx, schema, counters } = context
+  const records = added.toSorted((a, b) => a.id - b.id)
   const ids = records.map(({ id }) => id)
-  const [numbered, slots] = await overlapping([numberKinds(context, records), slotsOf(context, ids)])
+  const [kinds, slots] = await overlapping([numbersOfKinds(context, records), slotsOf(context, ids)])
   const copied = copyRows(
     trx,
     `${schema}.activity`,
-    numbered,
-    ({ id, kind, txHash, loanId, ofChannel, at }) => ({
+    records,
+    ({ id, txHash, loanId, ofChannel, at }, index) => ({
       id,
-      slot: slots.get(id) ?? null,
-      kind,
+      slot: slots[index] ?? null,
+      kind: kinds[index] ?? null,
       tx_hash: txHash,
       loan_id: loanId,
       network: ofChannel?.network ?? null,
@@ -41,22 +42,19 @@ export async function insertRecords(context: FoldContext, records: NewRecord[]):
   counters.records += records.length
 }
 
-/** The places of records in their stretches of the log, by id: only the first stretch may have some already. */
-async function slotsOf({ trx, schema }: FoldContext, ids: readonly number[]): Promise<Map<number, number>> {
-  const sorted = ids.toSorted((a, b) => a - b)
-  let stretch = stretchOf(sorted[0] ?? 0)
+/** The places of records in their stretches of the log, by their ascending ids: only the first stretch may have some already. */
+async function slotsOf({ trx, schema }: FoldContext, ids: readonly number[]): Promise<number[]> {
+  let stretch = stretchOf(ids[0] ?? 0)
   const { rows } = await sql<{ records: number }>`
     select records from ${sql.table(`${schema}.activity_counts`)}
     where level = 0 and number = ${stretch}`.execute(trx)
   let slot = rows[0]?.records ?? 0
-  const slots = new Map<number, number>()
-  for (const id of sorted) {
+  return ids.map((id) => {
     const own = stretchOf(id)
     slot = own === stretch ? slot + 1 : 1
     stretch = own
-    slots.set(id, slot)
-  }
-  return slots
+    return slot
+  })
 }
 
 /**

@@ -8,30 +8,38 @@ export type RecordKind = Pick<
   'event' | 'loanType' | 'blockchain' | 'networkId' | 'contractAddress'
 >
 
+type NumberedKind = RecordKind & { id: number }
+
 /**
- * Gives each record the number of its kind. A kind that is new gets the next number, in the order of the records: the
- * same log gives the same numbers. There are as many as the networks have contracts and events, a few dozens.
+ * The numbers of the kinds of records, one for each. A kind that is new gets the next number, in the order of the records:
+ * the same log gives the same numbers. There are as many as the networks have contracts and events, a few dozens.
  */
-export async function numberKinds<R extends RecordKind>(
+export async function numbersOfKinds(
   { trx, schema }: FoldContext,
-  records: R[],
-): Promise<(R & { kind: number })[]> {
+  records: readonly RecordKind[],
+): Promise<number[]> {
   const table = sql.table(`${schema}.record_kinds`)
-  const { rows } = await sql<RecordKind & { id: number }>`
+  const { rows } = await sql<NumberedKind>`
     select id, event, loan_type as "loanType", blockchain, network_id as "networkId",
       contract_address as "contractAddress" from ${table}`.execute(trx)
-  const numbers = new Map(rows.map((row) => [keyOf(row), row.id]))
-  let last = Math.max(0, ...numbers.values())
-  const fresh: (RecordKind & { id: number })[] = []
-  const numbered = records.map((record) => {
-    const key = keyOf(record)
-    let kind = numbers.get(key)
-    if (kind === undefined) {
-      kind = last += 1
-      numbers.set(key, kind)
-      fresh.push({ ...record, id: kind })
-    }
-    return Object.assign(record, { kind })
+  // By event, so that no text has to be made for each of thousands of records.
+  const known = new Map<string, NumberedKind[]>()
+  const learn = (kind: NumberedKind): void => {
+    const ofEvent = known.get(kind.event)
+    if (ofEvent === undefined) known.set(kind.event, [kind])
+    else ofEvent.push(kind)
+  }
+  for (const row of rows) learn(row)
+  let last = rows.reduce((most, { id }) => Math.max(most, id), 0)
+  const fresh: NumberedKind[] = []
+  const numbers = records.map((record) => {
+    const stored = find(known.get(record.event), record)
+    if (stored !== undefined) return stored.id
+    const { event, loanType, blockchain, networkId, contractAddress } = record
+    const added = { id: (last += 1), event, loanType, blockchain, networkId, contractAddress }
+    learn(added)
+    fresh.push(added)
+    return added.id
   })
   if (fresh.length > 0) {
     await sql`
@@ -40,10 +48,20 @@ export async function numberKinds<R extends RecordKind>(
       from jsonb_to_recordset(${JSON.stringify(fresh)}::jsonb) as said(id integer, event text, "loanType" text,
         blockchain text, "networkId" text, "contractAddress" text)`.execute(trx)
   }
-  return numbered
+  return numbers
 }
 
-/** The blockchain's name alone may have a space. */
-function keyOf({ event, loanType, blockchain, networkId, contractAddress }: RecordKind): string {
-  return `${event} ${loanType} ${networkId} ${contractAddress ?? ''} ${blockchain}`
+function find(kinds: readonly NumberedKind[] | undefined, record: RecordKind): NumberedKind | undefined {
+  if (kinds === undefined) return undefined
+  for (const kind of kinds) {
+    if (
+      kind.contractAddress === record.contractAddress &&
+      kind.networkId === record.networkId &&
+      kind.loanType === record.loanType &&
+      kind.blockchain === record.blockchain
+    ) {
+      return kind
+    }
+  }
+  return undefined
 }

@@ -3,7 +3,7 @@ import { groupBy } from '../../../shared/group-by.ts'
 import { FILECOIN_BLOCKCHAIN } from '../../../shared/config/networks.ts'
 import { networkIdOf, type ActivityRecord } from '../activity/activity.evolve.ts'
 import { deleteRecords, insertRecords, type NewRecord } from '../activity/activity-rows.store.ts'
-import { numberKinds } from '../activity/record-kinds.store.ts'
+import { numbersOfKinds } from '../activity/record-kinds.store.ts'
 import type { FoldContext } from '../projection.ts'
 import type { ChannelRecord } from './channel-records.evolve.ts'
 import type { ChannelKey } from './channel-rows.store.ts'
@@ -121,7 +121,8 @@ async function correctRecords(context: FoldContext, changed: PlacedRecord[], at:
     ...said(one),
     ...{ network: one.network, channel: one.robust, naturalKey: one.record.naturalKey, at },
   }))
-  const rows = await numberKinds(context, placed)
+  const kinds = await numbersOfKinds(context, placed)
+  const rows = placed.map((record, index) => ({ kind: kinds[index], ...record }))
   await sql`
     update ${sql.table(`${schema}.activity`)} record set
       channel = said.channel, tx_hash = said."txHash", kind = said.kind, loan_id = said."loanId", updated_at = said.at
