@@ -129,7 +129,13 @@ export async function replaySeconds({ databaseUrl, db }: Databases): Promise<num
   const before = await digestReadModel(db)
   const { stdout } = await promisify(execFile)(
     process.execPath,
-    ['--enable-source-maps', join(ROOT, 'dist/indexer/cli/main.js'), 'replay', '--json'],
+    [
+      '--enable-source-maps',
+      ...scriptFlags('ops'),
+      join(ROOT, 'dist/indexer/cli/main.js'),
+      'replay',
+      '--json',
+    ],
     { env: { ...process.env, DATABASE_URL: databaseUrl } },
   )
   const { digest, seconds } = replayedSchema.parse(JSON.parse(stdout))

@@ -91,6 +91,16 @@ void test('the parser of HTTP is not optimized for a quarter of a second, 30 MiB
   t.end()
 })
 
+void test("V8 has one thread of its own beside the program, in the indexer, the API and the operators' commands", (t) => {
+  const counting = "console.log(require('node:fs').readdirSync('/proc/self/task').length)"
+  const threads = (flags: string[]): number =>
+    Number(execFileSync(process.execPath, [...flags, '-e', counting], { encoding: 'utf8' }))
+  const withOne = threads(['--v8-pool-size=1'])
+  t.ok(threads([]) > withOne, 'there are threads to save')
+  for (const script of ['indexer', 'api', 'ops']) t.equal(threads(scriptFlags(script)), withOne, script)
+  t.end()
+})
+
 void test('the heap may double where it is small, before node 24; and optimizing may wait before node 22', (t) => {
   const small = 240 * 2 ** 20
   for (const version of ['20.20.2', '22.0.0', '23.1.0']) t.ok(mayDouble(version, small), version)
