@@ -42,6 +42,22 @@ export function* abiCases(seed: number, count: number): Generator<AbiCase> {
   }
 }
 
+/** One encoding of each list of types, and each that differs from it by a digit. */
+export function* digitByDigit(seed: number): Generator<AbiCase> {
+  const random = seededRandom(seed)
+  for (const types of TYPE_LISTS) {
+    const data = coder.encode(
+      types,
+      types.map((type) => valueOf(type, random)),
+    )
+    yield { types, data }
+    for (let place = 2; place < data.length; place += 1) {
+      const other = data[place] === '1' ? '2' : '1'
+      yield { types, data: data.slice(0, place) + other + data.slice(place + 1) }
+    }
+  }
+}
+
 /** Throws when the data is not the one encoding of such values. */
 type StrictDecoder = (types: readonly string[], data: string) => AbiTexts
 

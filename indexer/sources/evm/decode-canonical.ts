@@ -1,3 +1,5 @@
+import { areZeros, layOut, numberAt, zerosIn } from './hex-digits.ts'
+
 /**
  * (pure) The contract ABI by slices of the hex text: takes the one canonical encoding of some values and nothing else.
  * Knows the types that the two contracts use: uint, address, bytes32, bytes, and lists of known length of these.
@@ -17,11 +19,11 @@ export type CanonicalDecoder = (data: string) => AbiTexts | null
 
 type Kind = 'uint' | 'address' | 'bytes32' | 'bytes'
 
-/** One of the types. A word is 64 digits; places are indexes into the text. */
+/** One of the types. A word is 64 digits; places count digits, from the first after `0x` on. */
 interface Shape {
   kind: Kind
-  /** Digits that a word of it must begin with. */
-  zeros: string
+  /** As many zeros a word of it must begin with. */
+  zeros: number
   /** How many there are of it. */
   length: number
   isList: boolean
@@ -33,24 +35,29 @@ interface Place {
   at: number
 }
 
+/** `0x`. */
+const PREFIX = 2
 const WORD = 64
-const ZEROS = '0'.repeat(WORD)
 /** Digits of an address. */
 const ADDRESS = 40
-/** Digits of an offset or a length that is looked at: more than any data that a node can send. */
-const SMALL_DIGITS = 7
-const BEFORE_SMALL = ZEROS.slice(SMALL_DIGITS)
+/** Digits of an offset or a length that are looked at: more than any data that a node can send. Those before them are zeros. */
+const SMALL_DIGITS = 8
 /** Digits that a JavaScript number holds exactly. */
 const SAFE_DIGITS = 13
-const BEFORE_SAFE = ZEROS.slice(SAFE_DIGITS)
+const BEFORE_SAFE = '0'.repeat(WORD - SAFE_DIGITS)
 
 export function canonicalDecoder(types: readonly string[]): CanonicalDecoder {
   const shapes = types.map(shapeOf)
   const headDigits = shapes.reduce((digits, shape) => digits + headDigitsOf(shape), 0)
   const places = placesOf(shapes)
+  const heads = headsOf(shapes)
+  const hasZeros = zerosIn(heads.map(({ zeros, at }) => ({ from: at, to: at + zeros })))
+  const tails = heads.filter(({ shape }) => isDynamic(shape))
   return (data) => {
-    const reader = new Reader(data, 2 + headDigits)
-    return reader.takes(shapes) ? new TextsOf(data, places, reader.tails) : null
+    const digits = data.length - PREFIX
+    if (digits < headDigits || !layOut(data) || !hasZeros()) return null
+    const reader = new Reader(digits, headDigits)
+    return reader.takes(tails) ? new TextsOf(data, places, reader.tails) : null
   }
 }
 
@@ -58,8 +65,29 @@ function headDigitsOf(shape: Shape): number {
   return WORD * (isDynamic(shape) ? 1 : shape.length)
 }
 
+interface Head {
+  shape: Shape
+  at: number
+  /** As many digits from there on are zeros. */
+  zeros: number
+}
+
+/** The words before the first tail. */
+function headsOf(shapes: readonly Shape[]): Head[] {
+  let head = 0
+  return shapes.flatMap((shape) => {
+    const start = head
+    head += headDigitsOf(shape)
+    return Array.from({ length: (head - start) / WORD }, (_, index) => ({
+      shape,
+      at: start + index * WORD,
+      zeros: isDynamic(shape) ? WORD - SMALL_DIGITS : shape.zeros,
+    }))
+  })
+}
+
 function placesOf(shapes: readonly Shape[]): Place[] {
-  let head = 2
+  let head = 0
   let tails = 0
   return shapes.flatMap((shape) => {
     const { kind, length } = shape
@@ -79,9 +107,9 @@ function shapeOf(type: string): Shape {
 
 function shapeOfOne(type: string): Pick<Shape, 'kind' | 'zeros'> {
   const bits = /^uint(\d+)$/.exec(type)?.[1]
-  if (bits !== undefined) return { kind: 'uint', zeros: ZEROS.slice(Number(bits) / 4) }
-  if (type === 'address') return { kind: type, zeros: ZEROS.slice(ADDRESS) }
-  if (type === 'bytes32' || type === 'bytes') return { kind: type, zeros: '' }
+  if (bits !== undefined) return { kind: 'uint', zeros: WORD - Number(bits) / 4 }
+  if (type === 'address') return { kind: type, zeros: WORD - ADDRESS }
+  if (type === 'bytes32' || type === 'bytes') return { kind: type, zeros: 0 }
   throw new Error(`the type ${type} is not read`)
 }
 
@@ -121,66 +149,48 @@ class TextsOf implements AbiTexts {
   }
 
   #hex(start: number, end: number): string {
-    return `0x${this.#data.slice(start, end)}`
+    return `0x${this.#data.slice(PREFIX + start, PREFIX + end)}`
   }
 
   #uint(at: number): string {
-    return this.#data.startsWith(BEFORE_SAFE, at)
-      ? String(Number.parseInt(this.#data.slice(at + WORD - SAFE_DIGITS, at + WORD), 16))
+    const end = PREFIX + at + WORD
+    return this.#data.startsWith(BEFORE_SAFE, PREFIX + at)
+      ? String(Number.parseInt(this.#data.slice(end - SAFE_DIGITS, end), 16))
       : BigInt(this.#hex(at, at + WORD)).toString()
   }
 }
 
-/** One text that is read from its heads to its last tail. Every reading says whether all was as it must be. */
+/** What is laid out, read from its heads to its last tail; places count its digits. Every reading says whether all was as it must be. */
 class Reader {
   /** Of each `bytes`, one after the other, where it begins and where it ends. */
   readonly tails: number[] = []
-  readonly #data: string
+  readonly #digits: number
   /** Where the next tail must begin: they follow each other without a gap. */
   #tail: number
 
-  constructor(data: string, tail: number) {
-    this.#data = data
+  constructor(digits: number, tail: number) {
+    this.#digits = digits
     this.#tail = tail
   }
 
-  takes(shapes: readonly Shape[]): boolean {
-    if (this.#tail > this.#data.length) return false
-    let head = 2
-    for (const shape of shapes) {
-      if (isDynamic(shape)) {
-        const isTaken =
-          this.#pointsAtTail(head, 2) && (shape.isList ? this.#takesList(shape.length) : this.#takesBytes())
-        if (!isTaken) return false
-        head += WORD
-      } else {
-        for (let index = 0; index < shape.length; index += 1, head += WORD) {
-          if (!this.#data.startsWith(shape.zeros, head)) return false
-        }
-      }
+  /** All tails that these heads point at, and nothing after them. */
+  takes(heads: readonly Head[]): boolean {
+    for (const { shape, at } of heads) {
+      if (!this.#pointsAtTail(at, 0)) return false
+      if (!(shape.isList ? this.#takesList(shape.length) : this.#takesBytes())) return false
     }
-    return this.#tail === this.#data.length
+    return this.#tail === this.#digits
   }
 
   /** Offsets count from where the list of their heads begins. */
   #pointsAtTail(at: number, start: number): boolean {
-    return this.#small(at) === (this.#tail - start) / 2
-  }
-
-  /** A number of bytes; NaN where it is beyond any. */
-  #small(at: number): number {
-    if (!this.#data.startsWith(BEFORE_SMALL, at)) return Number.NaN
-    let number = 0
-    for (let digit = at + WORD - SMALL_DIGITS; digit < at + WORD; digit += 1) {
-      number = number * 16 + digitOf(this.#data.charCodeAt(digit))
-    }
-    return number
+    return smallAt(at) === (this.#tail - start) / 2
   }
 
   #takesList(length: number): boolean {
     const start = this.#tail
     this.#tail += length * WORD
-    if (this.#tail > this.#data.length) return false
+    if (this.#tail > this.#digits) return false
     for (let index = 0; index < length; index += 1) {
       if (!this.#pointsAtTail(start + index * WORD, start) || !this.#takesBytes()) return false
     }
@@ -189,24 +199,20 @@ class Reader {
 
   #takesBytes(): boolean {
     const start = this.#tail + WORD
-    if (start > this.#data.length) return false
-    const end = start + this.#small(this.#tail) * 2
+    if (start > this.#digits) return false
+    const end = start + smallAt(this.#tail) * 2
     const padded = start + Math.ceil((end - start) / WORD) * WORD
     // Also where it is NaN.
-    if (!(padded <= this.#data.length)) return false
-    if (!this.#data.startsWith(ZEROS.slice(0, padded - end), end)) return false
+    if (!(padded <= this.#digits)) return false
+    if (!areZeros(end, padded)) return false
     this.tails.push(start, end)
     this.#tail = padded
     return true
   }
 }
 
-const ZERO_CODE = 0x30
-const NINE_CODE = 0x39
-/** Of `a`, less its value. */
-const BEFORE_A_CODE = 0x57
-
-/** Of a lower-case hex digit; of anything else no digit's value. */
-function digitOf(code: number): number {
-  return code <= NINE_CODE ? code - ZERO_CODE : code - BEFORE_A_CODE
+/** A number of bytes; NaN where it is beyond any. */
+function smallAt(at: number): number {
+  const small = at + WORD - SMALL_DIGITS
+  return areZeros(at, small) ? numberAt(small) : Number.NaN
 }

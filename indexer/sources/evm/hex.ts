@@ -1,3 +1,5 @@
+import { areLowerHex, layOut } from './hex-digits.ts'
+
 /** What JSON-RPC writes as hex. `null` stands for anything that is not what it should be. */
 
 export function quantity(value: number | bigint): string {
@@ -16,6 +18,6 @@ export function parseHex(value: unknown, bytes?: number): string | null {
   if (typeof value !== 'string' || value.length % 2 !== 0) return null
   if (bytes !== undefined && value.length !== 2 + bytes * 2) return null
   // The usual case by far.
-  if (/^0x[0-9a-f]*$/.test(value)) return value
+  if (layOut(value) && areLowerHex(value.length - 2)) return value
   return /^0x[0-9a-fA-F]*$/.test(value) ? value.toLowerCase() : null
 }

@@ -1,12 +1,14 @@
+import { AbiCoder } from 'ethers'
 import t from 'tap'
-import { decodeBySlices } from '../../../../indexer/sources/evm/decode-abi.ts'
-import { abiCases, compareDecoders } from '../../../helpers/abi-cases.ts'
+import { decodeBySlices, decodeStrictly } from '../../../../indexer/sources/evm/decode-abi.ts'
+import { abiCases, compareDecoders, digitByDigit, type AbiCase } from '../../../helpers/abi-cases.ts'
 
 const CASES = 20_000
+const coder = AbiCoder.defaultAbiCoder()
 
-void t.test('slices of the data give what the general coder gives, and refuse what it refuses', (t) => {
+function compareAll(cases: Iterable<AbiCase>): { taken: number; refused: number } {
   const found = { taken: 0, refused: 0 }
-  for (const one of abiCases(7, CASES)) {
+  for (const one of cases) {
     const isTaken = compareDecoders((types, data) => {
       const values = decodeBySlices(types, data)
       if (values === null) throw new Error('refused')
@@ -14,7 +16,27 @@ void t.test('slices of the data give what the general coder gives, and refuse wh
     }, one)
     found[isTaken ? 'taken' : 'refused'] += 1
   }
+  return found
+}
+
+void t.test('slices of the data give what the general coder gives, and refuse what it refuses', (t) => {
+  const found = compareAll(abiCases(7, CASES))
   t.ok(found.taken > CASES / 4 && found.refused > CASES / 4, JSON.stringify(found))
+  t.end()
+})
+
+void t.test('so it is whichever digit of an encoding is another one', (t) => {
+  const found = compareAll(digitByDigit(11))
+  t.ok(found.taken > 3_000 && found.refused > 3_000, JSON.stringify(found))
+  t.end()
+})
+
+void t.test('data longer than a log may have are left to the general coder', (t) => {
+  const bytes = (length: number): string => coder.encode(['bytes'], [`0x${'5f'.repeat(length)}`])
+  const [most, more] = [bytes(64 * 1024 - 64), bytes(64 * 1024 - 63)]
+  t.equal(decodeBySlices(['bytes'], most)?.at(0), `0x${'5f'.repeat(64 * 1024 - 64)}`)
+  t.equal(decodeBySlices(['bytes'], more), null)
+  t.equal(decodeStrictly(['bytes'], more).at(0), `0x${'5f'.repeat(64 * 1024 - 63)}`)
   t.end()
 })
 

@@ -39,3 +39,16 @@ void t.test('of a length that is given, and of texts alone', (t) => {
   for (const other of [null, undefined, 12, [], {}, '0x0']) t.equal(parseHex(other), null)
   t.end()
 })
+
+void t.test('a text is as long as it is, whatever was looked at before it, and however long', (t) => {
+  t.equal(parseHex(`0x${'zz'.repeat(50)}`), null)
+  t.equal(parseHex('0xab'), '0xab', 'after a longer one that is none')
+  // As many digits as the largest log that is decoded has, and more.
+  for (const digits of [131_070, 131_072, 131_074, 300_000]) {
+    const text = `0x${'5f'.repeat(digits / 2)}`
+    t.equal(parseHex(text), text, `${digits} digits`)
+    for (const wrong of ['g', 'ÿ', '\u0130']) t.equal(parseHex(`${text.slice(0, -1)}${wrong}`), null, wrong)
+    t.equal(parseHex(`${text.slice(0, -1)}F`), text, 'in the other case')
+  }
+  t.end()
+})
