@@ -124,11 +124,22 @@ function leadingNumber(payload: Uint8Array): { value: bigint; length: number } {
   return number
 }
 
+/** Of an actor by its number, whatever the number below 10^18: nothing of it is dear to check, and there are as many as actors. */
+const PLAIN_ID = /^[ft]0(?:0|[1-9]\d{0,17})$/
+
 /** The `f…` text of an address: the form in which addresses are compared. Null when `text` is none. */
-export const canonicalAddress = remembering(MOST_REMEMBERED, (text): string | null =>
-  // An address has one spelling, but for the network's letter.
-  parseAddress(text) === null ? null : `f${text.slice(1)}`,
+export function canonicalAddress(text: string): string | null {
+  return PLAIN_ID.test(text) ? withF(text) : canonicalOfOther(text)
+}
+
+const canonicalOfOther = remembering(MOST_REMEMBERED, (text) =>
+  parseAddress(text) === null ? null : withF(text),
 )
+
+/** An address has one spelling, but for the network's letter. */
+function withF(text: string): string {
+  return `f${text.slice(1)}`
+}
 
 export function sameAddress(a: FilecoinAddress, b: FilecoinAddress): boolean {
   return a.protocol === b.protocol && sameBytes(a.payload, b.payload)

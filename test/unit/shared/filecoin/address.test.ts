@@ -57,6 +57,43 @@ void t.test('the canonical form is one for both letters', (t) => {
   t.end()
 })
 
+void t.test(
+  'what has a canonical form is an address, also where it may be of an actor by its number',
+  (t) => {
+    const number = fc.oneof(
+      fc.stringMatching(/^\d{1,21}$/),
+      fc.bigInt({ min: (1n << 63n) - 2n, max: (1n << 63n) + 2n }).map(String),
+      fc.constantFrom(
+        '',
+        '0',
+        '00',
+        '01',
+        '1\n',
+        ' 1',
+        '1e3',
+        '٣',
+        '9'.repeat(17),
+        '9'.repeat(18),
+        '1'.padEnd(19, '0'),
+      ),
+    )
+    const text = fc
+      .tuple(fc.constantFrom('f0', 't0', 'F0', 'f', 'g0', '0'), number)
+      .map((parts) => parts.join(''))
+    const found = { addresses: 0 }
+    fc.assert(
+      fc.property(text, (text) => {
+        const isAddress = parseAddress(text) !== null
+        found.addresses += isAddress ? 1 : 0
+        return canonicalAddress(text) === (isAddress ? `f${text.slice(1)}` : null)
+      }),
+      { numRuns: 2_000 },
+    )
+    t.ok(found.addresses > 300, `${found.addresses} addresses`)
+    t.end()
+  },
+)
+
 void t.test('one wrong character is noticed', (t) => {
   const text = 't1qphxnf4aigxvz2ivk4zvumbvu2wcm6lu6pxwu2i'
   for (let i = 0; i < text.length; i++) {
