@@ -42,7 +42,7 @@ export function* abiCases(seed: number, count: number): Generator<AbiCase> {
   }
 }
 
-/** One encoding of each list of types, and each that differs from it by a digit. */
+/** One encoding of each list of types, and for each of its digits one that differs there. */
 export function* digitByDigit(seed: number): Generator<AbiCase> {
   const random = seededRandom(seed)
   for (const types of TYPE_LISTS) {

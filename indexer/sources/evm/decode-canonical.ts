@@ -14,7 +14,7 @@ export interface AbiTexts {
   at(index: number): string | undefined
 }
 
-/** Null where `data` (`0x` and lower-case hex) is not the canonical encoding of the decoder's types. */
+/** Null where `data` (`0x` and lower-case hex) is not the canonical encoding of the decoder's types, or longer than is laid out. */
 export type CanonicalDecoder = (data: string) => AbiTexts | null
 
 type Kind = 'uint' | 'address' | 'bytes32' | 'bytes'
@@ -52,12 +52,12 @@ export function canonicalDecoder(types: readonly string[]): CanonicalDecoder {
   const places = placesOf(shapes)
   const heads = headsOf(shapes)
   const hasZeros = zerosIn(heads.map(({ zeros, at }) => ({ from: at, to: at + zeros })))
-  const tails = heads.filter(({ shape }) => isDynamic(shape))
+  const pointing = heads.filter(({ shape }) => isDynamic(shape))
   return (data) => {
     const digits = data.length - PREFIX
     if (digits < headDigits || !layOut(data) || !hasZeros()) return null
     const reader = new Reader(digits, headDigits)
-    return reader.takes(tails) ? new TextsOf(data, places, reader.tails) : null
+    return reader.takes(pointing) ? new TextsOf(data, places, reader.tails) : null
   }
 }
 

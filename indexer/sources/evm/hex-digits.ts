@@ -20,21 +20,22 @@ const FOUR_ZEROS = 0x30303030
 const BEFORE_A = 0x57
 const NINE = 0x39
 
-/** Lays out a text of `0x` and pairs of digits; false where it is longer than what is decoded, or not of such characters at all. */
+/** Lays out a text of `0x` and an even number of digits; false where it begins with something else, is longer than what is decoded, or not all ASCII. */
 export function layOut(text: string): boolean {
   const length = text.length
   if (length - PREFIX_BYTES > MOST_DIGITS || !text.startsWith('0x')) return false
   // A character beyond ASCII takes several bytes.
   if (memory.write(text, FIRST_BYTE - PREFIX_BYTES, 'utf8') !== length) return false
   const end = FIRST_BYTE - PREFIX_BYTES + length
+  // The rest of its last word, where a longer text may have been before.
   memory[end] = ZERO
   memory[end + 1] = ZERO
   return true
 }
 
 /**
- * Whether the first `digits` of what is laid out are 0-9 and a-f. In each byte of a sum the highest bit tells whether the character is
- * as large as one, for none is above 127 and nothing is carried.
+ * Whether the first `digits` of what is laid out are 0-9 and a-f. In each byte of a sum the highest bit tells whether the
+ * character is at least the one that was added as its distance from 128; none is above 127, so nothing is carried.
  */
 export function areLowerHex(digits: number): boolean {
   const end = 1 + Math.ceil(digits / DIGITS_PER_WORD)
