@@ -40,18 +40,17 @@ const PREFIX = 2
 const WORD = 64
 /** Digits of an address. */
 const ADDRESS = 40
-/** Digits of an offset or a length that are looked at: more than any data that a node can send. Those before them are zeros. */
+/** Digits of an offset or a length that are looked at, as many as `numberAt` takes: more than any data that a node can send. Those before them are zeros. */
 const SMALL_DIGITS = 8
 /** Digits that a JavaScript number holds exactly. */
 const SAFE_DIGITS = 13
 const BEFORE_SAFE = '0'.repeat(WORD - SAFE_DIGITS)
 
 export function canonicalDecoder(types: readonly string[]): CanonicalDecoder {
-  const shapes = types.map(shapeOf)
-  const headDigits = shapes.reduce((digits, shape) => digits + headDigitsOf(shape), 0)
-  const places = placesOf(shapes)
-  const heads = headsOf(shapes)
-  const hasZeros = zerosIn(heads.map(({ zeros, at }) => ({ from: at, to: at + zeros })))
+  const heads = headsOf(types.map(shapeOf))
+  const headDigits = heads.length * WORD
+  const places = placesOf(heads)
+  const hasZeros = zerosIn(heads.map(({ shape, at }) => ({ from: at, to: at + shape.zeros })))
   const pointing = heads.filter(({ shape }) => isDynamic(shape))
   return (data) => {
     const digits = data.length - PREFIX
@@ -61,41 +60,23 @@ export function canonicalDecoder(types: readonly string[]): CanonicalDecoder {
   }
 }
 
-function headDigitsOf(shape: Shape): number {
-  return WORD * (isDynamic(shape) ? 1 : shape.length)
-}
-
+/** A word before the first tail: a value, or where one's tail begins. */
 interface Head {
   shape: Shape
   at: number
-  /** As many digits from there on are zeros. */
-  zeros: number
 }
 
-/** The words before the first tail. */
 function headsOf(shapes: readonly Shape[]): Head[] {
-  let head = 0
-  return shapes.flatMap((shape) => {
-    const start = head
-    head += headDigitsOf(shape)
-    return Array.from({ length: (head - start) / WORD }, (_, index) => ({
-      shape,
-      at: start + index * WORD,
-      zeros: isDynamic(shape) ? WORD - SMALL_DIGITS : shape.zeros,
-    }))
-  })
+  return shapes
+    .flatMap((shape) => Array.from({ length: isDynamic(shape) ? 1 : shape.length }, () => shape))
+    .map((shape, index) => ({ shape, at: index * WORD }))
 }
 
-function placesOf(shapes: readonly Shape[]): Place[] {
-  let head = 0
+function placesOf(heads: readonly Head[]): Place[] {
   let tails = 0
-  return shapes.flatMap((shape) => {
+  return heads.flatMap(({ shape, at }) => {
     const { kind, length } = shape
-    const start = head
-    head += headDigitsOf(shape)
-    return Array.from({ length }, (_, index) =>
-      isDynamic(shape) ? { kind, at: tails++ } : { kind, at: start + index * WORD },
-    )
+    return isDynamic(shape) ? Array.from({ length }, () => ({ kind, at: tails++ })) : [{ kind, at }]
   })
 }
 

@@ -4,8 +4,9 @@
  * anybody else can.
  */
 
-/** Of longer texts expressions and ethers decide. A log with more data is not decoded at all. */
-const MOST_DIGITS = 2 * 64 * 1024
+/** Bytes of the largest text that is laid out: of longer ones expressions and ethers decide. */
+export const MOST_BYTES = 64 * 1024
+const MOST_DIGITS = 2 * MOST_BYTES
 const DIGITS_PER_WORD = 4
 /** `0x` stands before it, so that digits begin with a word. */
 const FIRST_BYTE = DIGITS_PER_WORD
@@ -20,7 +21,7 @@ const FOUR_ZEROS = 0x30303030
 const BEFORE_A = 0x57
 const NINE = 0x39
 
-/** Lays out a text of `0x` and an even number of digits; false where it begins with something else, is longer than what is decoded, or not all ASCII. */
+/** Lays out a text of `0x` and an even number of digits; false where it begins with something else, is longer than {@link MOST_BYTES}, or not all ASCII. */
 export function layOut(text: string): boolean {
   const length = text.length
   if (length - PREFIX_BYTES > MOST_DIGITS || !text.startsWith('0x')) return false
