@@ -34,3 +34,15 @@ export function rowsRead(scans: readonly PlanNode[]): number {
     0,
   )
 }
+
+/**
+ * Rows of a table of the read model that all sessions have read since it was made, as `watch` sees it once `session` (a pool of one
+ * connection) has told what it did.
+ */
+export async function rowsReadSoFar(session: Db, watch: Db, table: string): Promise<number> {
+  await sql`select pg_stat_force_next_flush()`.execute(session)
+  const { rows } = await sql<{ read: number }>`
+    select seq_tup_read + idx_tup_fetch as read from pg_stat_user_tables
+    where schemaname = 'projection' and relname = ${table}`.execute(watch)
+  return rows[0]?.read ?? 0
+}

@@ -7,7 +7,7 @@ import { openReadDatabase } from '../../../api/queries/read-database.ts'
 import { testApi, type TestApi } from '../../helpers/api.ts'
 import { testDatabase } from '../../helpers/database.ts'
 import { SEEDED_ID_STEP, seedRecords } from '../../helpers/seed-projection.ts'
-import { scansOf } from '../../helpers/query-plan.ts'
+import { rowsReadSoFar, scansOf } from '../../helpers/query-plan.ts'
 
 async function page({ app }: TestApi, path = ''): Promise<{ payload: { id: number }[]; pages: number }> {
   const response = await app.inject(`/api/activity/history${path}`)
@@ -192,13 +192,7 @@ void t.test('a plan that was made when nothing was there reads no more rows when
   await database.rows(HISTORY_PAGES, [['1']])
   await seedRecords(db, 100_000)
   await sql`select pg_stat_force_next_flush()`.execute(db)
-  const read = async (): Promise<number> => {
-    await sql`select pg_stat_force_next_flush()`.execute(database.db)
-    const { rows } = await sql<{ read: number }>`
-      select seq_tup_read + idx_tup_fetch as read from pg_stat_user_tables
-      where schemaname = 'projection' and relname = 'activity'`.execute(db)
-    return rows[0]?.read ?? 0
-  }
+  const read = (): Promise<number> => rowsReadSoFar(database.db, db, 'activity')
   const before = await read()
   await database.rows(HISTORY_PAGES, [['2000']])
   t.equal((await read()) - before, 25)

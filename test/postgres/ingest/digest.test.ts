@@ -1,7 +1,9 @@
 import { sql } from 'kysely'
 import t from 'tap'
 import { digestReadModel } from '../../../indexer/projections/digest.store.ts'
+import { connect } from '../../../shared/db/connect.ts'
 import { testDatabase } from '../../helpers/database.ts'
+import { rowsReadSoFar } from '../../helpers/query-plan.ts'
 import { seedLoan, seedRecords } from '../../helpers/seed-projection.ts'
 
 const CHANGES = {
@@ -31,5 +33,20 @@ void t.test(
     await sql`update projection.record_kinds set id = id + 10`.execute(db)
     await sql`update projection.activity set kind = kind + 10`.execute(db)
     t.equal((await digestReadModel(db)).digest, digest)
+  },
+)
+
+void t.test(
+  'a read model that has no statistics yet, as after a replay, is read once and no more',
+  async (t) => {
+    const { db, url } = await testDatabase(t)
+    await sql`alter table projection.activity set (autovacuum_enabled = false)`.execute(db)
+    await seedRecords(db, 60_000)
+    await sql`select pg_stat_force_next_flush()`.execute(db)
+    const session = connect(url, { name: 'digest', max: 1 })
+    t.teardown(() => session.destroy())
+    const before = await rowsReadSoFar(session, db, 'activity')
+    await digestReadModel(session)
+    t.equal((await rowsReadSoFar(session, db, 'activity')) - before, 60_000)
   },
 )
