@@ -18,9 +18,14 @@ export async function hasNextSchema(db: Db): Promise<boolean> {
   return rows.length > 0
 }
 
+/** Tables with rows for the contracts' events: their indexes are cheaper to make when the rows are there, see `missingIndexes`. */
+const OF_CONTRACTS = ['activity', 'loans']
+/** Of such a table, and of rows that payment channels make alone: to make them later would be a look at all rows for a few. */
+const OF_CHANNELS = ['activity_channel', 'activity_natural_key']
+
 /**
- * Empty tables of the same shape and settings, with constraints of the same names and the same privileges. Their other
- * indexes are cheaper to make when the rows are there: see `missingIndexes`.
+ * Empty tables of the same shape and settings, with constraints of the same names, the same privileges and those indexes that
+ * are not cheaper to make at the end.
  */
 export async function createNextSchema(db: Db): Promise<void> {
   await inTransaction(db, async (trx) => {
@@ -35,6 +40,11 @@ export async function createNextSchema(db: Db): Promise<void> {
         union all
         select 2, format('alter table %I.%I add constraint %I %s', ${NEXT_SCHEMA}::text, relname, conname, pg_get_constraintdef(k.oid))
         from live join pg_constraint k on k.conrelid = live.oid and k.contype in ('p', 'u', 'c')
+        union all
+        select 3, replace(pg_get_indexdef(i.indexrelid), format(' ON %I.', ${LIVE_SCHEMA}::text), format(' ON %I.', ${NEXT_SCHEMA}::text))
+        from live join pg_index i on i.indrelid = live.oid join pg_class c on c.oid = i.indexrelid
+        where (live.relname <> all(${OF_CONTRACTS}::text[]) or c.relname = any(${OF_CHANNELS}::text[]))
+          and not exists (select from pg_constraint k where k.conindid = i.indexrelid and k.contype in ('p', 'u'))
         union all
         select 3, format('alter table %I.%I set (%s)', ${NEXT_SCHEMA}::text, live.relname, array_to_string(c.reloptions, ', '))
         from live join pg_class c on c.oid = live.oid where c.reloptions is not null

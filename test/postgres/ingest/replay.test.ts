@@ -77,6 +77,12 @@ void t.test(
     }
     t.same(await indexes(), before)
     t.ok(made.length > 4, `${made.length} indexes were made after the rows`)
+    const ofChannels = made.filter((name) => /^(channels_|activity_(channel|natural_key)$)/.test(name))
+    t.same(
+      ofChannels,
+      [],
+      'and none of them for rows of payment channels, which come when there are channels',
+    )
     t.equal(new Set(made).size, made.length, 'each of them once')
   },
 )
