@@ -40,12 +40,12 @@ export function bloomOf(logs: Iterable<{ address: string; topics: readonly strin
     items.add(log.address.toLowerCase())
     for (const topic of log.topics) items.add(topic)
   }
-  const digits = new Uint8Array(BLOOM_BYTES * 2)
+  const bloom = Buffer.alloc(BLOOM_BYTES)
   for (const item of items) {
     for (const bit of bitNumbers(item)) {
-      const digit = digits.length - 1 - (bit >> 2)
-      digits[digit] = (digits[digit] ?? 0) | (1 << (bit & 3))
+      const byte = bloom.length - 1 - (bit >> 3)
+      bloom[byte] = (bloom[byte] ?? 0) | (1 << (bit & 7))
     }
   }
-  return `0x${Array.from(digits, (digit) => digit.toString(16)).join('')}`
+  return `0x${bloom.toString('hex')}`
 }
