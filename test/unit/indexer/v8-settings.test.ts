@@ -117,3 +117,12 @@ void test('the heap may double where it is small, before node 24; and optimizing
   for (const version of ['22.0.0', '24.0.0']) t.notOk(isBetterLate(version), version)
   t.end()
 })
+
+void test('the indexer’s functions are compiled when they are first called, and not interpreted', (t) => {
+  const called = 'function once() {} once(); console.log(%ActiveTierIsSparkplug(once))'
+  const isCompiled = (flags: string[]): string =>
+    execFileSync(process.execPath, [...flags, '--allow-natives-syntax', '-e', called], { encoding: 'utf8' })
+  t.equal(isCompiled(scriptFlags('indexer')).trim(), 'true')
+  t.equal(isCompiled([]).trim(), 'false', 'as V8 does by itself')
+  t.end()
+})
