@@ -17,7 +17,7 @@ void t.test(
     const child = fork(
       fileURLToPath(new URL('../../../helpers/outliving-main.ts', import.meta.url)),
       [url, ...[QUERIES, ROWS, CHARACTERS].map(String)],
-      { execArgv: ['--import=tsx', '--no-warnings'] },
+      { execArgv: ['--import=tsx', '--no-warnings', '--expose-gc'] },
     )
     const ended = once(child, 'exit')
     const [bytes] = (await once(child, 'message')) as [number]
