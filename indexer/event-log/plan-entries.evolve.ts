@@ -53,7 +53,7 @@ export function compareByChain(a: PlaceInChain, b: PlaceInChain): number {
   return a.blockNumber - b.blockNumber || a.logIndex - b.logIndex
 }
 
-/** Name by name: of rows from the database node 20 takes a hundred times as long to copy what they have (docs/performance.md). */
+/** Name by name: of rows from the database node 20 takes some forty times as long to copy what they have (docs/performance.md). */
 function retractionOf(
   { network, blockchain }: { network: string; blockchain: string },
   { naturalKey, revision, subject, kind, blockNumber, blockHash, logIndex, origin }: LastEntry,
