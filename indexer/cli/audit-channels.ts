@@ -1,5 +1,6 @@
 import type { BlockRef } from '../../shared/events/chain-step.ts'
-import type { LogEntry } from '../../shared/events/log-entry.ts'
+import type { ChainEvent } from '../../shared/events/chain-event.ts'
+import type { HeldEntry } from '../../shared/events/log-entry.ts'
 import { channelSubject, naturalKey } from '../../shared/events/natural-key.ts'
 import type { Trx } from '../../shared/db/transaction.ts'
 import { canonicalJson } from '../event-log/plan-entries.evolve.ts'
@@ -64,14 +65,15 @@ async function compareState(
 
 async function compareMessages(
   source: WatchedFilecoinNetwork['source'],
-  entries: LogEntry[],
+  entries: HeldEntry[],
 ): Promise<Found> {
   const found: Found = []
-  const onChain = entries.filter(({ network }) => network === source.network)
+  const onChain = entries.filter(({ network }) => network === source.network).map(({ event }) => event)
   for (const height of new Set(onChain.map(({ blockNumber }) => blockNumber))) {
     const { events } = await source.readRange(height, height)
     const read = new Map(events.map((event) => [naturalKey(event), event]))
-    for (const { naturalKey: key, event } of onChain.filter(({ blockNumber }) => blockNumber === height)) {
+    for (const event of onChain.filter(({ blockNumber }) => blockNumber === height)) {
+      const key = naturalKey(event)
       const there = read.get(key)
       const field = `message ${key}`
       if (there === undefined) found.push({ field, indexed: `at epoch ${height}`, onChain: null })
@@ -83,6 +85,6 @@ async function compareMessages(
 }
 
 /** A source does not know the channel of a message to an ID address: the writer found it. */
-function withoutChannel(event: object | null): string {
+function withoutChannel(event: ChainEvent): string {
   return canonicalJson({ ...event, channel: null })
 }

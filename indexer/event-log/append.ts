@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { LogEntry, NewEntry } from '../../shared/events/log-entry.ts'
+import type { NewEntry, WholeEntry } from '../../shared/events/log-entry.ts'
 import { copyRows } from '../../shared/db/copy-rows.ts'
 import { overlapping, type Trx } from '../../shared/db/transaction.ts'
 import { updateChannelAddresses } from './channel-addresses.ts'
@@ -8,7 +8,7 @@ import { updateChannelAddresses } from './channel-addresses.ts'
  * Gives entries their positions, which {@link writeEntries} is to fill in this transaction. Positions follow the order of
  * commits and times never go back, whatever the clock does: the log's head is locked until the transaction ends.
  */
-export async function takePositions(trx: Trx, entries: NewEntry[]): Promise<LogEntry[]> {
+export async function takePositions(trx: Trx, entries: NewEntry[]): Promise<WholeEntry[]> {
   if (entries.length === 0) return []
   const head = await trx
     .updateTable('ledger.log_head')
@@ -19,7 +19,7 @@ export async function takePositions(trx: Trx, entries: NewEntry[]): Promise<LogE
     .returning(['last_position', 'last_recorded_at as recorded_at'])
     .executeTakeFirstOrThrow()
   const step = head.last_position - entries.length + 1
-  return entries.map((entry, index): LogEntry =>
+  return entries.map((entry, index): WholeEntry =>
     Object.assign(entry, { position: step + index, step, recordedAt: head.recorded_at }),
   )
 }
@@ -28,11 +28,11 @@ export async function takePositions(trx: Trx, entries: NewEntry[]): Promise<LogE
  * Appends entries that have their positions. The caller sees to it that nobody appends of the same natural keys since they
  * were planned.
  */
-export async function writeEntries(trx: Trx, entries: LogEntry[]): Promise<void> {
+export async function writeEntries(trx: Trx, entries: WholeEntry[]): Promise<void> {
   await overlapping([insertLog(trx, entries), updateChannelAddresses(trx, entries)])
 }
 
-function insertLog(trx: Trx, entries: LogEntry[]): Promise<void> {
+function insertLog(trx: Trx, entries: WholeEntry[]): Promise<void> {
   return copyRows(trx, 'ledger.event_log', entries, (entry) => ({
     position: entry.position,
     step: entry.step,

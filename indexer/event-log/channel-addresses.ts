@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { LogEntry } from '../../shared/events/log-entry.ts'
+import type { WholeEntry } from '../../shared/events/log-entry.ts'
 import type { Db } from '../../shared/db/connect.ts'
 import { copyRows } from '../../shared/db/copy-rows.ts'
 import type { Trx } from '../../shared/db/transaction.ts'
@@ -28,7 +28,7 @@ export async function getChannelsAt(
 }
 
 /** Keeps the table in step with the creations that the log holds. */
-export async function updateChannelAddresses(trx: Trx, entries: LogEntry[]): Promise<void> {
+export async function updateChannelAddresses(trx: Trx, entries: WholeEntry[]): Promise<void> {
   const concerned = entries.filter(({ kind }) => kind === 'CreateChannel')
   const [first] = concerned
   if (first === undefined) return

@@ -1,4 +1,5 @@
 import type { ChainEvent } from '../../shared/events/chain-event.ts'
+import { compareByChain } from '../../shared/events/event-place.ts'
 import type { NewEntry } from '../../shared/events/log-entry.ts'
 import { naturalKey, subjectOf } from '../../shared/events/natural-key.ts'
 
@@ -44,13 +45,6 @@ export function planEntries(
     return [{ ...entry, op: 'replace', origin: before.origin, previousSubject, cause }]
   })
   return [...retractions, ...additions]
-}
-
-type PlaceInChain = Pick<ChainEvent, 'blockNumber' | 'logIndex'>
-
-/** The order of one network's events. */
-export function compareByChain(a: PlaceInChain, b: PlaceInChain): number {
-  return a.blockNumber - b.blockNumber || a.logIndex - b.logIndex
 }
 
 /** Name by name: of rows from the database node 20 takes some forty times as long to copy what they have (docs/performance.md). */

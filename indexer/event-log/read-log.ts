@@ -1,22 +1,22 @@
 import { sql } from 'kysely'
 import type { ChainEvent } from '../../shared/events/chain-event.ts'
-import type { LogEntry } from '../../shared/events/log-entry.ts'
+import { compareByChain } from '../../shared/events/event-place.ts'
+import type { HeldEntry, KeyedEntry, LogEntry } from '../../shared/events/log-entry.ts'
 import { naturalKey } from '../../shared/events/natural-key.ts'
 import type { Db } from '../../shared/db/connect.ts'
 import type { Trx } from '../../shared/db/transaction.ts'
 import { ofNetwork } from './of-network.ts'
-import { compareByChain, type LastEntry } from './plan-entries.evolve.ts'
+import type { LastEntry } from './plan-entries.evolve.ts'
 
 /** The row of an entry is the entry, once {@link requireWhole} has looked at it. */
 const ENTRY =
-  sql.raw(`position, step, last.network, blockchain, op, last.natural_key as "naturalKey", revision, subject,
-  previous_subject as "previousSubject", kind, block_number as "blockNumber", block_hash as "blockHash",
-  log_index as "logIndex", cause, recorded_at as "recordedAt", origin`)
+  sql.raw(`position, step, recorded_at as "recordedAt", last.network, blockchain, op, origin, subject,
+  previous_subject as "previousSubject", body as event`)
 
 /** The entries after position `after` up to and including `upTo`, in order: of steps that are cut there, a part. */
 export async function getEntriesBetween(db: Db | Trx, after: number, upTo: number): Promise<LogEntry[]> {
   const { rows } = await sql<LogEntry>`
-    select ${ENTRY}, body as event from ledger.event_log last
+    select ${ENTRY} from ledger.event_log last
     where position > ${after} and position <= ${upTo} order by position`.execute(db)
   return requireWhole(rows)
 }
@@ -29,8 +29,8 @@ export async function getHeldEntriesOf(
   trx: Trx,
   subjects: string[],
   position: number,
-  newest: readonly LogEntry[] = [],
-): Promise<LogEntry[]> {
+  newest: readonly KeyedEntry[] = [],
+): Promise<HeldEntry[]> {
   const before = (newest[0]?.position ?? position + 1) - 1
   const wanted = new Set<string | null>(subjects)
   const concerned = newest.filter((entry) => wanted.has(entry.subject) || wanted.has(entry.previousSubject))
@@ -38,7 +38,7 @@ export async function getHeldEntriesOf(
     ...new Map(concerned.map((entry) => [`${entry.network} ${entry.naturalKey}`, entry])).values(),
   ]
   // `+ 0`: nearly all entries are up to that position, and nothing is found by it.
-  const { rows } = await sql<LogEntry>`
+  const { rows } = await sql<HeldEntry>`
     with keys as (
       select distinct network, natural_key from ledger.event_log about
       where subject = any(${subjects}) and position + 0 <= ${before} and not exists (
@@ -46,19 +46,21 @@ export async function getHeldEntriesOf(
           as said(network, natural_key)
         where said.network = about.network and said.natural_key = about.natural_key)
     )
-    select ${ENTRY}, body as event from keys cross join lateral (
+    select ${ENTRY} from keys cross join lateral (
       select * from ledger.event_log e
       where e.natural_key = keys.natural_key and ${ofNetwork('e.network')} = keys.network and e.position + 0 <= ${before}
       order by revision desc limit 1
     ) last
     where last.op <> 'retract' and last.subject = any(${subjects})`.execute(trx)
-  const fresh = again.filter(({ op, subject }) => op !== 'retract' && wanted.has(subject))
+  const fresh = again.filter(
+    (entry): entry is KeyedEntry & HeldEntry => entry.op !== 'retract' && wanted.has(entry.subject),
+  )
   return [...requireWhole(rows), ...fresh].sort(compareInNetworks)
 }
 
-function compareInNetworks(a: LogEntry, b: LogEntry): number {
+function compareInNetworks(a: HeldEntry, b: HeldEntry): number {
   if (a.network !== b.network) return a.network < b.network ? -1 : 1
-  return compareByChain(a, b) || a.position - b.position
+  return compareByChain(a.event, b.event) || a.position - b.position
 }
 
 /**
@@ -112,7 +114,7 @@ export async function lockLog(trx: Trx): Promise<number> {
 }
 
 /** Throws where a row cannot be: a JSON null passes the table's own checks. */
-function requireWhole(entries: LogEntry[]): LogEntry[] {
+function requireWhole<E extends LogEntry>(entries: E[]): E[] {
   for (const { position, op, event, origin } of entries) {
     if ((event === null) === (op === 'retract') && (origin === null) === (op === 'append')) continue
     throw new Error(`log entry ${position} (${op}) lacks its body or its origin`)

@@ -1,7 +1,7 @@
 import type { ChainEvent } from '../../shared/events/chain-event.ts'
 import type { BlocksStep, ChainStep, FinalizedStep, ReorgStep } from '../../shared/events/chain-step.ts'
 import type { HandedInEvent } from '../../shared/events/filecoin-event.ts'
-import type { LogEntry, NewEntry } from '../../shared/events/log-entry.ts'
+import type { NewEntry, WholeEntry } from '../../shared/events/log-entry.ts'
 import { naturalKey } from '../../shared/events/natural-key.ts'
 import type { Db } from '../../shared/db/connect.ts'
 import { inTransaction, overlapping, type Trx } from '../../shared/db/transaction.ts'
@@ -154,7 +154,7 @@ export async function appendOffchain(
   trx: Trx,
   identity: NetworkIdentity,
   events: HandedInEvent[],
-): Promise<LogEntry[]> {
+): Promise<WholeEntry[]> {
   // Locked before what is there is looked at: the same voucher may come by two ways at once.
   await lockLog(trx)
   const scope = { from: 1, to: 0, events }
@@ -166,7 +166,7 @@ export async function appendOffchain(
 }
 
 /** Log and read model. */
-async function append(trx: Trx, planned: NewEntry[]): Promise<LogEntry[]> {
+async function append(trx: Trx, planned: NewEntry[]): Promise<WholeEntry[]> {
   if (planned.length === 0) return []
   // Asked for behind the lock of the log: nobody folds in between.
   const taking = takePositions(trx, planned)
@@ -174,7 +174,8 @@ async function append(trx: Trx, planned: NewEntry[]): Promise<LogEntry[]> {
   const [entries] = await overlapping([taking, reading])
   const [first] = entries
   if (first === undefined) return entries
-  await project(trx, LIVE_SCHEMA, first.step - 1, entries, () => writeEntries(trx, entries), reading)
+  const unwritten = { entries, write: () => writeEntries(trx, entries) }
+  await project(trx, LIVE_SCHEMA, first.step - 1, entries, unwritten, reading)
   return entries
 }
 

@@ -4,7 +4,7 @@ import { inTransaction, type Trx } from '../../shared/db/transaction.ts'
 import type { ChainEvent } from '../../shared/events/chain-event.ts'
 import { offchainLedger, type HandInWay } from '../../shared/events/filecoin-event.ts'
 import type { HandedIn } from '../../shared/events/handed-in.ts'
-import type { LogEntry } from '../../shared/events/log-entry.ts'
+import type { HeldEntry } from '../../shared/events/log-entry.ts'
 import { channelSubject, naturalKey } from '../../shared/events/natural-key.ts'
 import { networkLetter } from '../../shared/filecoin/address.ts'
 import { findPosition } from '../event-log/chain-position.ts'
@@ -152,13 +152,13 @@ async function judge(
 }
 
 /** Word for word what was accepted before, signature included: it need not be verified again. */
-function isProven(entries: LogEntry[], { signedText }: ReadHandedIn): boolean {
+function isProven(entries: HeldEntry[], { signedText }: ReadHandedIn): boolean {
   if (signedText === null) return false
-  return entries.some(({ event }) => event?.kind === 'SignedVoucher' && event.txHash === signedText)
+  return entries.some(({ event }) => event.kind === 'SignedVoucher' && event.txHash === signedText)
 }
 
 interface KnownChannel {
-  entries: LogEntry[]
+  entries: HeldEntry[]
   finalizedEpoch: number
 }
 
@@ -170,20 +170,20 @@ function judgeBy({ entries, finalizedEpoch }: KnownChannel, read: ReadHandedIn, 
   const judgement = judgeChannel(entries, read, way)
   if (judgement.ok) return withinShare(entries, judgement)
   if (judgement.mayChange) return judgement
-  const final = entries.filter(({ blockNumber }) => blockNumber <= finalizedEpoch)
+  const final = entries.filter(({ event }) => event.blockNumber <= finalizedEpoch)
   if (final.length === entries.length) return judgement
   const inFinal = judgeChannel(final, read, way)
   return { ...judgement, mayChange: inFinal.ok || inFinal.mayChange }
 }
 
-function judgeChannel(entries: LogEntry[], read: ReadHandedIn, way: HandInWay): Judgement {
+function judgeChannel(entries: HeldEntry[], read: ReadHandedIn, way: HandInWay): Judgement {
   const channel = channelFactsOf(eventsOf(entries))
   if (channel !== undefined) return read.judge(channel, way)
   return { ok: false, reason: `no channel ${read.channelAddr} is known`, mayChange: true, isSigned: false }
 }
 
 /** By signer, so that one party cannot take the other's share. */
-function withinShare(entries: LogEntry[], judgement: Extract<Judgement, { ok: true }>): Judgement {
+function withinShare(entries: HeldEntry[], judgement: Extract<Judgement, { ok: true }>): Judgement {
   const key = naturalKey(judgement.event)
   const { signer } = judgement.event
   const theirs = eventsOf(entries).filter(
@@ -196,18 +196,18 @@ function withinShare(entries: LogEntry[], judgement: Extract<Judgement, { ok: tr
   return { ok: false, reason, mayChange: false, isSigned: true }
 }
 
-function eventsOf(entries: LogEntry[]): ChainEvent[] {
-  return entries.flatMap(({ event }) => (event === null ? [] : [event]))
+function eventsOf(entries: HeldEntry[]): ChainEvent[] {
+  return entries.map(({ event }) => event)
 }
 
-async function getChannelEntries(trx: Trx, network: string, channelAddr: string): Promise<LogEntry[]> {
+async function getChannelEntries(trx: Trx, network: string, channelAddr: string): Promise<HeldEntry[]> {
   const found = await getChannelsAt(trx, network, [channelAddr], Number.MAX_SAFE_INTEGER)
   const channel = found.at(-1)
   if (channel === undefined) return []
   return getHeldEntriesOf(trx, [channelSubject(network, channel.robust)], Number.MAX_SAFE_INTEGER)
 }
 
-function positionsOf(entries: LogEntry[]): string {
+function positionsOf(entries: HeldEntry[]): string {
   return entries.map(({ position }) => position).join()
 }
 

@@ -1,4 +1,4 @@
-import type { LogEntry } from '../../shared/events/log-entry.ts'
+import type { HeldEntry, LogEntry } from '../../shared/events/log-entry.ts'
 import type { Trx } from '../../shared/db/transaction.ts'
 
 /** The schema that is read, and the one that `replay` builds beside it. */
@@ -18,7 +18,7 @@ export interface FoldContext {
   schema: ProjectionSchema
   counters: FoldCounters
   /** What the log holds of these subjects as of the last entry of the segment that is being folded. */
-  heldEntriesOf: (subjects: string[]) => Promise<LogEntry[]>
+  heldEntriesOf: (subjects: string[]) => Promise<HeldEntry[]>
 }
 
 /**

@@ -29,3 +29,11 @@ export interface EventPlace {
    */
   txLogIndex: number
 }
+
+/** What orders the events of one network. */
+export type PlaceInChain = Pick<EventPlace, 'blockNumber' | 'logIndex'>
+
+/** Below 0 where `a` stands before `b`. */
+export function compareByChain(a: PlaceInChain, b: PlaceInChain): number {
+  return a.blockNumber - b.blockNumber || a.logIndex - b.logIndex
+}

@@ -9,6 +9,7 @@ import type {
   UpdateChannelEvent,
   VoucherFacts,
 } from '../../../shared/events/filecoin-event.ts'
+import { naturalKey } from '../../../shared/events/natural-key.ts'
 import { canonicalAddress } from '../../../shared/filecoin/address.ts'
 
 /** Which of a channel's two parties: whose funds are in it, or for whom. */
@@ -21,7 +22,7 @@ export interface KnownVoucher {
 }
 
 export interface Redemption {
-  /** Natural key of its log entry, and CID of its message. */
+  /** Natural key of its event, and CID of its message. */
   key: string
   cid: string
   facts: VoucherFacts
@@ -108,7 +109,7 @@ export function evolveChannel(channel: Channel | undefined, entry: LogEntry): Ch
     return {
       robust: event.channel,
       channelId: event.channelId,
-      key: entry.naturalKey,
+      key: naturalKey(event),
       cid: event.txHash,
       createdEpoch: event.blockNumber,
       createdTimeS: event.blockTimeS,
@@ -130,7 +131,7 @@ export function evolveChannel(channel: Channel | undefined, entry: LogEntry): Ch
   if (channel === undefined) return undefined
   if (isHandedIn(event)) return evolveBySigned(channel, event)
   return {
-    ...evolveByMessage(channel, entry.naturalKey, event),
+    ...evolveByMessage(channel, naturalKey(event), event),
     lastEpoch: event.blockNumber,
     lastIndex: event.logIndex,
   }

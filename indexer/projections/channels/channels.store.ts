@@ -1,4 +1,5 @@
 import type { LogEntry } from '../../../shared/events/log-entry.ts'
+import { naturalKey } from '../../../shared/events/natural-key.ts'
 import { groupBy } from '../../../shared/group-by.ts'
 import { CLOCK_TOLERANCE_S, indexLoans, linkChannel, STRENGTH, type Link } from '../links/link.evolve.ts'
 import { IDS_PER_ENTRY, type FoldContext, type Projection } from '../projection.ts'
@@ -184,17 +185,18 @@ const IDS = { knownBefore: 1, voucher: IDS_PER_ENTRY * 0.5, own: IDS_PER_ENTRY *
 /** Where the ids of records begin that this step makes visible: at the entry that tells each, or at the last one. */
 function idsOf(segment: LogEntry[]): (record: ChannelRecord) => number {
   const starts = new Map<string, number>()
-  for (const { naturalKey, event, position } of segment) {
-    starts.set(naturalKey, position * IDS_PER_ENTRY + IDS.own)
-    if (event?.kind === 'UpdateChannel' || event?.kind === 'SignedVoucher') {
+  for (const { event, position } of segment) {
+    if (event === null) continue
+    starts.set(naturalKey(event), position * IDS_PER_ENTRY + IDS.own)
+    if (event.kind === 'UpdateChannel' || event.kind === 'SignedVoucher') {
       // A voucher is signed before it is redeemed.
       const key = `sign/${event.channel ?? ''}/${event.voucher.key}`
       if (!starts.has(key)) starts.set(key, position * IDS_PER_ENTRY + IDS.voucher)
     }
   }
   const last = segment.at(-1)?.position ?? 0
-  return ({ naturalKey }) => {
-    const key = naturalKey.startsWith('sign/') ? naturalKey.slice(0, naturalKey.lastIndexOf('/')) : naturalKey
+  return ({ naturalKey: own }) => {
+    const key = own.startsWith('sign/') ? own.slice(0, own.lastIndexOf('/')) : own
     return starts.get(key) ?? last * IDS_PER_ENTRY + IDS.knownBefore
   }
 }

@@ -4,6 +4,7 @@ import {
   type EvmLoanEvent,
   type LoanType,
 } from '../../../shared/events/chain-event.ts'
+import { compareByChain, type PlaceInChain } from '../../../shared/events/event-place.ts'
 import type { LogEntry } from '../../../shared/events/log-entry.ts'
 import { networkIdOf } from '../activity/activity.evolve.ts'
 import {
@@ -86,13 +87,9 @@ function evolveTimes(times: LoanTimes, { kind, blockTimeS }: EvmLoanEvent): Loan
   }
 }
 
-/** Whether an entry continues what ends with `last` of the same loan: only then may it be folded in without the rest. */
-export function isAfter(
-  entry: Pick<LogEntry, 'blockNumber' | 'logIndex'>,
-  last: Pick<LogEntry, 'blockNumber' | 'logIndex'> | null,
-): boolean {
-  if (last === null || last.blockNumber < entry.blockNumber) return true
-  return last.blockNumber === entry.blockNumber && last.logIndex < entry.logIndex
+/** Whether an event continues what ends with `last` of the same loan: only then may it be folded in without the rest. */
+export function isAfter(event: PlaceInChain, last: PlaceInChain | null): boolean {
+  return last === null || compareByChain(last, event) < 0
 }
 
 function isErc20LoanEvent(event: ChainEvent): event is Erc20LoanEvent {

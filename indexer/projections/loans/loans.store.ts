@@ -80,8 +80,8 @@ function groupBySubject(segment: LogEntry[]): Map<string, LogEntry[]> {
 function inOrder(loan: Loan | undefined, entries: LogEntry[]): boolean {
   let last = loan === undefined ? null : { blockNumber: loan.lastBlock, logIndex: loan.lastLogIndex }
   for (const entry of entries) {
-    if (entry.op !== 'append' || !isAfter(entry, last)) return false
-    last = entry
+    if (entry.op !== 'append' || !isAfter(entry.event, last)) return false
+    last = entry.event
   }
   return true
 }

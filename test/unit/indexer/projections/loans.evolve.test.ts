@@ -246,9 +246,10 @@ void t.test('amounts are exact for any uint256 and any decimals', (t) => {
 })
 
 void t.test('an entry continues a loan only behind its last event', (t) => {
-  const [first, second] = entries(ERC20_LIFE)
-  if (first === undefined || second === undefined) throw new Error('two entries')
-  const loan = evolveLoan(undefined, second)
+  const [made, next] = entries(ERC20_LIFE)
+  const [first, second] = [made?.event, next?.event]
+  if (!next || !first || !second) throw new Error('two events')
+  const loan = evolveLoan(undefined, next)
   if (loan === undefined) throw new Error('a loan')
   const last = { blockNumber: loan.lastBlock, logIndex: loan.lastLogIndex }
   t.ok(isAfter(first, null))
