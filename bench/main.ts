@@ -48,10 +48,12 @@ program
   .action((options: MemoryOptions) => benchMemory(options))
 program
   .command('replay')
-  .description('records per second of the read model built again from the log of one backfill (builds first)')
+  .description(
+    'the read model built again from the log that a backfill wrote, against that backfill (builds first)',
+  )
   .addOption(shapeOption())
   .addOption(queueOption())
-  .option('--runs <n>', 'measured replays, after one that is not', count, 3)
+  .option('--runs <n>', 'measured backfills, each with its replay, after one that is not', count, 3)
   .option('--events <n>', 'as many events as this, at the same density', count)
   .option('--json', 'the figures as JSON', false)
   .action((options: ReplayOptions) => benchReplay(options))

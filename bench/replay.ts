@@ -1,4 +1,4 @@
-import { spreadOf } from './measure.ts'
+import { spreadOf, type Spread } from './measure.ts'
 import { buildPrograms, replaySeconds, untilWritten, withIndexer } from './programs.ts'
 import { printFigures, runsAfterWarmUp } from './runs.ts'
 import { withServices, type BenchServices, type Databases, type QueueKind } from './services.ts'
@@ -9,31 +9,31 @@ import { compareWithTruth, makeTruth, type Truth } from './synthetic-evm/truth.t
 export interface ReplayOptions {
   shape: ShapeName
   queue: QueueKind
-  /** Measured replays, after one that is not. */
+  /** Measured backfills with a replay of what each wrote, after one that is not. */
   runs: number
   /** As many events as this, at the shape's density. */
   events: number | undefined
   json: boolean
 }
 
-/** What one backfill and the replays of its log took. */
-interface Seconds {
+interface RunSeconds {
   backfill: number
-  replays: number[]
+  replay: number
 }
 
-/** The read model again and again from the log that one backfill wrote, as an operator builds it: records per second. */
+/** The read model built again from the log that a backfill wrote just before, as an operator builds it: how many times as fast. */
 export async function benchReplay(options: ReplayOptions): Promise<void> {
   buildPrograms()
   const truth = makeTruth(scaledShape(options.shape, options.events))
   await withServices(options.queue, async (services) => {
     const node = await startNode({ shape: truth.chain.shape })
-    try {
-      const seconds = await services.withDatabases(async (databases) => ({
+    const measure = (): Promise<RunSeconds> =>
+      services.withDatabases(async (databases) => ({
         backfill: await backfillSeconds(databases, node, truth),
-        replays: await runsAfterWarmUp(options.runs, () => replaySeconds(databases)),
+        replay: await replaySeconds(databases),
       }))
-      tell(options, truth, services, seconds)
+    try {
+      tell(options, truth, services, await runsAfterWarmUp(options.runs, measure))
     } finally {
       node.stop()
     }
@@ -54,21 +54,22 @@ function backfillSeconds(databases: Databases, node: NodeProcess, truth: Truth):
   })
 }
 
-function tell(options: ReplayOptions, truth: Truth, services: BenchServices, seconds: Seconds): void {
+function tell(options: ReplayOptions, truth: Truth, services: BenchServices, runs: RunSeconds[]): void {
   const { shape } = truth.chain
-  const backfill = shape.events / seconds.backfill
-  const replay = spreadOf(seconds.replays.map((one) => truth.history.length / one))
   const figures = {
     shape: { name: options.shape, ...shape },
     runs: options.runs,
-    backfillEventsPerS: backfill,
-    replayRecordsPerS: replay,
-    ratio: replay.median / backfill,
+    backfillEventsPerS: spreadOf(runs.map(({ backfill }) => shape.events / backfill)),
+    replayRecordsPerS: spreadOf(runs.map(({ replay }) => truth.history.length / replay)),
+    ratio: spreadOf(runs.map(({ backfill, replay }) => backfill / replay)),
   }
   const on = { postgres: services.postgres.settings, queue: options.queue }
-  const markdown = `| ${options.shape}: ${shape.events} events in ${shape.blocks} blocks | per second | spread | of the backfill |
-|---|---|---|---|
-| events, backfill (as the truth, entry by entry), one run | ${backfill.toFixed(0)} | | 1 |
-| records, replay of its log (same digest), median of ${options.runs} | ${replay.median.toFixed(0)} | ${replay.least.toFixed(0)} – ${replay.most.toFixed(0)} | ${figures.ratio.toFixed(2)} |`
+  const row = (what: string, spread: Spread, digits: number): string =>
+    `| ${what} | ${spread.median.toFixed(digits)} | ${spread.least.toFixed(digits)} – ${spread.most.toFixed(digits)} |`
+  const markdown = `| ${options.shape}: ${shape.events} events in ${shape.blocks} blocks, ${options.runs} times | median | spread |
+|---|---|---|
+${row('events/s, backfill (as the truth, entry by entry)', figures.backfillEventsPerS, 0)}
+${row('records/s, replay of the log that it wrote (same digest)', figures.replayRecordsPerS, 0)}
+${row('replay against the backfill before it', figures.ratio, 2)}`
   printFigures(options.json, on, figures, markdown)
 }
