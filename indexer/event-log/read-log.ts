@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { ChainEvent } from '../../shared/events/chain-event.ts'
 import { compareByChain } from '../../shared/events/event-place.ts'
-import type { HeldEntry, KeyedEntry, LogEntry } from '../../shared/events/log-entry.ts'
+import type { HeldEntry, LogEntry } from '../../shared/events/log-entry.ts'
 import { naturalKey } from '../../shared/events/natural-key.ts'
 import type { Db } from '../../shared/db/connect.ts'
 import type { Trx } from '../../shared/db/transaction.ts'
@@ -29,31 +29,30 @@ export async function getHeldEntriesOf(
   trx: Trx,
   subjects: string[],
   position: number,
-  newest: readonly KeyedEntry[] = [],
+  newest: readonly LogEntry[] = [],
 ): Promise<HeldEntry[]> {
   const before = (newest[0]?.position ?? position + 1) - 1
   const wanted = new Set<string | null>(subjects)
   const concerned = newest.filter((entry) => wanted.has(entry.subject) || wanted.has(entry.previousSubject))
-  const again = [
-    ...new Map(concerned.map((entry) => [`${entry.network} ${entry.naturalKey}`, entry])).values(),
-  ]
+  // What is said of the same event again has the same origin, from its coming to its going.
+  const again = new Map(concerned.map((entry) => [entry.origin ?? entry.position, entry]))
+  const told = [...again.keys()]
   // `+ 0`: nearly all entries are up to that position, and nothing is found by it.
   const { rows } = await sql<HeldEntry>`
     with keys as (
-      select distinct network, natural_key from ledger.event_log about
-      where subject = any(${subjects}) and position + 0 <= ${before} and not exists (
-        select from unnest(${again.map(({ network }) => network)}::text[], ${again.map((entry) => entry.naturalKey)}::text[])
-          as said(network, natural_key)
-        where said.network = about.network and said.natural_key = about.natural_key)
+      select distinct network, natural_key from ledger.event_log
+      where subject = any(${subjects}) and position + 0 <= ${before}
+        and coalesce(origin, position) <> all(${told}::bigint[])
     )
     select ${ENTRY} from keys cross join lateral (
       select * from ledger.event_log e
       where e.natural_key = keys.natural_key and ${ofNetwork('e.network')} = keys.network and e.position + 0 <= ${before}
       order by revision desc limit 1
     ) last
-    where last.op <> 'retract' and last.subject = any(${subjects})`.execute(trx)
-  const fresh = again.filter(
-    (entry): entry is KeyedEntry & HeldEntry => entry.op !== 'retract' && wanted.has(entry.subject),
+    where last.op <> 'retract' and last.subject = any(${subjects})
+      and coalesce(origin, position) <> all(${told}::bigint[])`.execute(trx)
+  const fresh = [...again.values()].filter(
+    (entry): entry is HeldEntry => entry.op !== 'retract' && wanted.has(entry.subject),
   )
   return [...requireWhole(rows), ...fresh].sort(compareInNetworks)
 }

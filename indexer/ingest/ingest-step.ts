@@ -174,8 +174,7 @@ async function append(trx: Trx, planned: NewEntry[]): Promise<WholeEntry[]> {
   const [entries] = await overlapping([taking, reading])
   const [first] = entries
   if (first === undefined) return entries
-  const unwritten = { entries, write: () => writeEntries(trx, entries) }
-  await project(trx, LIVE_SCHEMA, first.step - 1, entries, unwritten, reading)
+  await project(trx, LIVE_SCHEMA, first.step - 1, entries, () => writeEntries(trx, entries), reading)
   return entries
 }
 

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { HeldEntry, KeyedEntry, LogEntry } from '../../shared/events/log-entry.ts'
+import type { HeldEntry, LogEntry } from '../../shared/events/log-entry.ts'
 import { overlapping, type Trx } from '../../shared/db/transaction.ts'
 import { getHeldEntriesOf } from '../event-log/read-log.ts'
 import { activityProjection } from '../projections/activity/activity.store.ts'
@@ -15,29 +15,19 @@ import { segmentsOf } from '../projections/segments.evolve.ts'
  */
 const PROJECTIONS: Projection[][] = [[activityProjection, loansProjection], [channelsProjection]]
 
-/** Entries that the log does not hold yet. */
-export interface Unwritten {
-  entries: readonly KeyedEntry[]
-  /**
-   * Called when the fold has asked for what it is to change: Postgres answers while the rows of the log are made, and the
-   * changes are made while it writes them.
-   */
-  write: () => Promise<void>
-}
-
-const ALL_WRITTEN: Unwritten = { entries: [], write: () => Promise.resolve() }
-
 /**
  * Folds whole steps of the log into the read model of `schema`, which must stand at the position `after`: entries
- * left out would make a read model of a log that never was, and are an error. `unwritten` are those of them that are written
- * meanwhile, and `reading` is where the read model stands, where that was asked for before.
+ * left out would make a read model of a log that never was, and are an error. Entries that the log does not hold yet are
+ * written by `writeLog`, which is called when the fold has asked for what it is to change: Postgres answers while their rows
+ * are made, and the changes are made while it writes them. `reading` is where the read model stands, where that was asked
+ * for before.
  */
 export async function project(
   trx: Trx,
   schema: ProjectionSchema,
   after: number,
   entries: LogEntry[],
-  unwritten = ALL_WRITTEN,
+  writeLog: () => Promise<void> = () => Promise.resolve(),
   reading: Promise<FoldState> = getFoldState(trx, schema),
 ): Promise<void> {
   const state = await reading
@@ -51,14 +41,14 @@ export async function project(
   for (const segment of segmentsOf(entries, state.channels > 0)) {
     const last = segment.at(-1)
     if (last === undefined) continue
-    const newest = unwritten.entries.filter(({ position }) => position <= last.position)
+    // The log holds what comes before the segment: of the segment itself it is told.
     const heldEntriesOf = (subjects: string[]): Promise<HeldEntry[]> =>
-      getHeldEntriesOf(trx, subjects, last.position, newest)
+      getHeldEntriesOf(trx, subjects, last.position, segment)
     const context = { trx, schema, counters: state, heldEntriesOf }
     for (const projections of PROJECTIONS) {
       const applied = projections.map((projection) => projection.apply(context, segment))
       // What they asked for is on its way when the first of the log's many rows is made.
-      written ??= nextTurn().then(unwritten.write)
+      written ??= nextTurn().then(writeLog)
       await overlapping([written, ...applied])
     }
     state.foldedPosition = last.position

@@ -1,7 +1,10 @@
 import type { ChainEvent } from './chain-event.ts'
 
-/** Of an event that came, moved or changed, or went. The log is the sequence of these. */
-type Told = {
+/**
+ * What an entry says: an event came, moved or changed, or went. The log is the sequence of entries. `origin`: the position of
+ * the entry that appended what this one corrects or takes back.
+ */
+type Said = {
   network: string
   blockchain: string
   /** The loan this is about; null for what no loan can be read from. */
@@ -14,8 +17,8 @@ type Told = {
   | { op: 'retract'; origin: number; event: null }
 )
 
-/** `origin`: the position of the entry that appended what this one corrects or takes back. */
-export type NewEntry = Told & {
+/** An entry that has no position yet, with what the log is searched by. */
+export type NewEntry = Said & {
   naturalKey: string
   /** 1, 2, 3 … of this natural key. */
   revision: number
@@ -37,13 +40,10 @@ interface LogPosition {
 export type WholeEntry = NewEntry & LogPosition
 
 /**
- * What is read of an entry. Its key, its kind and its place on the chain are its event's: to read them twice is a tenth of a
- * replay (docs/performance.md).
+ * What a fold is given of an entry, read from the log or told while that is written. Its key, its kind and its place on the
+ * chain are its event's: to read them twice is a tenth of a replay (docs/performance.md).
  */
-export type LogEntry = Told & LogPosition
+export type LogEntry = Said & LogPosition
 
-/** Told, and not read: its key is known where its event is gone. */
-export type KeyedEntry = LogEntry & Pick<NewEntry, 'naturalKey'>
-
-/** An entry whose event holds. */
+/** An entry that has an event. */
 export type HeldEntry = Exclude<LogEntry, { op: 'retract' }>

@@ -1,4 +1,5 @@
 import { isEvmEvent, type ChainEvent } from '../../../shared/events/chain-event.ts'
+import { compareByChain, type PlaceInChain } from '../../../shared/events/event-place.ts'
 import type { LogEntry } from '../../../shared/events/log-entry.ts'
 import type {
   CreateChannelEvent,
@@ -142,14 +143,12 @@ export function evolveChannel(channel: Channel | undefined, entry: LogEntry): Ch
  * behind those that are folded in. What is signed off-chain has no place in that order.
  */
 export function continuesChannel(channel: Channel, entries: readonly LogEntry[]): boolean {
-  let { lastEpoch, lastIndex } = channel
+  let last: PlaceInChain = { blockNumber: channel.lastEpoch, logIndex: channel.lastIndex }
   return entries.every(({ op, event, previousSubject }) => {
     if (op !== 'append' || previousSubject !== null || event.kind === 'CreateChannel') return false
     if (isHandedIn(event)) return true
-    const isBehind =
-      event.blockNumber > lastEpoch || (event.blockNumber === lastEpoch && event.logIndex > lastIndex)
-    lastEpoch = event.blockNumber
-    lastIndex = event.logIndex
+    const isBehind = compareByChain(last, event) < 0
+    last = event
     return isBehind
   })
 }

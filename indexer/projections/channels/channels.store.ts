@@ -1,3 +1,4 @@
+import { isEvmEvent } from '../../../shared/events/chain-event.ts'
 import type { LogEntry } from '../../../shared/events/log-entry.ts'
 import { naturalKey } from '../../../shared/events/natural-key.ts'
 import { groupBy } from '../../../shared/group-by.ts'
@@ -186,7 +187,7 @@ const IDS = { knownBefore: 1, voucher: IDS_PER_ENTRY * 0.5, own: IDS_PER_ENTRY *
 function idsOf(segment: LogEntry[]): (record: ChannelRecord) => number {
   const starts = new Map<string, number>()
   for (const { event, position } of segment) {
-    if (event === null) continue
+    if (event === null || isEvmEvent(event)) continue
     starts.set(naturalKey(event), position * IDS_PER_ENTRY + IDS.own)
     if (event.kind === 'UpdateChannel' || event.kind === 'SignedVoucher') {
       // A voucher is signed before it is redeemed.
@@ -195,8 +196,9 @@ function idsOf(segment: LogEntry[]): (record: ChannelRecord) => number {
     }
   }
   const last = segment.at(-1)?.position ?? 0
-  return ({ naturalKey: own }) => {
-    const key = own.startsWith('sign/') ? own.slice(0, own.lastIndexOf('/')) : own
+  return (record) => {
+    const { naturalKey: whole } = record
+    const key = whole.startsWith('sign/') ? whole.slice(0, whole.lastIndexOf('/')) : whole
     return starts.get(key) ?? last * IDS_PER_ENTRY + IDS.knownBefore
   }
 }

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { copyRows } from '../../../shared/db/copy-rows.ts'
 import { overlapping } from '../../../shared/db/transaction.ts'
 import type { LoanType } from '../../../shared/events/chain-event.ts'
-import type { LogEntry } from '../../../shared/events/log-entry.ts'
+import type { HeldEntry, LogEntry } from '../../../shared/events/log-entry.ts'
 import type { FoldContext, Projection } from '../projection.ts'
 import { addressIn } from '../links/loan-facts.evolve.ts'
 import { isAboutChannel, stepsOf } from '../segments.evolve.ts'
@@ -32,8 +32,8 @@ export const loansProjection: Projection = {
 }
 
 /** What holds of each of these loans; an empty list where nothing does. */
-async function getHeldBySubject(context: FoldContext, subjects: string[]): Promise<Map<string, LogEntry[]>> {
-  const held = new Map(subjects.map((subject): [string, LogEntry[]] => [subject, []]))
+async function getHeldBySubject(context: FoldContext, subjects: string[]): Promise<Map<string, HeldEntry[]>> {
+  const held = new Map(subjects.map((subject): [string, HeldEntry[]] => [subject, []]))
   if (held.size === 0) return held
   for (const entry of await context.heldEntriesOf(subjects)) held.get(entry.subject ?? '')?.push(entry)
   return held
@@ -94,7 +94,7 @@ function fold(
   subject: string,
   before: StoredLoan | undefined,
   entries: LogEntry[],
-  held: LogEntry[] | undefined,
+  held: HeldEntry[] | undefined,
 ): Change {
   const { position, recordedAt } = firstOf(entries)
   let loan = before?.loan
@@ -126,7 +126,7 @@ function fold(
 }
 
 /** The loan after a step. Where several steps are folded at once they only append: what held then is what holds of before. */
-function foldAnew(subject: string, held: LogEntry[] | undefined, step: LogEntry[]): Loan | undefined {
+function foldAnew(subject: string, held: HeldEntry[] | undefined, step: LogEntry[]): Loan | undefined {
   const last = step.at(-1)?.position
   if (held === undefined || last === undefined) throw new Error(`what holds of ${subject} was not read`)
   return held.filter(({ position }) => position <= last).reduce<Loan | undefined>(evolveLoan, undefined)

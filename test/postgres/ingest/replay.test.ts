@@ -8,7 +8,6 @@ import { ingestStep, replaceEvents } from '../../../indexer/ingest/ingest-step.t
 import { replay } from '../../../indexer/ingest/replay.ts'
 import { digestReadModel } from '../../../indexer/projections/digest.store.ts'
 import { stepsOf } from '../../../indexer/projections/segments.evolve.ts'
-import type { HeldEntry, KeyedEntry, LogEntry } from '../../../shared/events/log-entry.ts'
 import { inTransaction } from '../../../shared/db/transaction.ts'
 import { testDatabase } from '../../helpers/database.ts'
 import { EVM, ingestStories } from '../../helpers/ingest-ledger.ts'
@@ -171,30 +170,24 @@ void t.test('what holds of a loan is the same with the last step told as with al
   const blocks = { from: 0, to: evm.at(-1)?.blockNumber ?? 0 }
   // The same contracts on two networks: keys and loans of one are those of the other.
   const networks = [EVM, { ...EVM, network: 'evm:31338' }]
-  for (const left of [3, 0, 2]) {
+  // Those that go in the third round come again, and some of them go again.
+  for (const left of [3, 0, 2, 0, 3, 0]) {
     const found = evm.filter((_, index) => left === 0 || index % left !== 0)
     for (const identity of networks)
       await inTransaction(db, (trx) => replaceEvents(trx, identity, blocks, found, 'reindex'))
   }
-  const { rows } = await sql<{ key: string }>`
-    select natural_key as key from ledger.event_log order by position`.execute(db)
-  const entries = await getEntriesBetween(db, 0, 1_000_000)
-  // Whoever tells of entries knows their keys, which are not read.
-  const keys = new Map(entries.map(({ position }, index) => [position, rows[index]?.key ?? '']))
-  const withKey = (entry: LogEntry): KeyedEntry => ({ ...entry, naturalKey: keys.get(entry.position) ?? '' })
-  const said = ({ position, network, subject, event }: HeldEntry) => ({ position, network, subject, event })
-  const log = stepsOf(entries)
-  t.equal(log.length, 6)
+  const log = stepsOf(await getEntriesBetween(db, 0, 1_000_000))
+  t.equal(log.length, 12)
   t.ok(log.flat().some(({ op }) => op === 'retract'))
   const subjects = [...new Set(log.flat().flatMap(({ subject }) => subject ?? []))]
   for (const step of log) {
     const last = step.at(-1)?.position ?? 0
     const [told, read] = await inTransaction(db, async (trx) => [
-      await getHeldEntriesOf(trx, subjects, last, step.map(withKey)),
+      await getHeldEntriesOf(trx, subjects, last, step),
       await getHeldEntriesOf(trx, subjects, last),
     ])
     t.ok(read.length > 0)
-    t.same(told.map(said), read.map(said))
+    t.same(told, read)
   }
 })
 
