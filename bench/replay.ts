@@ -1,4 +1,4 @@
-import { spreadOf, type Spread } from './measure.ts'
+import { spreadOf, spreadText, type Spread } from './measure.ts'
 import { buildPrograms, replaySeconds, untilWritten, withIndexer } from './programs.ts'
 import { printFigures, runsAfterWarmUp } from './runs.ts'
 import { withServices, type BenchServices, type Databases, type QueueKind } from './services.ts'
@@ -65,9 +65,9 @@ function tell(options: ReplayOptions, truth: Truth, services: BenchServices, run
   }
   const on = { postgres: services.postgres.settings, queue: options.queue }
   const row = (what: string, spread: Spread, digits: number): string =>
-    `| ${what} | ${spread.median.toFixed(digits)} | ${spread.least.toFixed(digits)} – ${spread.most.toFixed(digits)} |`
-  const markdown = `| ${options.shape}: ${shape.events} events in ${shape.blocks} blocks, ${options.runs} times | median | spread |
-|---|---|---|
+    `| ${what} | ${spreadText(spread, digits)} |`
+  const markdown = `| ${options.shape}: ${shape.events} events in ${shape.blocks} blocks, ${options.runs} times | median (spread) |
+|---|---|
 ${row('events/s, backfill (as the truth, entry by entry)', figures.backfillEventsPerS, 0)}
 ${row('records/s, replay of the log that it wrote (same digest)', figures.replayRecordsPerS, 0)}
 ${row('replay against the backfill before it', figures.ratio, 2)}`
