@@ -10,7 +10,7 @@ import type { ChainEvent } from '../../../shared/events/chain-event.ts'
 import type { BlockHeader, BlockRef, ChainStep } from '../../../shared/events/chain-step.ts'
 import { miscounts } from '../../helpers/counted-history.ts'
 import { testDatabase } from '../../helpers/database.ts'
-import { EVM, FILECOIN, handIn } from '../../helpers/ingest-ledger.ts'
+import { EVM, FILECOIN, handIn, ingestStories } from '../../helpers/ingest-ledger.ts'
 import { seededRandom } from '../../helpers/random-chain.ts'
 import { channelAddress, person, tellStories, type TwoChains } from '../../helpers/two-chain-stories.ts'
 import { recordRows } from '../../helpers/log-views.ts'
@@ -305,5 +305,23 @@ void t.test('payment channels follow the loans of a reorg, though nothing comes 
       t.same(await seen(db), wanted, `stories ${seed}`)
     }),
     { numRuns: 8 },
+  )
+})
+
+void t.test('what a message shows has its id from the entry that tells the message', async (t) => {
+  const { db } = await testDatabase(t)
+  await ingestStories(db, tellStories(11, 3))
+  const { rows } = await sql<{ own: boolean; place: string }>`
+    select record.id / 1000000 = entry.position as own, record.id % 1000000 as place
+    from projection.activity record join ledger.event_log entry
+      on entry.natural_key = record.natural_key and entry.network = record.network and entry.op = 'append'`.execute(
+    db,
+  )
+  const told = rows.filter(({ own }) => own)
+  t.ok(told.length > 0, `${told.length} of ${rows.length} shown by the step that tells them`)
+  // Below it are vouchers that it tells, and what was known before and is visible only now.
+  t.ok(
+    told.every(({ place }) => Number(place) === 750_000),
+    told.map(({ place }) => place).join(),
   )
 })

@@ -12,6 +12,7 @@ import { recordsOf } from '../../../../indexer/projections/channels/channel-reco
 import { STRENGTH } from '../../../../indexer/projections/links/link.evolve.ts'
 import type { FilecoinEvent, VoucherFacts } from '../../../../shared/events/filecoin-event.ts'
 import type { LogEntry } from '../../../../shared/events/log-entry.ts'
+import { naturalKey } from '../../../../shared/events/natural-key.ts'
 import {
   makeChannel,
   settleChannel,
@@ -82,6 +83,28 @@ function shown(channel: Channel | undefined) {
   const { part } = partOf('payback', channel, { ...side, principalAmount: null }, 'testnet')
   return { records: records.sort(), part }
 }
+
+void t.test('a message continues a channel only behind its last one; what is handed in has no place', (t) => {
+  const channel = foldInOrder([redeemed(5, payback('aa'))])
+  if (channel === undefined) throw new Error('no channel')
+  const continues = (event: FilecoinEvent): boolean => continuesChannel(channel, entriesOf([event]))
+  t.ok(continues(redeemed(6, payback('bb'))))
+  t.notOk(continues(redeemed(4, payback('bb'))))
+  t.notOk(continues(MADE))
+  t.ok(continues(handedIn(payback('bb'))))
+  t.end()
+})
+
+void t.test('a channel and what was redeemed from it carry the keys of their events', (t) => {
+  const redemption = redeemed(5, payback('aa'))
+  const channel = foldAnew([redemption])
+  t.equal(channel?.key, naturalKey(MADE))
+  t.same(
+    channel?.redemptions.map(({ key }) => key),
+    [naturalKey(redemption)],
+  )
+  t.end()
+})
 
 void t.test('of vouchers with one lane and nonce the redeemed one counts, whichever was known first', (t) => {
   const [redeemable, other] = [payback('aa', { amount: '1' }), payback('bb', { amount: '2' })]
