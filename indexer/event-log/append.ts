@@ -32,8 +32,28 @@ export async function writeEntries(trx: Trx, entries: WholeEntry[]): Promise<voi
   await overlapping([insertLog(trx, entries), updateChannelAddresses(trx, entries)])
 }
 
+const COLUMNS = {
+  position: 'bigint',
+  step: 'bigint',
+  network: 'text',
+  blockchain: 'text',
+  op: 'text',
+  natural_key: 'text',
+  revision: 'integer',
+  subject: 'text',
+  previous_subject: 'text',
+  kind: 'text',
+  block_number: 'bigint',
+  block_hash: 'text',
+  log_index: 'integer',
+  body: 'json',
+  cause: 'text',
+  recorded_at: 'timestamptz',
+  origin: 'bigint',
+} as const
+
 function insertLog(trx: Trx, entries: WholeEntry[]): Promise<void> {
-  return copyRows(trx, 'ledger.event_log', entries, (entry) => ({
+  return copyRows(trx, 'ledger.event_log', COLUMNS, entries, (entry) => ({
     position: entry.position,
     step: entry.step,
     network: entry.network,

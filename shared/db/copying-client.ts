@@ -5,13 +5,13 @@ import { messageOf } from '../errors.ts'
 import { arraysAsText } from './array-text.ts'
 
 /**
- * The only parameter of a `copy … from stdin`: rows in Postgres's text format (its manual, COPY, "Text Format"), cut anywhere.
- * A part is made when those before it are on their way, but over TLS: Postgres copies them meanwhile.
+ * The only parameter of a `copy … from stdin`: rows as the statement says that they come, cut anywhere. A part is good until the
+ * next one is asked for, and made when those before it are on their way, but over TLS: Postgres copies them meanwhile.
  */
-export class CopyText {
-  readonly parts: Iterable<string>
+export class CopyBytes {
+  readonly parts: Iterable<Uint8Array>
 
-  constructor(parts: Iterable<string>) {
+  constructor(parts: Iterable<Uint8Array>) {
     this.parts = parts
   }
 }
@@ -25,7 +25,7 @@ interface CallingClient {
   ): void
 }
 
-/** A connection that Kysely knows one way to ask of; what is sent by another one, a parameter of {@link CopyText} tells. */
+/** A connection that Kysely knows one way to ask of; what is sent by another one, a parameter of {@link CopyBytes} tells. */
 export class CopyingClient implements PostgresPoolClient {
   readonly #client: pg.PoolClient
   readonly #asked: PostgresPoolClient
@@ -45,7 +45,9 @@ export class CopyingClient implements PostgresPoolClient {
   ): Promise<PostgresQueryResult<R>> | PostgresCursor<R> {
     if (typeof asked !== 'string') return this.#asked.query(asked)
     const [only] = parameters
-    return only instanceof CopyText ? this.#copy(asked, only) : this.#ask(asked, parameters.map(arraysAsText))
+    return only instanceof CopyBytes
+      ? this.#copy(asked, only)
+      : this.#ask(asked, parameters.map(arraysAsText))
   }
 
   /** `isBroken`: nobody gets it again. */
@@ -66,7 +68,7 @@ export class CopyingClient implements PostgresPoolClient {
     })
   }
 
-  #copy(statement: string, { parts }: CopyText): Promise<PostgresQueryResult<never>> {
+  #copy(statement: string, { parts }: CopyBytes): Promise<PostgresQueryResult<never>> {
     return new Promise((resolve, reject) => {
       const done = (error: Error | null | undefined): void => {
         // A null says that there is none, whatever its type says.
@@ -92,10 +94,14 @@ const HEADER_BYTES = 1 + LENGTH_BYTES
  */
 class CopyQuery extends pg.Query {
   readonly #statement: string
-  readonly #parts: Iterable<string>
+  readonly #parts: Iterable<Uint8Array>
   #failure: Error | undefined
 
-  constructor(statement: string, parts: Iterable<string>, done: (error: Error | null | undefined) => void) {
+  constructor(
+    statement: string,
+    parts: Iterable<Uint8Array>,
+    done: (error: Error | null | undefined) => void,
+  ) {
     super(statement, (error) => done(this.#failure ?? error))
     this.#statement = statement
     this.#parts = parts
@@ -118,10 +124,10 @@ class CopyQuery extends pg.Query {
         made += 1
         stream.write(copyMessage(COPY_DATA, part))
       }
-      stream.write(copyMessage(COPY_DONE, ''))
+      stream.write(copyMessage(COPY_DONE))
     } catch (error) {
       this.#failure = error instanceof Error ? error : new Error(messageOf(error))
-      stream.write(copyMessage(COPY_FAIL, 'a row could not be made\0'))
+      stream.write(copyMessage(COPY_FAIL, Buffer.from('a row could not be made\0')))
     } finally {
       stream.uncork()
     }
@@ -133,11 +139,10 @@ class CopyQuery extends pg.Query {
   }
 }
 
-function copyMessage(kind: number, text: string): Buffer {
-  const bytes = Buffer.byteLength(text)
-  const message = Buffer.allocUnsafe(HEADER_BYTES + bytes)
+function copyMessage(kind: number, said: Uint8Array = new Uint8Array()): Buffer {
+  const message = Buffer.allocUnsafe(HEADER_BYTES + said.length)
   message.writeUInt8(kind)
-  message.writeUInt32BE(LENGTH_BYTES + bytes, 1)
-  message.write(text, HEADER_BYTES)
+  message.writeUInt32BE(LENGTH_BYTES + said.length, 1)
+  message.set(said, HEADER_BYTES)
   return message
 }

@@ -14,6 +14,19 @@ export interface NewRecord extends ActivityRecord {
   at: Date
 }
 
+const COLUMNS = {
+  id: 'bigint',
+  slot: 'integer',
+  kind: 'integer',
+  tx_hash: 'text',
+  loan_id: 'text',
+  network: 'text',
+  channel: 'text',
+  natural_key: 'text',
+  created_at: 'timestamptz',
+  updated_at: 'timestamptz',
+} as const
+
 /** Adds records to the history; all their ids come after those that are there. */
 export async function insertRecords(context: FoldContext, added: readonly NewRecord[]): Promise<void> {
   if (added.length === 0) return
@@ -24,6 +37,7 @@ export async function insertRecords(context: FoldContext, added: readonly NewRec
   const copied = copyRows(
     trx,
     `${schema}.activity`,
+    COLUMNS,
     records,
     ({ id, txHash, loanId, ofChannel, at }, index) => ({
       id,

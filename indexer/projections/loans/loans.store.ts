@@ -225,6 +225,30 @@ async function deleteLoans({ trx, schema }: FoldContext, gone: Change[]): Promis
     where loan.loan_type = gone.loan_type and loan.loan_id = gone.loan_id`.execute(trx)
 }
 
+const COLUMNS = {
+  loan_type: 'text',
+  loan_id: 'text',
+  id: 'bigint',
+  network: 'text',
+  state: 'text',
+  borrower: 'text',
+  lender: 'text',
+  evm_part: 'json',
+  fil_borrower: 'text',
+  fil_lender: 'text',
+  named_channel: 'text',
+  secret_hash_a1: 'text',
+  secret_hash_b1: 'text',
+  contract_loan_id: 'text',
+  opened_s: 'bigint',
+  agreed_s: 'bigint',
+  ended_s: 'bigint',
+  last_block: 'bigint',
+  last_log_index: 'integer',
+  created_at: 'timestamptz',
+  updated_at: 'timestamptz',
+} as const
+
 /** A loan's row, with its part as `toPart` makes it. */
 function rowOf<P>(
   { loan, firstPosition, createdAt, updatedAt }: ChangeOfOne,
@@ -258,7 +282,9 @@ function rowOf<P>(
 
 /** Loans that are not stored: of a backfill most. Copied in, a row takes two thirds of what it takes as JSON. */
 function addLoans({ trx, schema }: FoldContext, added: ChangeOfOne[]): Promise<void> {
-  return copyRows(trx, `${schema}.loans`, added, (change) => rowOf(change, (part) => JSON.stringify(part)))
+  return copyRows(trx, `${schema}.loans`, COLUMNS, added, (change) =>
+    rowOf(change, (part) => JSON.stringify(part)),
+  )
 }
 
 /**

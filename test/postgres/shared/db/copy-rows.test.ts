@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { sql } from 'kysely'
 import t from 'tap'
 import { connect } from '../../../../shared/db/connect.ts'
-import { copyRows, type CopyValue } from '../../../../shared/db/copy-rows.ts'
+import { copyRows } from '../../../../shared/db/copy-rows.ts'
 import {
   inTransaction,
   isDatabaseRetryable,
@@ -15,31 +15,89 @@ import { untrustyLink } from '../../../helpers/untrusty-link.ts'
 /** What a text column of Postgres can hold: anything but the character 0. */
 const text = fc.string({ unit: 'binary' }).map((value) => value.replaceAll('\0', ''))
 
+/** What a row of such a column can be. */
+const time = fc.date({ min: new Date(0), max: new Date('9999-12-31'), noInvalidDate: true })
+const integer = fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 })
+
 void t.test('what is copied is what is there, whatever it holds', async (t) => {
   const { db } = await testDatabase(t)
-  await sql`create table copied (id integer, said text, body jsonb, at timestamptz(3), amount bigint)`.execute(
+  await sql`create table copied (id integer, said text, body json, at timestamptz(3), amount bigint, number integer)`.execute(
     db,
   )
   const row = fc.record({
     said: fc.option(fc.oneof(text, fc.constantFrom('\\N', '\\.', '\t', '\r\n', '\\', ''))),
     body: fc.option(fc.dictionary(text, fc.oneof(text, fc.integer()))),
-    at: fc.option(fc.date({ min: new Date(0), max: new Date('2100-01-01'), noInvalidDate: true })),
-    amount: fc.option(fc.maxSafeInteger()),
+    at: fc.option(
+      fc.oneof(time, fc.constantFrom(new Date('1999-12-31T23:59:59.999Z'), new Date('2000-01-01'))),
+    ),
+    amount: fc.option(
+      fc.oneof(fc.maxSafeInteger(), fc.constantFrom(0, -1, 2 ** 32, 2 ** 32 - 1, -(2 ** 32), 2 ** 31)),
+    ),
+    number: fc.option(fc.oneof(integer, fc.constantFrom(-(2 ** 31), 2 ** 31 - 1))),
   })
   await fc.assert(
     fc.asyncProperty(fc.array(row, { maxLength: 20 }), async (rows) => {
-      const given = rows.map((one, id): Record<string, CopyValue> => {
-        return { id, ...one, body: one.body === null ? null : JSON.stringify(one.body) }
-      })
+      const columns = {
+        id: 'integer',
+        said: 'text',
+        body: 'json',
+        at: 'timestamptz',
+        amount: 'bigint',
+        number: 'integer',
+      } as const
       const found = await inTransaction(db, async (trx) => {
         await sql`delete from copied`.execute(trx)
-        await copyRows(trx, 'public.copied', given, asItIs)
-        return sql`select said, body, at, amount from copied order by id`.execute(trx)
+        await copyRows(trx, 'public.copied', columns, rows, (one, id) => ({
+          id,
+          ...one,
+          body: one.body === null ? null : JSON.stringify(one.body),
+        }))
+        return sql`select said, body, at, amount, number from copied order by id`.execute(trx)
       })
       t.same(found.rows, JSON.parse(JSON.stringify(rows), revive))
     }),
   )
 })
+
+void t.test('what a column cannot have is refused, and named', async (t) => {
+  const { db } = await testDatabase(t)
+  await sql`create table copied (id bigint, number integer, said text, at timestamptz)`.execute(db)
+  const columns = { id: 'bigint', number: 'integer', said: 'text', at: 'timestamptz' } as const
+  const good = { id: 1, number: 2, said: 'x', at: new Date(3) }
+  const copy = (row: object): Promise<void> =>
+    inTransaction(db, (trx) => copyRows(trx, 'copied', columns, [good], () => ({ ...good, ...row })))
+  for (const id of [2 ** 53, 0.5, NaN])
+    await t.rejects(copy({ id }), { name: 'RangeError', message: `${id} ` })
+  for (const number of [2 ** 31, -(2 ** 31) - 1, 0.5, NaN]) {
+    await t.rejects(copy({ number }), { name: 'RangeError', message: `${number} ` })
+  }
+  await t.rejects(copy({ at: new Date(NaN) }), { name: 'RangeError' })
+  // Of what the types forbid: a number's bytes are no text, and a text's no number.
+  await t.rejects(copy({ said: 1 }), { name: 'TypeError', message: 'type text' })
+  await t.rejects(copy({ id: '1' }), { name: 'TypeError', message: 'type bigint' })
+  await t.rejects(copy({ at: 1 }), { name: 'TypeError', message: 'type timestamptz' })
+  t.same((await sql`select * from copied`.execute(db)).rows, [])
+  await copy({})
+  t.same((await sql`select * from copied`.execute(db)).rows, [good])
+})
+
+void t.test(
+  'columns of other types than they are said to be are refused by the database, for good',
+  async (t) => {
+    const { db } = await testDatabase(t)
+    await sql`create table copied (short integer, long bigint)`.execute(db)
+    const tooLong = inTransaction(db, (trx) =>
+      copyRows(trx, 'copied', { short: 'bigint' }, [{ short: 1 }], asItIs),
+    )
+    await t.rejects(tooLong, { code: '22P03' })
+    const tooShort = inTransaction(db, (trx) =>
+      copyRows(trx, 'copied', { long: 'integer' }, [{ long: 1 }], asItIs),
+    )
+    const refused = await tooShort.catch((error: unknown) => error)
+    t.match(refused, { code: '08P01' })
+    t.notOk(isDatabaseRetryable(refused))
+  },
+)
 
 void t.test('rows that share their times, in turns, keep each its own', async (t) => {
   const { db } = await testDatabase(t)
@@ -50,7 +108,9 @@ void t.test('rows that share their times, in turns, keep each its own', async (t
     made: times[time] ?? null,
     changed: times[(time + 1) % 4] ?? null,
   }))
-  await inTransaction(db, (trx) => copyRows(trx, 'copied', rows, asItIs))
+  await inTransaction(db, (trx) =>
+    copyRows(trx, 'copied', { id: 'integer', made: 'timestamptz', changed: 'timestamptz' }, rows, asItIs),
+  )
   t.strictSame((await sql`select id, made, changed from copied order by id`.execute(db)).rows, rows)
 })
 
@@ -60,11 +120,14 @@ void t.test('many rows and long ones are all copied, in whatever parts they trav
   const rows = Array.from({ length: 5_000 }, (_, id) => ({ id, said: 'añ€😀'.repeat(id % 1_000) }))
   // The last one fills a part.
   rows.push({ id: 5_000, said: 'x'.repeat(40_000) })
-  await inTransaction(db, (trx) => copyRows(trx, 'copied', rows, asItIs))
+  await inTransaction(db, (trx) => copyRows(trx, 'copied', SAID, rows, asItIs))
   t.same((await sql`select id, said from copied order by id`.execute(db)).rows, rows)
 })
 
-function asItIs(row: Record<string, CopyValue>): Record<string, CopyValue> {
+const SAID = { id: 'integer', said: 'text' } as const
+const ID = { id: 'integer' } as const
+
+function asItIs<R>(row: R): R {
   return row
 }
 
@@ -79,21 +142,21 @@ void t.test(
     const { db } = await testDatabase(t)
     await sql`create table copied (id integer primary key)`.execute(db)
     const ids = (trx: Parameters<typeof copyRows>[0], ...given: number[]): Promise<void> =>
-      copyRows(trx, 'copied', given, (id) => ({ id }))
+      copyRows(trx, 'copied', ID, given, (id) => ({ id }))
     await t.rejects(
       inTransaction(db, (trx) => ids(trx, 1, 2, 1)),
       { code: '23505' },
     )
     const refused = inTransaction(db, async (trx) => {
       // Refused before any row is read, though the rows are on their way.
-      await t.rejects(copyRows(trx, 'nowhere', [{ id: 1, much: 'x'.repeat(1_000_000) }], asItIs), {
+      await t.rejects(copyRows(trx, 'nowhere', SAID, [{ id: 1, said: 'x'.repeat(1_000_000) }], asItIs), {
         code: '42P01',
       })
       await sql`select 1`.execute(trx)
     })
     await t.rejects(refused, { code: '25P02' }, 'the transaction is void, and the connection answers')
     await inTransaction(db, (trx) => ids(trx, 3))
-    await inTransaction(db, (trx) => copyRows(trx, 'copied', [], asItIs))
+    await inTransaction(db, (trx) => copyRows(trx, 'copied', ID, [], asItIs))
     t.same((await sql`select id from copied`.execute(db)).rows, [{ id: 3 }])
   },
 )
@@ -104,17 +167,17 @@ void t.test('a row that cannot be made is the error of the copy, and nothing of 
   const broken = new RangeError('no row of 4000')
   const items = Array.from({ length: 5_000 }, (_, id) => id)
   const copying = (trx: Trx): Promise<void> =>
-    copyRows(trx, 'copied', items, (id) => {
+    copyRows(trx, 'copied', SAID, items, (id) => {
       // Thousands of rows are on their way by then.
       if (id === 4_000) throw broken
       return { id, said: 'x'.repeat(100) }
     })
   await t.rejects(inTransaction(db, copying), broken)
   const beside = inTransaction(db, (trx) =>
-    overlapping([copying(trx), copyRows(trx, 'copied', [{ id: 1, said: 'y' }], asItIs)]),
+    overlapping([copying(trx), copyRows(trx, 'copied', SAID, [{ id: 1, said: 'y' }], asItIs)]),
   )
   await t.rejects(beside, broken, 'what was asked beside it is void, and says nothing else')
-  await inTransaction(db, (trx) => copyRows(trx, 'copied', [{ id: 3, said: 'z' }], asItIs))
+  await inTransaction(db, (trx) => copyRows(trx, 'copied', SAID, [{ id: 3, said: 'z' }], asItIs))
   t.same((await sql`select id from copied`.execute(db)).rows, [{ id: 3 }], 'and the connection is good')
 })
 
@@ -125,7 +188,7 @@ void t.test('a server that goes while rows are on their way is an error that may
   const throughLink = connect(link.url, { name: 'copying', max: 1 })
   t.teardown(() => throughLink.destroy())
   const rows = Array.from({ length: 200 }, (_, id) => ({ id, said: 'x'.repeat(1_000_000) }))
-  const copying = inTransaction(throughLink, (trx) => copyRows(trx, 'copied', rows, asItIs)).catch(
+  const copying = inTransaction(throughLink, (trx) => copyRows(trx, 'copied', SAID, rows, asItIs)).catch(
     (error: unknown) => error,
   )
   // It has begun, and most of its rows are still here.
@@ -145,8 +208,8 @@ void t.test('a session that ends while rows are copied is an error that may pass
   await sql`create table copied (id integer primary key)`.execute(db)
   // Keeps the copy waiting for the row that is there and not committed.
   const copying = inTransaction(db, async (other) => {
-    await copyRows(other, 'copied', [{ id: 1 }], asItIs)
-    const waiting = inTransaction(db, (trx) => copyRows(trx, 'copied', [{ id: 1 }], asItIs)).catch(
+    await copyRows(other, 'copied', ID, [{ id: 1 }], asItIs)
+    const waiting = inTransaction(db, (trx) => copyRows(trx, 'copied', ID, [{ id: 1 }], asItIs)).catch(
       (error: unknown) => error,
     )
     while ((await endOneThatWaits()) === 0);

@@ -111,7 +111,8 @@ void t.test(
     const db = connect(url, { name: 'one connection', max: 1 })
     t.teardown(() => db.destroy())
     await sql`create table asked (id integer primary key)`.execute(db)
-    const copy = (trx: Trx, ...ids: number[]): Promise<void> => copyRows(trx, 'asked', ids, (id) => ({ id }))
+    const copy = (trx: Trx, ...ids: number[]): Promise<void> =>
+      copyRows(trx, 'asked', { id: 'integer' }, ids, (id) => ({ id }))
     const pid = async (): Promise<unknown> => (await sql`select pg_backend_pid()`.execute(db)).rows
     const before = await pid()
     const failed = inTransaction(db, (trx) =>

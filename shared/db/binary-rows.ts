@@ -1,0 +1,163 @@
+/**
+ * Rows as Postgres reads them from a binary copy (its manual, COPY, "Binary Format"), each value as its type's receive function
+ * has it: nothing is escaped here and taken apart there.
+ */
+
+/** What the columns of a type are given: numbers are whole and safe, JSON is its text. */
+export interface ColumnValues {
+  bigint: number
+  integer: number
+  text: string
+  json: string
+  timestamptz: Date
+}
+
+export type ColumnType = keyof ColumnValues
+
+/** The names of columns, each with its type as the table has it: Postgres refuses what is longer or shorter than that. */
+export type Columns = Readonly<Record<string, ColumnType>>
+
+export type RowOf<C extends Columns> = { readonly [N in keyof C]: ColumnValues[C[N]] | null }
+
+/** Bytes of rows that travel together. */
+const PART_BYTES = 32 * 1024
+/** What it takes to begin with: most copies are a few rows. */
+const FIRST_BYTES = 4 * 1024
+/** Of one character of a text: two of a surrogate pair take four. */
+const MOST_BYTES_OF_CHARACTER = 3
+
+const SIGNATURE = 'PGCOPY\n\xff\r\n\0'
+const LENGTH_BYTES = 4
+const COUNT_BYTES = 2
+const INT4_BYTES = 4
+const INT8_BYTES = 8
+/** In place of a length. */
+const NULL = -1
+/** In place of a row's number of columns. */
+const END = -1
+const TWO_TO_32 = 2 ** 32
+/** Where Postgres's time begins. */
+const YEAR_2000_MS = Date.UTC(2000, 0)
+const MICROSECONDS = 1000n
+
+/**
+ * The bytes of a copy in parts, each of which is good until the next one is asked for; a row is made when those before it were.
+ * Throws a RangeError for a number or a time that its column cannot have.
+ */
+export function* binaryRows<T, C extends Columns>(
+  columns: C,
+  items: readonly T[],
+  rowOf: (item: T, index: number) => RowOf<C>,
+): Generator<Uint8Array> {
+  const fields = Object.entries(columns).map(([name, type]) => ({ name, type }))
+  const bytes = new GrowingBytes()
+  bytes.signature()
+  let index = 0
+  for (const item of items) {
+    const row = rowOf(item, index)
+    index += 1
+    bytes.int2(fields.length)
+    for (const { name, type } of fields) bytes.field(type, row[name])
+    if (bytes.length >= PART_BYTES) yield bytes.take()
+  }
+  bytes.int2(END)
+  yield bytes.take()
+}
+
+class GrowingBytes {
+  #bytes = Buffer.allocUnsafeSlow(FIRST_BYTES)
+  #view = new DataView(this.#bytes.buffer)
+  #length = 0
+  /** Rows that are written together mostly share their times. */
+  #lastTime: Date | undefined
+  #lastHigh = 0
+  #lastLow = 0
+
+  get length(): number {
+    return this.#length
+  }
+
+  /** What was written since the last call, good until something is written again. */
+  take(): Uint8Array {
+    const taken = this.#bytes.subarray(0, this.#length)
+    this.#length = 0
+    return taken
+  }
+
+  /** Flags and an extension of the header follow it: there are none. */
+  signature(): void {
+    this.#makeRoom(SIGNATURE.length + 2 * INT4_BYTES)
+    this.#length += this.#bytes.write(SIGNATURE, this.#length, 'latin1')
+    this.#int4(0)
+    this.#int4(0)
+  }
+
+  int2(value: number): void {
+    this.#makeRoom(COUNT_BYTES)
+    this.#view.setInt16(this.#length, value)
+    this.#length += COUNT_BYTES
+  }
+
+  field(type: ColumnType, value: unknown): void {
+    this.#makeRoom(LENGTH_BYTES + INT8_BYTES)
+    if (value === null || value === undefined) this.#int4(NULL)
+    else if (typeof value === 'string' && (type === 'text' || type === 'json')) this.#text(value)
+    else if (typeof value === 'number' && type === 'bigint') this.#bigint(value)
+    else if (typeof value === 'number' && type === 'integer') this.#integer(value)
+    else if (value instanceof Date && type === 'timestamptz') this.#time(value)
+    else throw new TypeError(`a column of type ${type} cannot have a ${typeof value}`)
+  }
+
+  #text(value: string): void {
+    this.#makeRoom(LENGTH_BYTES + value.length * MOST_BYTES_OF_CHARACTER)
+    const length = this.#bytes.write(value, this.#length + LENGTH_BYTES)
+    this.#int4(length)
+    this.#length += length
+  }
+
+  #integer(value: number): void {
+    if ((value | 0) !== value) {
+      throw new RangeError(`${value} is no whole number that a column of type integer can have`)
+    }
+    this.#int4(INT4_BYTES)
+    this.#int4(value)
+  }
+
+  #bigint(value: number): void {
+    if (!Number.isSafeInteger(value)) {
+      throw new RangeError(`${value} is no safe integer, as a column of type bigint is to have`)
+    }
+    this.#int8(Math.floor(value / TWO_TO_32), value)
+  }
+
+  #time(value: Date): void {
+    if (this.#lastTime !== value) {
+      const microseconds = BigInt(value.getTime() - YEAR_2000_MS) * MICROSECONDS
+      this.#lastHigh = Number(BigInt.asIntN(32, microseconds >> 32n))
+      this.#lastLow = Number(BigInt.asIntN(32, microseconds))
+      this.#lastTime = value
+    }
+    this.#int8(this.#lastHigh, this.#lastLow)
+  }
+
+  /** Of either half the lowest 32 bits count. */
+  #int8(high: number, low: number): void {
+    this.#int4(INT8_BYTES)
+    this.#int4(high)
+    this.#int4(low)
+  }
+
+  #int4(value: number): void {
+    this.#view.setInt32(this.#length, value)
+    this.#length += INT4_BYTES
+  }
+
+  #makeRoom(bytes: number): void {
+    const wanted = this.#length + bytes
+    if (wanted <= this.#bytes.length) return
+    const more = Buffer.allocUnsafeSlow(Math.max(wanted, 2 * this.#bytes.length))
+    more.set(this.#bytes.subarray(0, this.#length))
+    this.#bytes = more
+    this.#view = new DataView(more.buffer)
+  }
+}
