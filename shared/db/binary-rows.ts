@@ -49,19 +49,23 @@ export function* binaryRows<T, C extends Columns>(
   items: readonly T[],
   rowOf: (item: T, index: number) => RowOf<C>,
 ): Generator<Uint8Array> {
-  const fields = Object.entries(columns).map(([name, type]) => ({ name, type }))
+  const fields = Object.entries(columns).map(([name, type]): Field => ({ name, type }))
   const bytes = new GrowingBytes()
   bytes.signature()
   let index = 0
   for (const item of items) {
     const row = rowOf(item, index)
     index += 1
-    bytes.int2(fields.length)
-    for (const { name, type } of fields) bytes.field(type, row[name])
+    bytes.row(fields, row)
     if (bytes.length >= PART_BYTES) yield bytes.take()
   }
-  bytes.int2(END)
+  bytes.end()
   yield bytes.take()
+}
+
+interface Field {
+  name: string
+  type: ColumnType
 }
 
 class GrowingBytes {
@@ -92,13 +96,22 @@ class GrowingBytes {
     this.#int4(0)
   }
 
-  int2(value: number): void {
+  row(fields: readonly Field[], row: Readonly<Record<string, unknown>>): void {
+    this.#int2(fields.length)
+    for (const { name, type } of fields) this.#field(type, row[name])
+  }
+
+  end(): void {
+    this.#int2(END)
+  }
+
+  #int2(value: number): void {
     this.#makeRoom(COUNT_BYTES)
     this.#view.setInt16(this.#length, value)
     this.#length += COUNT_BYTES
   }
 
-  field(type: ColumnType, value: unknown): void {
+  #field(type: ColumnType, value: unknown): void {
     this.#makeRoom(LENGTH_BYTES + INT8_BYTES)
     if (value === null || value === undefined) this.#int4(NULL)
     else if (typeof value === 'string' && (type === 'text' || type === 'json')) this.#text(value)
