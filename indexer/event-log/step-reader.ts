@@ -11,6 +11,46 @@ export interface ChunkSize {
   characters: number
 }
 
+/** Entries that were read one after the other and are not given yet. Of the last step more may come. */
+class Waiting {
+  #entries: LogEntry[] = []
+  /** Where the last step begins. */
+  #lastStep = 0
+  #characters = 0
+
+  add(read: readonly LogEntry[]): void {
+    let step = this.#entries.at(-1)?.step
+    for (const entry of read) {
+      if (entry.step !== step) {
+        step = entry.step
+        this.#lastStep = this.#entries.length
+      }
+      this.#entries.push(entry)
+      this.#characters += textLength(entry.event)
+    }
+  }
+
+  /** Whether the steps before the last one are as much as is wanted. */
+  areEnough({ entries, characters }: ChunkSize): boolean {
+    return this.#lastStep > 0 && (this.#lastStep >= entries || this.#characters >= characters)
+  }
+
+  takeAllButLastStep(): LogEntry[] {
+    const lastStep = this.#entries.splice(this.#lastStep)
+    const taken = this.takeAll()
+    this.add(lastStep)
+    return taken
+  }
+
+  takeAll(): LogEntry[] {
+    const taken = this.#entries
+    this.#entries = []
+    this.#lastStep = 0
+    this.#characters = 0
+    return taken
+  }
+}
+
 /** Entries that are asked for at once, and one such part ahead: beyond the wanted no more than two of these are held. */
 const READ_AT_ONCE = 500
 
@@ -23,8 +63,7 @@ export class StepReader {
   readonly #db: Db | Trx
   /** Up to here, inclusive, all was read. */
   #position: number
-  /** Read and not given: the beginning of a step. */
-  #begun: LogEntry[] = []
+  readonly #waiting = new Waiting()
   #asked: { upTo: number; entries: Promise<LogEntry[]> } | undefined
 
   constructor(db: Db | Trx, after: number) {
@@ -36,24 +75,11 @@ export class StepReader {
   async next(wanted: ChunkSize): Promise<LogEntry[]> {
     // Steps are whole up to the newest position of now: one that is appended meanwhile is left for the next call.
     const newest = await getLastPosition(this.#db)
-    const chunk = this.#begun
-    /** Where the last step in the chunk begins: more of it may come. */
-    let lastStep = 0
-    let characters = 0
-    for (const { event } of chunk) characters += textLength(event)
     while (this.#position < newest) {
-      if (lastStep > 0 && (lastStep >= wanted.entries || characters >= wanted.characters)) {
-        this.#begun = chunk.splice(lastStep)
-        return chunk
-      }
-      for (const entry of await this.#read(newest)) {
-        if (entry.step !== chunk.at(-1)?.step) lastStep = chunk.length
-        chunk.push(entry)
-        characters += textLength(entry.event)
-      }
+      if (this.#waiting.areEnough(wanted)) return this.#waiting.takeAllButLastStep()
+      this.#waiting.add(await this.#read(newest))
     }
-    this.#begun = []
-    return chunk
+    return this.#waiting.takeAll()
   }
 
   /** Some of the entries up to `newest`. */
