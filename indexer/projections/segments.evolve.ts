@@ -28,10 +28,15 @@ export function isAboutChannel({ subject }: LogEntry): boolean {
 /** Entries in the order of their positions, those of one step together. */
 export function stepsOf(entries: readonly LogEntry[]): LogEntry[][] {
   const steps: LogEntry[][] = []
+  let step: LogEntry[] = []
+  let number: number | undefined
   for (const entry of entries) {
-    const last = steps.at(-1)
-    if (last?.[0]?.step === entry.step) last.push(entry)
-    else steps.push([entry])
+    if (entry.step !== number) {
+      number = entry.step
+      step = []
+      steps.push(step)
+    }
+    step.push(entry)
   }
   return steps
 }

@@ -4,12 +4,14 @@
  * with two expressions, and lists of keys are long.
  */
 export function arraysAsText(parameter: unknown): unknown {
-  if (!Array.isArray(parameter)) return parameter
-  let text = ''
-  for (const item of parameter as readonly unknown[]) {
-    if (typeof item !== 'string') return parameter
-    text += text === '' ? '{"' : '","'
-    text += item.includes('"') || item.includes('\\') ? item.replaceAll(/["\\]/g, '\\$&') : item
-  }
-  return text === '' ? '{}' : `${text}"}`
+  if (!Array.isArray(parameter) || !parameter.every(isText)) return parameter
+  return parameter.length === 0 ? '{}' : `{"${parameter.map(escaped).join('","')}"}`
+}
+
+function isText(item: unknown): item is string {
+  return typeof item === 'string'
+}
+
+function escaped(text: string): string {
+  return text.includes('"') || text.includes('\\') ? text.replaceAll(/["\\]/g, '\\$&') : text
 }
