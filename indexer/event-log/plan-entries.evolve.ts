@@ -35,15 +35,19 @@ export function planEntries(
     .filter((entry) => entry.op !== 'retract' && !eventByKey.has(entry.naturalKey))
     .sort((a, b) => compareByChain(b, a))
     .map((entry) => retractionOf(network, entry, cause))
-  const additions = [...eventByKey].flatMap(([key, event]): NewEntry[] => {
+  const additions: NewEntry[] = []
+  // No `flatMap`: node 20 takes many times as long for one as for this.
+  for (const [key, event] of eventByKey) {
     const before = lastByKey.get(key)
     const entry = describe(network, key, (before?.revision ?? 0) + 1, event)
-    // The usual case by far: the object that is there is the entry.
-    if (before === undefined || before.op === 'retract') return [entry]
-    if (saysTheSame(before, event)) return []
-    const previousSubject = before.subject === entry.subject ? null : before.subject
-    return [{ ...entry, op: 'replace', origin: before.origin, previousSubject, cause }]
-  })
+    if (before === undefined || before.op === 'retract') {
+      // The usual case by far: the object that is there is the entry.
+      additions.push(entry)
+    } else if (!saysTheSame(before, event)) {
+      const previousSubject = before.subject === entry.subject ? null : before.subject
+      additions.push({ ...entry, op: 'replace', origin: before.origin, previousSubject, cause })
+    }
+  }
   return [...retractions, ...additions]
 }
 
