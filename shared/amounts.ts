@@ -7,9 +7,10 @@ export function formatUnits(amount: bigint, decimals: number): string {
     throw new RangeError(`decimals must be a whole number from 0, not ${decimals}`)
   const sign = amount < 0n ? '-' : ''
   const digits = (amount < 0n ? -amount : amount).toString().padStart(decimals + 1, '0')
-  const whole = digits.slice(0, digits.length - decimals)
-  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '')
-  return sign + whole + (fraction === '' ? '' : `.${fraction}`)
+  const point = digits.length - decimals
+  let end = digits.length
+  while (end > point && digits[end - 1] === '0') end -= 1
+  return sign + digits.slice(0, point) + (end === point ? '' : `.${digits.slice(point, end)}`)
 }
 
 /** The inverse of {@link formatUnits}. Throws a RangeError on anything that is not exact in `decimals`. */

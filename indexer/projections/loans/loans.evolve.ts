@@ -43,24 +43,28 @@ export interface LoanTimes {
 export function evolveLoan(loan: Loan | undefined, entry: LogEntry): Loan | undefined {
   const { event } = entry
   if (event === null || !isEvmLoanEvent(event)) return loan
-  const chain = { blockchain: entry.blockchain, networkId: networkIdOf(entry.network) }
-  const place = {
-    loanId: event.loanId,
-    network: entry.network,
-    lastBlock: event.blockNumber,
-    lastLogIndex: event.logIndex,
-    times: evolveTimes(loan?.times ?? { openedS: null, agreedS: null, endedS: null }, event),
-  }
+  const { loanId, blockNumber: lastBlock, logIndex: lastLogIndex } = event
+  const { network } = entry
+  const times = evolveTimes(loan?.times ?? { openedS: null, agreedS: null, endedS: null }, event)
   if (isErc20LoanEvent(event)) {
-    const part = loan && 'erc20LoansContract' in loan.part ? loan.part : initialErc20Loan(event, chain)
-    return { loanType: 'ERC20FIL', part: evolveErc20Loan(part, event), ...place }
+    const before =
+      loan && 'erc20LoansContract' in loan.part ? loan.part : initialErc20Loan(event, chainOf(entry))
+    const part = evolveErc20Loan(before, event)
+    return { loanType: 'ERC20FIL', loanId, network, part, times, lastBlock, lastLogIndex }
   }
   if (isCollateralLockEvent(event)) {
-    const part =
-      loan && 'collateralLockContractAddress' in loan.part ? loan.part : initialCollateralLock(event, chain)
-    return { loanType: 'FILERC20', part: evolveCollateralLock(part, event), ...place }
+    const before =
+      loan && 'collateralLockContractAddress' in loan.part
+        ? loan.part
+        : initialCollateralLock(event, chainOf(entry))
+    const part = evolveCollateralLock(before, event)
+    return { loanType: 'FILERC20', loanId, network, part, times, lastBlock, lastLogIndex }
   }
   return loan
+}
+
+function chainOf({ blockchain, network }: LogEntry): { blockchain: string; networkId: string } {
+  return { blockchain, networkId: networkIdOf(network) }
 }
 
 function evolveTimes(times: LoanTimes, { kind, blockTimeS }: EvmLoanEvent): LoanTimes {
