@@ -4,6 +4,8 @@ import { compareByChain } from '../../shared/events/event-place.ts'
 import type { HeldEntry, LogEntry } from '../../shared/events/log-entry.ts'
 import { naturalKey } from '../../shared/events/natural-key.ts'
 import type { Db } from '../../shared/db/connect.ts'
+import type { CopiedRow } from '../../shared/db/copied-row.ts'
+import { readRows } from '../../shared/db/read-rows.ts'
 import type { Trx } from '../../shared/db/transaction.ts'
 import { ofNetwork } from './of-network.ts'
 import type { LastEntry } from './plan-entries.evolve.ts'
@@ -15,10 +17,26 @@ const ENTRY =
 
 /** The entries after position `after` up to and including `upTo`, in order: of steps that are cut there, a part. */
 export async function getEntriesBetween(db: Db | Trx, after: number, upTo: number): Promise<LogEntry[]> {
-  const { rows } = await sql<LogEntry>`
-    select ${ENTRY} from ledger.event_log last
-    where position > ${after} and position <= ${upTo} order by position`.execute(db)
-  return requireWhole(rows)
+  const query = sql`
+    select position, step, recorded_at, network, blockchain, op, origin, subject, previous_subject, body
+    from ledger.event_log where position > ${sql.lit(after)} and position <= ${sql.lit(upTo)} order by position`
+  return requireWhole(await readRows(db, query, toEntry))
+}
+
+/** The table's constraints see to what an entry of its kind has, but for what {@link requireWhole} looks at. */
+function toEntry(row: CopiedRow): LogEntry {
+  return {
+    position: row.bigint(),
+    step: row.bigint(),
+    recordedAt: row.time(),
+    network: row.text(),
+    blockchain: row.text(),
+    op: row.text(),
+    origin: row.bigintOrNull(),
+    subject: row.textOrNull(),
+    previousSubject: row.textOrNull(),
+    event: row.json(),
+  } as LogEntry
 }
 
 /**

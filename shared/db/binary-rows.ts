@@ -1,3 +1,15 @@
+import {
+  COUNT_BYTES,
+  END,
+  INT8_BYTES,
+  NULL,
+  SIGNATURE,
+  TWO_TO_32,
+  US_PER_MS,
+  WORD_BYTES,
+  YEAR_2000_MS,
+} from './binary-format.ts'
+
 /**
  * Rows as Postgres reads them from a binary copy (its manual, COPY, "Binary Format"), each value as its type's receive function
  * has it: nothing is escaped here and taken apart there.
@@ -25,20 +37,6 @@ const PART_BYTES = 32 * 1024
 const FIRST_BYTES = 4 * 1024
 /** Of one character of a text: two of a surrogate pair take four. */
 const MOST_BYTES_OF_CHARACTER = 3
-
-const SIGNATURE = 'PGCOPY\n\xff\r\n\0'
-const LENGTH_BYTES = 4
-const COUNT_BYTES = 2
-const INT4_BYTES = 4
-const INT8_BYTES = 8
-/** In place of a length. */
-const NULL = -1
-/** In place of a row's number of columns. */
-const END = -1
-const TWO_TO_32 = 2 ** 32
-/** Where Postgres's time begins. */
-const YEAR_2000_MS = Date.UTC(2000, 0)
-const MICROSECONDS = 1000n
 
 /**
  * The bytes of a copy in parts, each of which is good until the next one is asked for; a row is made when those before it were.
@@ -90,7 +88,7 @@ class GrowingBytes {
 
   /** Flags and an extension of the header follow it: there are none. */
   signature(): void {
-    this.#makeRoom(SIGNATURE.length + 2 * INT4_BYTES)
+    this.#makeRoom(SIGNATURE.length + 2 * WORD_BYTES)
     this.#length += this.#bytes.write(SIGNATURE, this.#length, 'latin1')
     this.#int4(0)
     this.#int4(0)
@@ -112,7 +110,7 @@ class GrowingBytes {
   }
 
   #field(type: ColumnType, value: unknown): void {
-    this.#makeRoom(LENGTH_BYTES + INT8_BYTES)
+    this.#makeRoom(WORD_BYTES + INT8_BYTES)
     if (value === null || value === undefined) this.#int4(NULL)
     else if (typeof value === 'string' && (type === 'text' || type === 'json')) this.#text(value)
     else if (typeof value === 'number' && type === 'bigint') this.#bigint(value)
@@ -122,8 +120,8 @@ class GrowingBytes {
   }
 
   #text(value: string): void {
-    this.#makeRoom(LENGTH_BYTES + value.length * MOST_BYTES_OF_CHARACTER)
-    const length = this.#bytes.write(value, this.#length + LENGTH_BYTES)
+    this.#makeRoom(WORD_BYTES + value.length * MOST_BYTES_OF_CHARACTER)
+    const length = this.#bytes.write(value, this.#length + WORD_BYTES)
     this.#int4(length)
     this.#length += length
   }
@@ -132,7 +130,7 @@ class GrowingBytes {
     if ((value | 0) !== value) {
       throw new RangeError(`${value} is no whole number that a column of type integer can have`)
     }
-    this.#int4(INT4_BYTES)
+    this.#int4(WORD_BYTES)
     this.#int4(value)
   }
 
@@ -145,7 +143,7 @@ class GrowingBytes {
 
   #time(value: Date): void {
     if (this.#lastTime !== value) {
-      const microseconds = BigInt(value.getTime() - YEAR_2000_MS) * MICROSECONDS
+      const microseconds = BigInt(value.getTime() - YEAR_2000_MS) * BigInt(US_PER_MS)
       this.#lastHigh = Number(BigInt.asIntN(32, microseconds >> 32n))
       this.#lastLow = Number(BigInt.asIntN(32, microseconds))
       this.#lastTime = value
@@ -162,7 +160,7 @@ class GrowingBytes {
 
   #int4(value: number): void {
     this.#view.setInt32(this.#length, value)
-    this.#length += INT4_BYTES
+    this.#length += WORD_BYTES
   }
 
   #makeRoom(bytes: number): void {

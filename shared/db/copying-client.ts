@@ -16,6 +16,16 @@ export class CopyBytes {
   }
 }
 
+/** The only parameter of a `copy … to stdout`: what becomes of each of its messages, which is good until the next one comes. */
+export class CopyTaker<T> {
+  /** Undefined: nothing. */
+  readonly take: (message: Buffer) => T | undefined
+
+  constructor(take: (message: Buffer) => T | undefined) {
+    this.take = take
+  }
+}
+
 /** A client that calls back: with null and what was answered, or with what failed. */
 interface CallingClient {
   query<R>(
@@ -25,7 +35,10 @@ interface CallingClient {
   ): void
 }
 
-/** A connection that Kysely knows one way to ask of; what is sent by another one, a parameter of {@link CopyBytes} tells. */
+/**
+ * A connection that Kysely knows one way to ask of; what goes another way, a parameter of {@link CopyBytes} or {@link CopyTaker}
+ * tells.
+ */
 export class CopyingClient implements PostgresPoolClient {
   readonly #client: pg.PoolClient
   readonly #asked: PostgresPoolClient
@@ -45,9 +58,9 @@ export class CopyingClient implements PostgresPoolClient {
   ): Promise<PostgresQueryResult<R>> | PostgresCursor<R> {
     if (typeof asked !== 'string') return this.#asked.query(asked)
     const [only] = parameters
-    return only instanceof CopyBytes
-      ? this.#copy(asked, only)
-      : this.#ask(asked, parameters.map(arraysAsText))
+    if (only instanceof CopyBytes) return this.#copyIn(asked, only)
+    if (only instanceof CopyTaker) return this.#copyOut(asked, only as CopyTaker<R>)
+    return this.#ask(asked, parameters.map(arraysAsText))
   }
 
   /** `isBroken`: nobody gets it again. */
@@ -68,14 +81,24 @@ export class CopyingClient implements PostgresPoolClient {
     })
   }
 
-  #copy(statement: string, { parts }: CopyBytes): Promise<PostgresQueryResult<never>> {
+  #copyIn(statement: string, { parts }: CopyBytes): Promise<PostgresQueryResult<never>> {
     return new Promise((resolve, reject) => {
       const done = (error: Error | null | undefined): void => {
         // A null says that there is none, whatever its type says.
         if (error) reject(error)
         else resolve({ command: 'INSERT', rowCount: 0, rows: [] })
       }
-      this.#client.query(new CopyQuery(statement, parts, done))
+      this.#client.query(new CopyInQuery(statement, parts, done))
+    })
+  }
+
+  #copyOut<R>(statement: string, { take }: CopyTaker<R>): Promise<PostgresQueryResult<R>> {
+    return new Promise((resolve, reject) => {
+      const done = (error: Error | null | undefined, rows: R[]): void => {
+        if (error) reject(error)
+        else resolve({ command: 'SELECT', rowCount: rows.length, rows })
+      }
+      this.#client.query(new CopyOutQuery(statement, take, done))
     })
   }
 }
@@ -92,7 +115,7 @@ const HEADER_BYTES = 1 + LENGTH_BYTES
  * refused to (its manual, Frontend/Backend Protocol, "COPY Operations"): to wait for its word would cost a turn for nothing.
  * Where a row cannot be made the server is told that the copy failed, and whoever asked for it why.
  */
-class CopyQuery extends pg.Query {
+class CopyInQuery extends pg.Query {
   readonly #statement: string
   readonly #parts: Iterable<Uint8Array>
   #failure: Error | undefined
@@ -136,6 +159,38 @@ class CopyQuery extends pg.Query {
   /** The server's word that it copies. */
   handleCopyInResponse(): void {
     // The rows are on their way.
+  }
+}
+
+/** Where a message cannot be taken, those after it are passed over, and that is what failed. */
+class CopyOutQuery<T> extends pg.Query {
+  readonly #statement: string
+  readonly #take: (message: Buffer) => T | undefined
+  readonly #taken: T[] = []
+  #failure: Error | undefined
+
+  constructor(
+    statement: string,
+    take: (message: Buffer) => T | undefined,
+    done: (error: Error | null | undefined, taken: T[]) => void,
+  ) {
+    super(statement, (error) => done(this.#failure ?? error, this.#taken))
+    this.#statement = statement
+    this.#take = take
+  }
+
+  override submit = (connection: pg.Connection): void => {
+    connection.query(this.#statement)
+  }
+
+  handleCopyData({ chunk }: { chunk: Buffer }): void {
+    if (this.#failure !== undefined) return
+    try {
+      const taken = this.#take(chunk)
+      if (taken !== undefined) this.#taken.push(taken)
+    } catch (error) {
+      this.#failure = error instanceof Error ? error : new Error(messageOf(error))
+    }
   }
 }
 
