@@ -20,12 +20,10 @@ const COLUMNS = {
   kind: 'integer',
   tx_hash: 'text',
   loan_id: 'text',
-  network: 'text',
-  channel: 'text',
-  natural_key: 'text',
   created_at: 'timestamptz',
   updated_at: 'timestamptz',
 } as const
+const COLUMNS_OF_CHANNELS = { ...COLUMNS, network: 'text', channel: 'text', natural_key: 'text' } as const
 
 /** Adds records to the history; all their ids come after those that are there. */
 export async function insertRecords(context: FoldContext, added: readonly NewRecord[]): Promise<void> {
@@ -37,7 +35,7 @@ export async function insertRecords(context: FoldContext, added: readonly NewRec
   const copied = copyRows(
     trx,
     `${schema}.activity`,
-    COLUMNS,
+    records.some(({ ofChannel }) => ofChannel !== null) ? COLUMNS_OF_CHANNELS : COLUMNS,
     records,
     ({ id, txHash, loanId, ofChannel, at }, index) => ({
       id,

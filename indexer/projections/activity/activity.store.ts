@@ -44,9 +44,21 @@ function newRecordsOf(entries: LogEntry[]): NewRecord[] {
   for (const entry of entries) {
     const record = recordOf(entry)
     if (record === undefined) continue
+    const { txHash, event, loanId, blockchain, networkId, contractAddress, loanType } = record
     const { recordedAt: at } = entry
-    // Own names before those of others: the other way round node 20 takes many times as long (docs/performance.md).
-    records.push({ id: recordId(entry), ofChannel: null, at, ...record })
+    // Name by name: a copy takes node 20 as long as all else here.
+    records.push({
+      id: recordId(entry),
+      ofChannel: null,
+      at,
+      txHash,
+      event,
+      loanId,
+      blockchain,
+      networkId,
+      contractAddress,
+      loanType,
+    })
   }
   return records
 }
