@@ -15,12 +15,18 @@ const ENTRY =
   sql.raw(`position, step, recorded_at as "recordedAt", last.network, blockchain, op, origin, subject,
   previous_subject as "previousSubject", body as event`)
 
+export interface ReadEntry {
+  entry: LogEntry
+  /** Of its row. */
+  bytes: number
+}
+
 /** The entries after position `after` up to and including `upTo`, in order: of steps that are cut there, a part. */
-export async function getEntriesBetween(db: Db | Trx, after: number, upTo: number): Promise<LogEntry[]> {
+export async function getEntriesBetween(db: Db | Trx, after: number, upTo: number): Promise<ReadEntry[]> {
   const query = sql`
     select position, step, recorded_at, network, blockchain, op, origin, subject, previous_subject, body
     from ledger.event_log where position > ${sql.lit(after)} and position <= ${sql.lit(upTo)} order by position`
-  return requireWhole(await readRows(db, query, toEntry))
+  return readRows(db, query, (row) => ({ entry: requireWhole(toEntry(row)), bytes: row.bytes }))
 }
 
 /** The table's constraints see to what an entry of its kind has, but for what {@link requireWhole} looks at. */
@@ -72,7 +78,7 @@ export async function getHeldEntriesOf(
   const fresh = [...again.values()].filter(
     (entry): entry is HeldEntry => entry.op !== 'retract' && wanted.has(entry.subject),
   )
-  return [...requireWhole(rows), ...fresh].sort(compareInNetworks)
+  return [...rows.map(requireWhole), ...fresh].sort(compareInNetworks)
 }
 
 function compareInNetworks(a: HeldEntry, b: HeldEntry): number {
@@ -131,10 +137,8 @@ export async function lockLog(trx: Trx): Promise<number> {
 }
 
 /** Throws where a row cannot be: a JSON null passes the table's own checks. */
-function requireWhole<E extends LogEntry>(entries: E[]): E[] {
-  for (const { position, op, event, origin } of entries) {
-    if ((event === null) === (op === 'retract') && (origin === null) === (op === 'append')) continue
-    throw new Error(`log entry ${position} (${op}) lacks its body or its origin`)
-  }
-  return entries
+function requireWhole<E extends LogEntry>(entry: E): E {
+  const { position, op, event, origin } = entry
+  if ((event === null) === (op === 'retract') && (origin === null) === (op === 'append')) return entry
+  throw new Error(`log entry ${position} (${op}) lacks its body or its origin`)
 }

@@ -1,52 +1,51 @@
 import type { Db } from '../../shared/db/connect.ts'
 import type { Trx } from '../../shared/db/transaction.ts'
 import type { LogEntry } from '../../shared/events/log-entry.ts'
-import { textLength } from '../../shared/text-length.ts'
-import { getEntriesBetween, getLastPosition } from './read-log.ts'
+import { getEntriesBetween, getLastPosition, type ReadEntry } from './read-log.ts'
 
 /** How much is wanted at once, by either. A step is given whole, however long it is. */
 export interface ChunkSize {
   entries: number
-  /** Of the texts that entries hold, with those that were read and wait for the rest of their step. */
-  characters: number
+  /** Of their rows, with those that were read and wait for the rest of their step. */
+  bytes: number
 }
 
 /** Entries that were read one after the other and are not given yet. Of the last step more may come. */
 class Waiting {
-  #entries: LogEntry[] = []
+  #read: ReadEntry[] = []
   /** Where the last step begins. */
   #lastStep = 0
-  #characters = 0
+  #bytes = 0
 
-  add(read: readonly LogEntry[]): void {
-    let step = this.#entries.at(-1)?.step
-    for (const entry of read) {
-      if (entry.step !== step) {
-        step = entry.step
-        this.#lastStep = this.#entries.length
+  add(read: readonly ReadEntry[]): void {
+    let step = this.#read.at(-1)?.entry.step
+    for (const one of read) {
+      if (one.entry.step !== step) {
+        step = one.entry.step
+        this.#lastStep = this.#read.length
       }
-      this.#entries.push(entry)
-      this.#characters += textLength(entry.event)
+      this.#read.push(one)
+      this.#bytes += one.bytes
     }
   }
 
   /** Whether the steps before the last one are as much as is wanted. */
-  areEnough({ entries, characters }: ChunkSize): boolean {
-    return this.#lastStep > 0 && (this.#lastStep >= entries || this.#characters >= characters)
+  areEnough({ entries, bytes }: ChunkSize): boolean {
+    return this.#lastStep > 0 && (this.#lastStep >= entries || this.#bytes >= bytes)
   }
 
   takeAllButLastStep(): LogEntry[] {
-    const lastStep = this.#entries.splice(this.#lastStep)
+    const lastStep = this.#read.splice(this.#lastStep)
     const taken = this.takeAll()
     this.add(lastStep)
     return taken
   }
 
   takeAll(): LogEntry[] {
-    const taken = this.#entries
-    this.#entries = []
+    const taken = this.#read.map(({ entry }) => entry)
+    this.#read = []
     this.#lastStep = 0
-    this.#characters = 0
+    this.#bytes = 0
     return taken
   }
 }
@@ -64,7 +63,7 @@ export class StepReader {
   /** Up to here, inclusive, all was read. */
   #position: number
   readonly #waiting = new Waiting()
-  #asked: { upTo: number; entries: Promise<LogEntry[]> } | undefined
+  #asked: { upTo: number; entries: Promise<ReadEntry[]> } | undefined
 
   constructor(db: Db | Trx, after: number) {
     this.#db = db
@@ -83,7 +82,7 @@ export class StepReader {
   }
 
   /** Some of the entries up to `newest`. */
-  async #read(newest: number): Promise<LogEntry[]> {
+  async #read(newest: number): Promise<ReadEntry[]> {
     const { upTo, entries } = this.#asked ?? this.#ask(this.#position, newest)
     this.#asked = upTo < newest ? this.#ask(upTo, newest) : undefined
     try {
@@ -97,7 +96,7 @@ export class StepReader {
     }
   }
 
-  #ask(after: number, newest: number): { upTo: number; entries: Promise<LogEntry[]> } {
+  #ask(after: number, newest: number): { upTo: number; entries: Promise<ReadEntry[]> } {
     const upTo = Math.min(after + READ_AT_ONCE, newest)
     const entries = getEntriesBetween(this.#db, after, upTo)
     // Looked at when its turn comes, if it does.

@@ -37,11 +37,11 @@ export interface ReplayOptions {
 }
 
 /** Two chunks and what is asked for ahead are held at once, and a log may be all junk of 128 KiB an entry. */
-const MOST_CHARACTERS = 32 * 1024 * 1024
+const MOST_BYTES = 32 * 1024 * 1024
 /** Folded in one transaction: the more, the fewer loans are written twice. */
-const CHUNK: ChunkSize = { entries: 8000, characters: MOST_CHARACTERS }
+const CHUNK: ChunkSize = { entries: 8000, bytes: MOST_BYTES }
 /** The same once there are payment channels (then each step is folded by itself, and an interruption waits for a chunk), and at the end. */
-const CHUNK_WITH_CHANNELS: ChunkSize = { entries: 500, characters: MOST_CHARACTERS }
+const CHUNK_WITH_CHANNELS: ChunkSize = { entries: 500, bytes: MOST_BYTES }
 /** As many processors of the database as that are busy with it, on small tables. */
 const INDEXES_AT_ONCE = 2
 /** What is left may be folded while nobody can append. */

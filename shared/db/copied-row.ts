@@ -20,6 +20,7 @@ export class CopiedRow {
   #fields = 0
   #field = 0
   #isFirst = true
+  #start = 0
   /** Of the row before, by field: thousands say the same of their chain and their time. */
   readonly #texts: string[] = []
   #time: Date | undefined
@@ -29,12 +30,18 @@ export class CopiedRow {
   /** Goes to the row that is in a message (there is one in each, see its manual, "COPY Operations"); false at the end. */
   goTo(message: Buffer): boolean {
     this.#message = message
-    this.#at = this.#isFirst ? lengthOfHeader(message) : 0
+    this.#start = this.#isFirst ? lengthOfHeader(message) : 0
     this.#isFirst = false
+    this.#at = this.#start
     this.#field = 0
     this.#fields = message.readInt16BE(this.#at)
     this.#at += COUNT_BYTES
     return this.#fields !== END
+  }
+
+  /** Of the row as it came, which what it comes to takes in memory about as well, where some of its texts are long. */
+  get bytes(): number {
+    return this.#message.length - this.#start
   }
 
   /** Throws where there are fields that nobody asked for. */
