@@ -70,6 +70,20 @@ void t.test('the log is read in whole steps, each once, in chunks as large as th
   t.pass('25 logs')
 })
 
+void t.test('each chunk is measured by itself, with the step that it began with', async (t) => {
+  const { db } = await testDatabase(t)
+  await append(
+    db,
+    Array.from({ length: 40 }, () => 100),
+  )
+  const chunks = await readAll(new StepReader(db, 0), { entries: NO_LIMIT, bytes: 1_000 * ROW_BYTES })
+  // Two parts at a time; their last step waits for what may follow, but at the log's end.
+  t.same(
+    chunks.map(({ length }) => length),
+    [900, 1_000, 1_000, 1_100],
+  )
+})
+
 /** What is wrong with the chunks of steps of so many entries each, the first of which is at position `from`. */
 function problemsOf(chunks: LogEntry[][], steps: number[], from: number, wanted: ChunkSize): string[] {
   const problems: string[] = []

@@ -78,11 +78,15 @@ void t.test('many rows, long ones and none are read, in whatever pieces they com
   const read = await readRows(
     db,
     sql`select n::bigint, repeat('añ€😀', (n * n % 30011)::integer) from generate_series(1, 300) n`,
-    (row) => ({ id: row.bigint(), said: row.text() }),
+    (row) => ({ id: row.bigint(), said: row.text(), bytes: row.bytes }),
   )
   t.same(
     read,
-    Array.from({ length: 300 }, (_, at) => ({ id: at + 1, said: 'añ€😀'.repeat((at + 1) ** 2 % 30011) })),
+    Array.from({ length: 300 }, (_, at) => {
+      const said = 'añ€😀'.repeat((at + 1) ** 2 % 30011)
+      // The number of fields, and each with its length.
+      return { id: at + 1, said, bytes: 2 + (4 + 8) + (4 + Buffer.byteLength(said)) }
+    }),
   )
   t.same(await readRows(db, sql`select 'x' where false`, (row) => row.text()), [])
 })
