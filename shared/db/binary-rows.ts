@@ -26,7 +26,10 @@ export interface ColumnValues {
 
 export type ColumnType = keyof ColumnValues
 
-/** The names of columns, each with its type as the table has it: Postgres refuses what is longer or shorter than that. */
+/**
+ * The names of columns, each with its type as the table has it. Postgres refuses a value that is longer or shorter than its type's,
+ * but of two types of one length it takes the one for the other.
+ */
 export type Columns = Readonly<Record<string, ColumnType>>
 
 export type RowOf<C extends Columns> = { readonly [N in keyof C]: ColumnValues[C[N]] | null }
@@ -40,7 +43,7 @@ const MOST_BYTES_OF_CHARACTER = 3
 
 /**
  * The bytes of a copy in parts, each of which is good until the next one is asked for; a row is made when those before it were.
- * Throws a RangeError for a number or a time that its column cannot have.
+ * Throws a RangeError for a number that its column cannot have and for no date, and a TypeError for what is of another type.
  */
 export function* binaryRows<T, C extends Columns>(
   columns: C,

@@ -90,7 +90,7 @@ export class CopiedRow {
   }
 
   /**
-   * To the millisecond; the object of the row before where that is the same, which nobody changes. Throws a RangeError for what
+   * Whole milliseconds of it; the object of the row before where that is the same, which nobody changes. Throws a RangeError for what
    * is no day, as infinity.
    */
   time(): Date {
@@ -101,8 +101,9 @@ export class CopiedRow {
     const low = this.#message.readInt32BE(this.#at + WORD_BYTES)
     if (this.#time === undefined || this.#timeHigh !== high || this.#timeLow !== low) {
       const us = this.#message.readBigInt64BE(this.#at)
-      this.#time = new Date(YEAR_2000_MS + Number(us / BigInt(US_PER_MS)))
-      if (Number.isNaN(this.#time.getTime())) throw new RangeError(`field ${this.#field} is beyond all dates`)
+      const time = new Date(YEAR_2000_MS + Number(us / BigInt(US_PER_MS)))
+      if (Number.isNaN(time.getTime())) throw new RangeError(`field ${this.#field} is beyond all dates`)
+      this.#time = time
       this.#timeHigh = high
       this.#timeLow = low
     }

@@ -16,12 +16,11 @@ export class CopyBytes {
   }
 }
 
-/** The only parameter of a `copy … to stdout`: what becomes of each of its messages, which is good until the next one comes. */
-export class CopyTaker<T> {
-  /** Undefined: nothing. */
-  readonly take: (message: Buffer) => T | undefined
+/** The only parameter of a `copy … to stdout`: who takes its messages, each of which is good while it is taken. */
+export class CopyTaker {
+  readonly take: (message: Buffer) => void
 
-  constructor(take: (message: Buffer) => T | undefined) {
+  constructor(take: (message: Buffer) => void) {
     this.take = take
   }
 }
@@ -58,8 +57,8 @@ export class CopyingClient implements PostgresPoolClient {
   ): Promise<PostgresQueryResult<R>> | PostgresCursor<R> {
     if (typeof asked !== 'string') return this.#asked.query(asked)
     const [only] = parameters
-    if (only instanceof CopyBytes) return this.#copyIn(asked, only)
-    if (only instanceof CopyTaker) return this.#copyOut(asked, only as CopyTaker<R>)
+    if (only instanceof CopyBytes) return this.#copy((done) => new CopyInQuery(asked, only.parts, done))
+    if (only instanceof CopyTaker) return this.#copy((done) => new CopyOutQuery(asked, only.take, done))
     return this.#ask(asked, parameters.map(arraysAsText))
   }
 
@@ -81,27 +80,19 @@ export class CopyingClient implements PostgresPoolClient {
     })
   }
 
-  #copyIn(statement: string, { parts }: CopyBytes): Promise<PostgresQueryResult<never>> {
+  #copy(toQuery: (done: CopyDone) => pg.Query): Promise<PostgresQueryResult<never>> {
     return new Promise((resolve, reject) => {
-      const done = (error: Error | null | undefined): void => {
+      const query = toQuery((error) => {
         // A null says that there is none, whatever its type says.
         if (error) reject(error)
-        else resolve({ command: 'INSERT', rowCount: 0, rows: [] })
-      }
-      this.#client.query(new CopyInQuery(statement, parts, done))
-    })
-  }
-
-  #copyOut<R>(statement: string, { take }: CopyTaker<R>): Promise<PostgresQueryResult<R>> {
-    return new Promise((resolve, reject) => {
-      const done = (error: Error | null | undefined, rows: R[]): void => {
-        if (error) reject(error)
-        else resolve({ command: 'SELECT', rowCount: rows.length, rows })
-      }
-      this.#client.query(new CopyOutQuery(statement, take, done))
+        else resolve({ command: 'SELECT', rowCount: 0, rows: [] })
+      })
+      this.#client.query(query)
     })
   }
 }
+
+type CopyDone = (error: Error | null | undefined) => void
 
 /** Kinds of messages, and what stands before what a message says: its kind and the length of itself and the rest. */
 const COPY_DATA = 'd'.charCodeAt(0)
@@ -120,11 +111,7 @@ class CopyInQuery extends pg.Query {
   readonly #parts: Iterable<Uint8Array>
   #failure: Error | undefined
 
-  constructor(
-    statement: string,
-    parts: Iterable<Uint8Array>,
-    done: (error: Error | null | undefined) => void,
-  ) {
+  constructor(statement: string, parts: Iterable<Uint8Array>, done: CopyDone) {
     super(statement, (error) => done(this.#failure ?? error))
     this.#statement = statement
     this.#parts = parts
@@ -163,18 +150,13 @@ class CopyInQuery extends pg.Query {
 }
 
 /** Where a message cannot be taken, those after it are passed over, and that is what failed. */
-class CopyOutQuery<T> extends pg.Query {
+class CopyOutQuery extends pg.Query {
   readonly #statement: string
-  readonly #take: (message: Buffer) => T | undefined
-  readonly #taken: T[] = []
+  readonly #take: (message: Buffer) => void
   #failure: Error | undefined
 
-  constructor(
-    statement: string,
-    take: (message: Buffer) => T | undefined,
-    done: (error: Error | null | undefined, taken: T[]) => void,
-  ) {
-    super(statement, (error) => done(this.#failure ?? error, this.#taken))
+  constructor(statement: string, take: (message: Buffer) => void, done: CopyDone) {
+    super(statement, (error) => done(this.#failure ?? error))
     this.#statement = statement
     this.#take = take
   }
@@ -186,8 +168,7 @@ class CopyOutQuery<T> extends pg.Query {
   handleCopyData({ chunk }: { chunk: Buffer }): void {
     if (this.#failure !== undefined) return
     try {
-      const taken = this.#take(chunk)
-      if (taken !== undefined) this.#taken.push(taken)
+      this.#take(chunk)
     } catch (error) {
       this.#failure = error instanceof Error ? error : new Error(messageOf(error))
     }

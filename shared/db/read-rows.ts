@@ -16,13 +16,13 @@ export async function readRows<T>(
 ): Promise<T[]> {
   const { sql: text, parameters } = sql`copy (${query}) to stdout (format binary)`.compile(db)
   if (parameters.length > 0) throw new Error('a copy has no parameters: what it is about is to stand in it')
+  const items: T[] = []
   const row = new CopiedRow()
-  const take = (message: Buffer): T | undefined => {
-    if (!row.goTo(message)) return undefined
-    const item = toItem(row)
+  const take = (message: Buffer): void => {
+    if (!row.goTo(message)) return
+    items.push(toItem(row))
     row.leave()
-    return item
   }
-  const { rows } = await db.executeQuery<T>(CompiledQuery.raw(text, [new CopyTaker(take)]))
-  return rows
+  await db.executeQuery(CompiledQuery.raw(text, [new CopyTaker(take)]))
+  return items
 }

@@ -280,7 +280,7 @@ function rowOf<P>(
   }
 }
 
-/** Loans that are not stored: of a backfill most. Copied in, a row takes two thirds of what it takes as JSON. */
+/** Loans that are not stored: of a backfill most. Copied in, a row takes less than half of what it takes as JSON. */
 function addLoans({ trx, schema }: FoldContext, added: ChangeOfOne[]): Promise<void> {
   return copyRows(trx, `${schema}.loans`, COLUMNS, added, (change) =>
     rowOf(change, (part) => JSON.stringify(part)),

@@ -89,6 +89,12 @@ void t.test('many rows, long ones and none are read, in whatever pieces they com
     }),
   )
   t.same(await readRows(db, sql`select 'x' where false`, (row) => row.text()), [])
+  const nothing = (): undefined => undefined
+  t.same(await readRows(db, sql`select from generate_series(1, 3)`, nothing), [
+    undefined,
+    undefined,
+    undefined,
+  ])
 })
 
 void t.test('what is not as it is asked for is an error, and the connection is good', async (t) => {
