@@ -27,7 +27,7 @@ export class CopiedRow {
   #timeHigh = 0
   #timeLow = 0
 
-  /** Goes to the row that is in a message (there is one in each, see its manual, "COPY Operations"); false at the end. */
+  /** Goes to the row that is in a message (one in each: Postgres's manual, Frontend/Backend Protocol, "COPY Operations"); false at the end. */
   goTo(message: Buffer): boolean {
     this.#message = message
     this.#start = this.#isFirst ? lengthOfHeader(message) : 0
