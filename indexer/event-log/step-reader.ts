@@ -1,7 +1,8 @@
 import type { Db } from '../../shared/db/connect.ts'
 import type { Trx } from '../../shared/db/transaction.ts'
 import type { LogEntry } from '../../shared/events/log-entry.ts'
-import { getEntriesBetween, getLastPosition, type ReadEntry } from './read-log.ts'
+import { LogParts } from './log-parts.ts'
+import { getLastPosition, type ReadEntry } from './read-log.ts'
 
 /** How much is wanted at once, by either. A step is given whole, however long it is. */
 export interface ChunkSize {
@@ -50,57 +51,28 @@ class Waiting {
   }
 }
 
-/** Entries that are asked for at once, and one such part ahead: beyond the wanted no more than two of these are held. */
-const READ_AT_ONCE = 500
-
 /**
- * Reads the log in order and gives it in whole steps. What was read of a step that goes on waits for the next call, and up to
- * the log's end as it was at the call the next entries are asked for before those before them are looked at. One call at a
+ * Reads the log in order and gives it in whole steps. What was read of a step that goes on waits for the next call. One call at a
  * time.
  */
 export class StepReader {
   readonly #db: Db | Trx
-  /** Up to here, inclusive, all was read. */
-  #position: number
+  readonly #parts: LogParts
   readonly #waiting = new Waiting()
-  #asked: { upTo: number; entries: Promise<ReadEntry[]> } | undefined
 
   constructor(db: Db | Trx, after: number) {
     this.#db = db
-    this.#position = after
+    this.#parts = new LogParts(db, after)
   }
 
   /** The next steps, until they are as much as is wanted or all that there is at the call; none at the log's end. */
   async next(wanted: ChunkSize): Promise<LogEntry[]> {
     // Steps are whole up to the newest position of now: one that is appended meanwhile is left for the next call.
     const newest = await getLastPosition(this.#db)
-    while (this.#position < newest) {
+    while (this.#parts.position < newest) {
       if (this.#waiting.areEnough(wanted)) return this.#waiting.takeAllButLastStep()
-      this.#waiting.add(await this.#read(newest))
+      this.#waiting.add(await this.#parts.read(newest))
     }
     return this.#waiting.takeAll()
-  }
-
-  /** Some of the entries up to `newest`. */
-  async #read(newest: number): Promise<ReadEntry[]> {
-    const { upTo, entries } = this.#asked ?? this.#ask(this.#position, newest)
-    this.#asked = upTo < newest ? this.#ask(upTo, newest) : undefined
-    try {
-      const read = await entries
-      this.#position = upTo
-      return read
-    } catch (error) {
-      // Asked again, it begins with what was not read.
-      this.#asked = undefined
-      throw error
-    }
-  }
-
-  #ask(after: number, newest: number): { upTo: number; entries: Promise<ReadEntry[]> } {
-    const upTo = Math.min(after + READ_AT_ONCE, newest)
-    const entries = getEntriesBetween(this.#db, after, upTo)
-    // Looked at when its turn comes, if it does.
-    entries.catch(() => undefined)
-    return { upTo, entries }
   }
 }

@@ -6,14 +6,50 @@ import { activityProjection } from '../projections/activity/activity.store.ts'
 import { getFoldState, putFoldState, type FoldState } from '../projections/fold-state.store.ts'
 import { channelsProjection } from '../projections/channels/channels.store.ts'
 import { loansProjection } from '../projections/loans/loans.store.ts'
-import type { Projection, ProjectionSchema } from '../projections/projection.ts'
-import { segmentsOf } from '../projections/segments.evolve.ts'
+import type { FoldContext, Projection, ProjectionSchema } from '../projections/projection.ts'
+import { isAboutChannel, segmentsOf } from '../projections/segments.evolve.ts'
 
 /**
  * All read models, in the order in which they are folded: channels are tied to loans that are up to date, and their records
  * take their places among those of the history. Those of one group are folded side by side: they share no table.
  */
 const PROJECTIONS: Projection[][] = [[activityProjection, loansProjection], [channelsProjection]]
+
+/** What is folded at once. */
+interface Segment {
+  lastPosition: number
+  /** Its entries, where the log need not hold them yet. */
+  entries: LogEntry[]
+  /** Of the groups of projections, in their order. */
+  folds: ((context: FoldContext) => Promise<void>)[][]
+}
+
+/** Whole steps of appends, none about a payment channel and none behind one, gathered as they are read. */
+export class GatheredSteps {
+  readonly #gathered = PROJECTIONS.map((group) => group.flatMap(({ gather }) => gather?.() ?? []))
+  #lastPosition: number | undefined
+
+  /** Of all that was taken; undefined as long as nothing was. */
+  get lastPosition(): number | undefined {
+    return this.#lastPosition
+  }
+
+  /** False where the entry is another: it may be part of a step that was taken in part, and nothing of this can be folded in. */
+  take(entry: LogEntry): boolean {
+    if (entry.op !== 'append' || isAboutChannel(entry)) return false
+    for (const group of this.#gathered) for (const segment of group) segment.take(entry)
+    this.#lastPosition = entry.position
+    return true
+  }
+
+  toSegments(): Segment[] {
+    if (this.#lastPosition === undefined) return []
+    const folds = this.#gathered.map((group) =>
+      group.map((segment) => (context: FoldContext) => segment.write(context)),
+    )
+    return [{ lastPosition: this.#lastPosition, entries: [], folds }]
+  }
+}
 
 /**
  * Folds whole steps of the log into the read model of `schema`, which must stand at the position `after`: entries
@@ -26,32 +62,41 @@ export async function project(
   trx: Trx,
   schema: ProjectionSchema,
   after: number,
-  entries: LogEntry[],
+  steps: LogEntry[] | GatheredSteps,
   writeLog: () => Promise<void> = () => Promise.resolve(),
   reading: Promise<FoldState> = getFoldState(trx, schema),
 ): Promise<void> {
   const state = await reading
-  if (entries.length === 0) return
+  const segments =
+    steps instanceof GatheredSteps ? steps.toSegments() : segmentsOf(steps, state.channels > 0).map(toSegment)
+  if (segments.length === 0) return
   if (state.foldedPosition !== after) {
     throw new Error(
       `${schema} is folded up to entry ${state.foldedPosition} and not ${after}: run \`ops replay\``,
     )
   }
   let written: Promise<void> | undefined
-  for (const segment of segmentsOf(entries, state.channels > 0)) {
-    const last = segment.at(-1)
-    if (last === undefined) continue
+  for (const { lastPosition, entries, folds } of segments) {
     // The log holds what comes before the segment: of the segment itself it is told.
     const heldEntriesOf = (subjects: string[]): Promise<HeldEntry[]> =>
-      getHeldEntriesOf(trx, subjects, last.position, segment)
+      getHeldEntriesOf(trx, subjects, lastPosition, entries)
     const context = { trx, schema, counters: state, heldEntriesOf }
-    for (const projections of PROJECTIONS) {
-      const applied = projections.map((projection) => projection.apply(context, segment))
+    for (const group of folds) {
+      const applied = group.map((fold) => fold(context))
       // What they asked for is on its way when the first of the log's many rows is made.
       written ??= nextTurn().then(writeLog)
       await overlapping([written, ...applied])
     }
-    state.foldedPosition = last.position
+    state.foldedPosition = lastPosition
   }
   await putFoldState(trx, schema, state)
+}
+
+function toSegment(entries: LogEntry[]): Segment {
+  const lastPosition = entries.at(-1)?.position
+  if (lastPosition === undefined) throw new Error('a segment has entries')
+  const folds = PROJECTIONS.map((group) =>
+    group.map((projection) => (context: FoldContext) => projection.apply(context, entries)),
+  )
+  return { lastPosition, entries, folds }
 }

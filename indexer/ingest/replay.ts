@@ -1,12 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { LogEntry } from '../../shared/events/log-entry.ts'
 import type { Db } from '../../shared/db/connect.ts'
 import { inTransaction } from '../../shared/db/transaction.ts'
 import { getLastPosition, lockLog } from '../event-log/read-log.ts'
-import { StepReader, type ChunkSize } from '../event-log/step-reader.ts'
+import { StepReader } from '../event-log/step-reader.ts'
 import { getFoldState } from '../projections/fold-state.store.ts'
 import { NEXT_SCHEMA } from '../projections/projection.ts'
-import { isAboutChannel } from '../projections/segments.evolve.ts'
 import {
   createNextSchema,
   dropOldSchema,
@@ -20,6 +18,7 @@ import {
   switchSchemas,
   unlessRead,
 } from '../projections/schemas.store.ts'
+import { CHUNK_WITH_CHANNELS, LogChunks, type Chunk } from './log-chunks.ts'
 import { project } from './project.ts'
 
 export interface ReplayProgress {
@@ -36,12 +35,6 @@ export interface ReplayOptions {
   onProgress: (progress: ReplayProgress) => void
 }
 
-/** Two chunks and what is asked for ahead are held at once, and a log may be all junk of 128 KiB an entry. */
-const MOST_BYTES = 32 * 1024 * 1024
-/** Folded in one transaction: the more, the fewer loans are written twice. */
-const CHUNK: ChunkSize = { entries: 8000, bytes: MOST_BYTES }
-/** The same once there are payment channels (then each step is folded by itself, and an interruption waits for a chunk), and at the end. */
-const CHUNK_WITH_CHANNELS: ChunkSize = { entries: 500, bytes: MOST_BYTES }
 /** As many processors of the database as that are busy with it, on small tables. */
 const INDEXES_AT_ONCE = 2
 /** What is left may be folded while nobody can append. */
@@ -82,32 +75,32 @@ async function foldAlmostAll(
   const { foldedPosition, channels } = await getFoldState(db, NEXT_SCHEMA)
   let folded = foldedPosition
   let withChannels = channels > 0
-  let reader = new StepReader(db, folded)
-  const read = (): Promise<LogEntry[]> => {
-    const reading = reader.next(withChannels ? CHUNK_WITH_CHANNELS : CHUNK)
+  const begin = (): LogChunks => new LogChunks(db, folded, withChannels)
+  let chunks = begin()
+  const read = (): Promise<Chunk> => {
+    const reading = chunks.next()
     // Looked at when its turn comes, if it does.
     reading.catch(() => undefined)
     return reading
   }
-  const readFromFolded = (): Promise<LogEntry[]> => {
-    reader = new StepReader(db, folded)
+  const readFromFolded = (): Promise<Chunk> => {
+    chunks = begin()
     return read()
   }
   let indexed = false
   let next = read()
   while (!signal.aborted) {
-    const entries = await next
-    if (!withChannels && entries.some(isAboutChannel)) {
+    const { steps, lastPosition: last = folded, isAboutChannels } = await next
+    if (!withChannels && isAboutChannels) {
       withChannels = true
       next = readFromFolded()
       continue
     }
-    const last = entries.at(-1)?.position ?? folded
     next = read()
     // A channel looks for its loans by what it says of them; all else is found by keys that are there.
     if (withChannels) indexed ||= await makeIndexes(db, { folded, signal, onProgress })
     if (withChannels && !indexed) break
-    await inTransaction(db, (trx) => project(trx, NEXT_SCHEMA, folded, entries))
+    await inTransaction(db, (trx) => project(trx, NEXT_SCHEMA, folded, steps))
     folded = last
     const lastPosition = await getLastPosition(db)
     onProgress({ foldedPosition: folded, lastPosition })

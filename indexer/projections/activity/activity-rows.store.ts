@@ -31,7 +31,13 @@ export async function insertRecords(context: FoldContext, added: readonly NewRec
   const { trx, schema, counters } = context
   const records = added.toSorted((a, b) => a.id - b.id)
   const ids = records.map(({ id }) => id)
-  const [kinds, slots] = await overlapping([numbersOfKinds(context, records), slotsOf(context, ids)])
+  const [kinds, slots] = await overlapping([
+    numbersOfKinds(
+      context,
+      records.map(({ kind }) => kind),
+    ),
+    slotsOf(context, ids),
+  ])
   const copied = copyRows(
     trx,
     `${schema}.activity`,

@@ -4,27 +4,31 @@ import type { LogEntry } from '../../../shared/events/log-entry.ts'
 /** What a record says, without its id and times. */
 export interface ActivityRecord {
   txHash: string
-  event: string
   loanId: string
+  kind: RecordKind
+}
+
+/** What thousands of records say alike. */
+export interface RecordKind {
+  event: string
+  loanType: LoanType
   blockchain: string
   networkId: string
   contractAddress: string | null
-  loanType: LoanType
 }
 
 /** The record that an entry of the log makes; undefined for what shows in no history. */
 export function recordOf(entry: LogEntry): ActivityRecord | undefined {
   const { event } = entry
   if (event === null || !isEvmLoanEvent(event)) return undefined
-  return {
-    txHash: event.txHash,
+  const kind = {
     event: event.kind,
-    loanId: event.loanId,
+    loanType: LOAN_TYPE_OF_ROLE[event.role],
     blockchain: entry.blockchain,
     networkId: networkIdOf(entry.network),
     contractAddress: event.contract,
-    loanType: LOAN_TYPE_OF_ROLE[event.role],
   }
+  return { txHash: event.txHash, loanId: event.loanId, kind }
 }
 
 /** A network's key is its ledger's kind, a colon and its id. */

@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
 import { overlapping } from '../../../shared/db/transaction.ts'
-import type { LogEntry } from '../../../shared/events/log-entry.ts'
-import { IDS_PER_ENTRY, type FoldContext, type Projection } from '../projection.ts'
+import type { AppendEntry, LogEntry } from '../../../shared/events/log-entry.ts'
+import { IDS_PER_ENTRY, type FoldContext, type GatheredSegment, type Projection } from '../projection.ts'
 import { recordOf } from './activity.evolve.ts'
 import { isAboutChannel } from '../segments.evolve.ts'
 import { deleteRecords, insertRecords, type NewRecord } from './activity-rows.store.ts'
-import { numbersOfKinds } from './record-kinds.store.ts'
+import { DistinctKinds, numbersOfKinds } from './record-kinds.store.ts'
 
 /** The history: one record per event, ids in the order in which they became visible. */
 export const activityProjection: Projection = {
@@ -20,6 +20,24 @@ export const activityProjection: Projection = {
     }
     await insertRecords(context, newRecordsOf(having('append')))
   },
+  gather: () => new GatheredRecords(),
+}
+
+/** Records of which nothing stays but what is their own. */
+class GatheredRecords implements GatheredSegment {
+  readonly #kinds = new DistinctKinds()
+  readonly #records: NewRecord[] = []
+
+  take(entry: AppendEntry): void {
+    const record = newRecordOf(entry)
+    if (record === undefined) return
+    record.kind = this.#kinds.find(record.kind) ?? this.#kinds.add(record.kind)
+    this.#records.push(record)
+  }
+
+  write(context: FoldContext): Promise<void> {
+    return insertRecords(context, this.#records)
+  }
 }
 
 /** A record that moved to another branch keeps its id and createdAt; updatedAt tells when what it says changed. */
@@ -27,7 +45,10 @@ async function correctRecords(context: FoldContext, entries: LogEntry[]): Promis
   const { trx, schema } = context
   const records = newRecordsOf(entries)
   if (records.length === 0) return
-  const kinds = await numbersOfKinds(context, records)
+  const kinds = await numbersOfKinds(
+    context,
+    records.map(({ kind }) => kind),
+  )
   const said = records.map(({ id, loanId, at }, index) => ({ id, kind: kinds[index], loanId, at }))
   await sql`
     update ${sql.table(`${schema}.activity`)} as record set
@@ -42,25 +63,19 @@ function newRecordsOf(entries: LogEntry[]): NewRecord[] {
   const records: NewRecord[] = []
   // No `flatMap`: node 20 takes many times as long for one as for this.
   for (const entry of entries) {
-    const record = recordOf(entry)
-    if (record === undefined) continue
-    const { txHash, event, loanId, blockchain, networkId, contractAddress, loanType } = record
-    const { recordedAt: at } = entry
-    // Name by name: a copy takes node 20 as long as all else here.
-    records.push({
-      id: recordId(entry),
-      ofChannel: null,
-      at,
-      txHash,
-      event,
-      loanId,
-      blockchain,
-      networkId,
-      contractAddress,
-      loanType,
-    })
+    const record = newRecordOf(entry)
+    if (record !== undefined) records.push(record)
   }
   return records
+}
+
+function newRecordOf(entry: LogEntry): NewRecord | undefined {
+  const record = recordOf(entry)
+  if (record === undefined) return undefined
+  const { txHash, loanId, kind } = record
+  const { recordedAt: at } = entry
+  // Name by name: a copy takes node 20 as long as all else here.
+  return { id: recordId(entry), ofChannel: null, at, txHash, loanId, kind }
 }
 
 /** From the entry that made the record visible, whatever was said of it since. */

@@ -1,13 +1,39 @@
 import { sql } from 'kysely'
 import type { FoldContext } from '../projection.ts'
-import type { ActivityRecord } from './activity.evolve.ts'
+import type { RecordKind } from './activity.evolve.ts'
 
-/** What thousands of records say alike: it stands once in the read model, and each of them names it by a number. */
-export type RecordKind = Pick<
-  ActivityRecord,
-  'event' | 'loanType' | 'blockchain' | 'networkId' | 'contractAddress'
->
+/** Kinds of which no two say the same, a few dozens. */
+export class DistinctKinds<K extends RecordKind = RecordKind> {
+  /** By event, so that no text has to be made for each of thousands of records. */
+  readonly #ofEvent = new Map<string, K[]>()
 
+  /** The one that says the same. */
+  find(kind: RecordKind): K | undefined {
+    const kinds = this.#ofEvent.get(kind.event)
+    if (kinds === undefined) return undefined
+    for (const one of kinds) {
+      if (
+        one.contractAddress === kind.contractAddress &&
+        one.networkId === kind.networkId &&
+        one.loanType === kind.loanType &&
+        one.blockchain === kind.blockchain
+      ) {
+        return one
+      }
+    }
+    return undefined
+  }
+
+  /** One that was not found. */
+  add(kind: K): K {
+    const kinds = this.#ofEvent.get(kind.event)
+    if (kinds === undefined) this.#ofEvent.set(kind.event, [kind])
+    else kinds.push(kind)
+    return kind
+  }
+}
+
+/** A kind as it stands once in the read model: each of its records names it by its number. */
 type NumberedKind = RecordKind & { id: number }
 
 /**
@@ -16,28 +42,20 @@ type NumberedKind = RecordKind & { id: number }
  */
 export async function numbersOfKinds(
   { trx, schema }: FoldContext,
-  records: readonly RecordKind[],
+  kinds: readonly RecordKind[],
 ): Promise<number[]> {
   const table = sql.table(`${schema}.record_kinds`)
   const { rows } = await sql<NumberedKind>`
     select id, event, loan_type as "loanType", blockchain, network_id as "networkId",
       contract_address as "contractAddress" from ${table}`.execute(trx)
-  // By event, so that no text has to be made for each of thousands of records.
-  const known = new Map<string, NumberedKind[]>()
-  const learn = (kind: NumberedKind): void => {
-    const ofEvent = known.get(kind.event)
-    if (ofEvent === undefined) known.set(kind.event, [kind])
-    else ofEvent.push(kind)
-  }
-  for (const row of rows) learn(row)
+  const known = new DistinctKinds<NumberedKind>()
+  for (const row of rows) known.add(row)
   let last = rows.reduce((most, { id }) => Math.max(most, id), 0)
   const fresh: NumberedKind[] = []
-  const numbers = records.map((record) => {
-    const stored = find(known.get(record.event), record)
+  const numbers = kinds.map((kind) => {
+    const stored = known.find(kind)
     if (stored !== undefined) return stored.id
-    const { event, loanType, blockchain, networkId, contractAddress } = record
-    const added = { id: (last += 1), event, loanType, blockchain, networkId, contractAddress }
-    learn(added)
+    const added = known.add({ id: (last += 1), ...kind })
     fresh.push(added)
     return added.id
   })
@@ -49,19 +67,4 @@ export async function numbersOfKinds(
         blockchain text, "networkId" text, "contractAddress" text)`.execute(trx)
   }
   return numbers
-}
-
-function find(kinds: readonly NumberedKind[] | undefined, record: RecordKind): NumberedKind | undefined {
-  if (kinds === undefined) return undefined
-  for (const kind of kinds) {
-    if (
-      kind.contractAddress === record.contractAddress &&
-      kind.networkId === record.networkId &&
-      kind.loanType === record.loanType &&
-      kind.blockchain === record.blockchain
-    ) {
-      return kind
-    }
-  }
-  return undefined
 }

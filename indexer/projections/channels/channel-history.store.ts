@@ -76,7 +76,7 @@ interface PlacedRecord {
 function said({ network, record }: PlacedRecord): ActivityRecord {
   const { txHash, event, loanType, loanId } = record
   const chain = { networkId: networkIdOf(network), blockchain: FILECOIN_BLOCKCHAIN, contractAddress: null }
-  return { txHash, event, loanType, loanId, ...chain }
+  return { txHash, loanId, kind: { event, loanType, ...chain } }
 }
 
 function keyOf({ network, natural_key }: StoredRecord): string {
@@ -121,8 +121,11 @@ async function correctRecords(context: FoldContext, changed: PlacedRecord[], at:
     ...said(one),
     ...{ network: one.network, channel: one.robust, naturalKey: one.record.naturalKey, at },
   }))
-  const kinds = await numbersOfKinds(context, placed)
-  const rows = placed.map((record, index) => ({ kind: kinds[index], ...record }))
+  const kinds = await numbersOfKinds(
+    context,
+    placed.map(({ kind }) => kind),
+  )
+  const rows = placed.map((record, index) => ({ ...record, kind: kinds[index] }))
   await sql`
     update ${sql.table(`${schema}.activity`)} record set
       channel = said.channel, tx_hash = said."txHash", kind = said.kind, loan_id = said."loanId", updated_at = said.at

@@ -2,11 +2,12 @@ import { sql } from 'kysely'
 import { copyRows } from '../../../shared/db/copy-rows.ts'
 import { overlapping } from '../../../shared/db/transaction.ts'
 import type { LoanType } from '../../../shared/events/chain-event.ts'
-import type { HeldEntry, LogEntry } from '../../../shared/events/log-entry.ts'
-import type { FoldContext, Projection } from '../projection.ts'
+import type { PlaceInChain } from '../../../shared/events/event-place.ts'
+import type { AppendEntry, HeldEntry, LogEntry } from '../../../shared/events/log-entry.ts'
+import type { FoldContext, GatheredSegment, Projection } from '../projection.ts'
 import { addressIn } from '../links/loan-facts.evolve.ts'
 import { isAboutChannel, stepsOf } from '../segments.evolve.ts'
-import { evolveLoan, isAfter, type Loan } from './loans.evolve.ts'
+import { evolveLoan, isAfter, makesLoan, type Loan } from './loans.evolve.ts'
 
 /** The contract's half of every loan. */
 export const loansProjection: Projection = {
@@ -20,15 +21,97 @@ export const loansProjection: Projection = {
       getLoans(context, subjects),
       getHeldBySubject(context, corrected),
     ])
-    const late = [...entriesOf]
-      .filter(([subject, entries]) => !held.has(subject) && !inOrder(stored.get(subject)?.loan, entries))
-      .map(([subject]) => subject)
-    for (const [subject, entries] of await getHeldBySubject(context, late)) held.set(subject, entries)
-    const changes = [...entriesOf].map(([subject, entries]) =>
-      fold(subject, stored.get(subject), entries, held.get(subject)),
-    )
-    await writeChanges(context, changes)
+    await writeChanges(context, await changesOf(context, { entriesOf, stored, held }))
   },
+  gather: () => new GatheredLoans(),
+}
+
+/**
+ * Loans by the entries that come one after the other. One that the first of them makes is folded at once, as if nobody knew it;
+ * whether that is so is asked when all are there, and where it is not the loan is made from the log.
+ */
+class GatheredLoans implements GatheredSegment {
+  readonly #made = new Map<string, Made>()
+  /** Of loans that were made before. */
+  readonly #entriesOf = new Map<string, LogEntry[]>()
+
+  take(entry: AppendEntry): void {
+    const { subject, event } = entry
+    if (subject === null) return
+    const made = this.#made.get(subject)
+    if (made !== undefined) goOn(made, entry)
+    else if (!this.#entriesOf.has(subject) && makesLoan(event)) this.#made.set(subject, make(subject, entry))
+    else addTo(this.#entriesOf, subject, entry)
+  }
+
+  async write(context: FoldContext): Promise<void> {
+    const made = [...this.#made.values()]
+    const stored = await getLoans(context, [...this.#made.keys(), ...this.#entriesOf.keys()])
+    const isNew = ({ change, isInOrder }: Made): boolean => isInOrder && !stored.has(change.subject)
+    const others = made.filter((one) => !isNew(one)).map(({ change }) => change)
+    const held = await getHeldBySubject(
+      context,
+      others.map(({ subject }) => subject),
+    )
+    // All that is held of a loan from its first entry here on: nothing but appends came since.
+    for (const { subject, firstPosition } of others) {
+      const entries = held.get(subject)?.filter(({ position }) => position >= firstPosition) ?? []
+      this.#entriesOf.set(
+        subject,
+        entries.sort((a, b) => a.position - b.position),
+      )
+    }
+    const changes = await changesOf(context, { entriesOf: this.#entriesOf, stored, held })
+    await writeChanges(context, [...made.filter(isNew).map(({ change }) => change), ...changes])
+  }
+}
+
+/** A loan from the event that makes it on. */
+interface Made {
+  change: ChangeOfOne
+  /** Whether each event was behind the ones before it. */
+  isInOrder: boolean
+}
+
+function make(subject: string, entry: AppendEntry): Made {
+  const { position, recordedAt } = entry
+  const loan = evolveLoan(undefined, entry)
+  if (loan === undefined) throw new Error(`log entry ${position} makes no loan`)
+  const times = { createdAt: recordedAt, updatedAt: recordedAt }
+  return {
+    change: { subject, loan, isNew: true, firstPosition: position, ...times, isMoved: false },
+    isInOrder: true,
+  }
+}
+
+function goOn(made: Made, entry: AppendEntry): void {
+  const { change } = made
+  made.isInOrder &&= isAfter(entry.event, lastOf(change.loan))
+  const loan = evolveLoan(change.loan, entry) ?? change.loan
+  if (!saysTheSame(change.loan, loan)) change.updatedAt = entry.recordedAt
+  change.loan = loan
+}
+
+/** What is asked for only where it is needed: entries that do not continue what is stored. */
+async function changesOf(
+  context: FoldContext,
+  {
+    entriesOf,
+    stored,
+    held,
+  }: {
+    entriesOf: ReadonlyMap<string, LogEntry[]>
+    stored: ReadonlyMap<string, StoredLoan>
+    held: Map<string, HeldEntry[]>
+  },
+): Promise<Change[]> {
+  const late = [...entriesOf]
+    .filter(([subject, entries]) => !held.has(subject) && !inOrder(stored.get(subject)?.loan, entries))
+    .map(([subject]) => subject)
+  for (const [subject, entries] of await getHeldBySubject(context, late)) held.set(subject, entries)
+  return [...entriesOf].map(([subject, entries]) =>
+    fold(subject, stored.get(subject), entries, held.get(subject)),
+  )
 }
 
 /** What holds of each of these loans; an empty list where nothing does. */
@@ -64,10 +147,7 @@ type ChangeOfOne = Change & { loan: Loan }
 function groupBySubject(segment: LogEntry[]): Map<string, LogEntry[]> {
   const groups = new Map<string, LogEntry[]>()
   const add = (subject: string | null, entry: LogEntry): void => {
-    if (subject === null || isAboutChannel(entry)) return
-    const group = groups.get(subject)
-    if (group === undefined) groups.set(subject, [entry])
-    else group.push(entry)
+    if (subject !== null && !isAboutChannel(entry)) addTo(groups, subject, entry)
   }
   for (const entry of segment) {
     add(entry.subject, entry)
@@ -76,14 +156,24 @@ function groupBySubject(segment: LogEntry[]): Map<string, LogEntry[]> {
   return groups
 }
 
+function addTo(groups: Map<string, LogEntry[]>, subject: string, entry: LogEntry): void {
+  const group = groups.get(subject)
+  if (group === undefined) groups.set(subject, [entry])
+  else group.push(entry)
+}
+
 /** Whether the entries may be folded one after the other onto what is stored. */
 function inOrder(loan: Loan | undefined, entries: LogEntry[]): boolean {
-  let last = loan === undefined ? null : { blockNumber: loan.lastBlock, logIndex: loan.lastLogIndex }
+  let last: PlaceInChain | null = loan === undefined ? null : lastOf(loan)
   for (const entry of entries) {
     if (entry.op !== 'append' || !isAfter(entry.event, last)) return false
     last = entry.event
   }
   return true
+}
+
+function lastOf({ lastBlock, lastLogIndex }: Loan): PlaceInChain {
+  return { blockNumber: lastBlock, logIndex: lastLogIndex }
 }
 
 /**

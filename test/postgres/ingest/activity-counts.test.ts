@@ -18,9 +18,11 @@ import { testDatabase } from '../../helpers/database.ts'
 function recordAt(position: number, number: number): NewRecord {
   return {
     id: position * IDS_PER_ENTRY + number,
-    ...{ txHash: '0x01', event: 'CreateLoanOffer', ofChannel: null },
-    ...{ loanId: '1', blockchain: 'DEVNET', networkId: '31337', contractAddress: null, loanType: 'ERC20FIL' },
-    at: new Date(0),
+    ...{ txHash: '0x01', loanId: '1', ofChannel: null, at: new Date(0) },
+    kind: {
+      ...{ event: 'CreateLoanOffer', loanType: 'ERC20FIL' },
+      ...{ blockchain: 'DEVNET', networkId: '31337', contractAddress: null },
+    },
   }
 }
 

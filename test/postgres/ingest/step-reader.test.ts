@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import t from 'tap'
+import { EntryStream } from '../../../indexer/event-log/entry-stream.ts'
 import { StepReader, type ChunkSize } from '../../../indexer/event-log/step-reader.ts'
 import { stepsOf } from '../../../indexer/projections/segments.evolve.ts'
 import type { Db } from '../../../shared/db/connect.ts'
@@ -31,10 +32,29 @@ async function append(db: Db, sizes: readonly number[]): Promise<void> {
   }
 }
 
-async function readAll(reader: StepReader, wanted: ChunkSize): Promise<LogEntry[][]> {
+type ReadNext = (wanted: ChunkSize) => Promise<LogEntry[]>
+
+/** Both ways in which the log is read in whole steps, from a position on. */
+const READERS: Record<string, (db: Db, after: number) => ReadNext> = {
+  'in arrays': (db, after) => {
+    const reader = new StepReader(db, after)
+    return (wanted) => reader.next(wanted)
+  },
+  'one by one': (db, after) => {
+    const stream = new EntryStream(db, after)
+    return async (wanted) => {
+      const taken: LogEntry[] = []
+      if (!(await stream.next(wanted, (entry) => taken.push(entry) > 0)))
+        throw new Error('nothing was refused')
+      return taken
+    }
+  },
+}
+
+async function readAll(next: ReadNext, wanted: ChunkSize): Promise<LogEntry[][]> {
   const chunks: LogEntry[][] = []
   for (;;) {
-    const chunk = await reader.next(wanted)
+    const chunk = await next(wanted)
     if (chunk.length === 0) return chunks
     chunks.push(chunk)
   }
@@ -44,31 +64,49 @@ const sizes = fc.array(fc.oneof(fc.integer({ min: 1, max: 8 }), fc.integer({ min
   maxLength: 6,
 })
 
-void t.test('the log is read in whole steps, each once, in chunks as large as they are wanted', async (t) => {
-  await fc.assert(
-    fc.asyncProperty(
-      sizes,
-      sizes,
-      fc.oneof(fc.integer({ min: 1, max: 1200 }), fc.constant(NO_LIMIT)),
-      fc.oneof(fc.integer({ min: 1, max: 130_000 }), fc.constant(NO_LIMIT)),
-      async (first, second, entries, bytes) => {
-        const { db } = await testDatabase(t)
-        await append(db, first)
-        const reader = new StepReader(db, 0)
-        const before = await readAll(reader, { entries, bytes })
-        await append(db, second)
-        const after = await readAll(reader, { entries, bytes })
-        const problems = [
-          ...problemsOf(before, first, 1, { entries, bytes }),
-          ...problemsOf(after, second, 1 + sum(first), { entries, bytes }),
-        ]
-        if (problems.length > 0) throw new Error(problems.join(', '))
-      },
-    ),
-    { numRuns: 25 },
+for (const [how, open] of Object.entries(READERS)) {
+  void t.test(
+    `the log is read in whole steps, each once, in chunks as large as they are wanted, ${how}`,
+    async (t) => {
+      await fc.assert(
+        fc.asyncProperty(
+          sizes,
+          sizes,
+          fc.oneof(fc.integer({ min: 1, max: 1200 }), fc.constant(NO_LIMIT)),
+          fc.oneof(fc.integer({ min: 1, max: 130_000 }), fc.constant(NO_LIMIT)),
+          async (first, second, entries, bytes) => {
+            const { db } = await testDatabase(t)
+            await append(db, first)
+            const next = open(db, 0)
+            const before = await readAll(next, { entries, bytes })
+            await append(db, second)
+            const after = await readAll(next, { entries, bytes })
+            const problems = [
+              ...problemsOf(before, first, 1, { entries, bytes }),
+              ...problemsOf(after, second, 1 + sum(first), { entries, bytes }),
+            ]
+            if (problems.length > 0) throw new Error(problems.join(', '))
+          },
+        ),
+        { numRuns: 25 },
+      )
+      t.pass('25 logs')
+    },
   )
-  t.pass('25 logs')
-})
+
+  void t.test(
+    `what is appended while the log is read is left for the next call, with its whole step, ${how}`,
+    async (t) => {
+      const { db } = await testDatabase(t)
+      await append(db, [700, 900])
+      const next = open(db, 0)
+      const [chunk] = await Promise.all([next({ entries: NO_LIMIT, bytes: NO_LIMIT }), append(db, [40])])
+      t.ok([1600, 1640].includes(chunk.length))
+      const rest = await readAll(next, { entries: 1, bytes: NO_LIMIT })
+      t.equal(chunk.length + rest.flat().length, 1640)
+    },
+  )
+}
 
 void t.test('each chunk is measured by itself, with the step that it began with', async (t) => {
   const { db } = await testDatabase(t)
@@ -76,12 +114,34 @@ void t.test('each chunk is measured by itself, with the step that it began with'
     db,
     Array.from({ length: 40 }, () => 100),
   )
-  const chunks = await readAll(new StepReader(db, 0), { entries: NO_LIMIT, bytes: 1_000 * ROW_BYTES })
-  // Two parts at a time; their last step waits for what may follow, but at the log's end.
-  t.same(
-    chunks.map(({ length }) => length),
-    [900, 1_000, 1_000, 1_100],
-  )
+  const lengths: Record<string, number[]> = {
+    // Two parts at a time; their last step waits for what may follow, but at the log's end.
+    'in arrays': [900, 1_000, 1_000, 1_100],
+    'one by one': [1_000, 1_000, 1_000, 1_000],
+  }
+  for (const [how, open] of Object.entries(READERS)) {
+    const chunks = await readAll(open(db, 0), { entries: NO_LIMIT, bytes: 1_000 * ROW_BYTES })
+    t.same(
+      chunks.map(({ length }) => length),
+      lengths[how],
+      how,
+    )
+  }
+})
+
+void t.test('what is refused is not behind what was given', async (t) => {
+  const { db } = await testDatabase(t)
+  await append(db, [3, 700, 500])
+  const stream = new EntryStream(db, 0)
+  const given: number[] = []
+  const all = await stream.next({ entries: NO_LIMIT, bytes: NO_LIMIT }, ({ position }) => {
+    if (position === 620) return false
+    given.push(position)
+    return true
+  })
+  t.equal(all, false)
+  t.equal(given.length, 619)
+  t.equal(given.at(-1), 619)
 })
 
 /** What is wrong with the chunks of steps of so many entries each, the first of which is at position `from`. */
@@ -102,52 +162,39 @@ function problemsOf(chunks: LogEntry[][], steps: number[], from: number, wanted:
     const following = endsOf(chunks[index + 1] ?? [])[0] ?? 0
     const isEnough = chunk.length >= wanted.entries || (chunk.length + following) * ROW_BYTES >= wanted.bytes
     if (following > 0 && !isEnough) problems.push(`chunk ${index} ends before it is enough`)
-    const most = Math.min(
-      ends.find((end) => end >= wanted.entries) ?? NO_LIMIT,
-      Math.max(ends[0] ?? 0, Math.ceil(wanted.bytes / ROW_BYTES)),
-    )
+    const mostOf = (wantedEntries: number): number => ends.find((end) => end >= wantedEntries) ?? NO_LIMIT
+    const most = Math.min(mostOf(wanted.entries), mostOf(Math.ceil(wanted.bytes / ROW_BYTES)))
     if (chunk.length >= most + READ_AT_ONCE) problems.push(`chunk ${index} goes on when it is`)
   }
   return problems
 }
 
-void t.test(
-  'what is appended while the log is read is left for the next call, with its whole step',
-  async (t) => {
-    const { db } = await testDatabase(t)
-    await append(db, [700, 900])
-    const reader = new StepReader(db, 0)
-    const [chunk] = await Promise.all([reader.next({ entries: NO_LIMIT, bytes: NO_LIMIT }), append(db, [40])])
-    t.ok([1600, 1640].includes(chunk.length))
-    const rest = await readAll(reader, { entries: 1, bytes: NO_LIMIT })
-    t.equal(chunk.length + rest.flat().length, 1640)
-  },
-)
-
 void t.test('it goes on after any position that ends a step, and within a transaction', async (t) => {
   const { db } = await testDatabase(t)
   await append(db, [3, 600, 500, 2])
-  for (const [after, left] of [
-    [0, [603, 502]],
-    [3, [600, 502]],
-    [603, [502]],
-    [1103, [2]],
-    [1105, []],
+  for (const [after, ...left] of [
+    [0, [603, 502], [603, 500, 2]],
+    [3, [600, 502], [600, 500, 2]],
+    [603, [502], [500, 2]],
+    [1103, [2], [2]],
+    [1105, [], []],
   ] as const) {
-    const chunks = await inTransaction(db, (trx) =>
-      readAll(new StepReader(trx, after), { entries: 500, bytes: NO_LIMIT }),
-    )
-    t.same(
-      chunks.map((chunk) => chunk.length),
-      left,
-    )
+    for (const [index, [how, open]] of Object.entries(READERS).entries()) {
+      const chunks = await inTransaction(db, (trx) =>
+        readAll(open(trx, after), { entries: 500, bytes: NO_LIMIT }),
+      )
+      t.same(
+        chunks.map((chunk) => chunk.length),
+        left[index],
+        how,
+      )
+    }
   }
 })
 
-void t.test('a reader that failed goes on where it was', async (t) => {
+void t.test('who failed to read goes on where it was', async (t) => {
   const { db } = await testDatabase(t)
   await append(db, [400, 500, 800])
-  const reader = new StepReader(db, 0)
   // No entry can be like this: it cannot be read until it is mended.
   const become = (body: string): Promise<unknown> =>
     inTransaction(db, async (trx) => {
@@ -155,14 +202,23 @@ void t.test('a reader that failed goes on where it was', async (t) => {
       await sql`update ledger.event_log set body = ${body}::json where position = 700`.execute(trx)
       await sql`alter table ledger.event_log enable trigger user`.execute(trx)
     })
+  const reader = new StepReader(db, 0)
+  const stream = new EntryStream(db, 0)
+  const given: number[] = []
+  const give = (): Promise<boolean> =>
+    stream.next({ entries: NO_LIMIT, bytes: NO_LIMIT }, ({ position }) => given.push(position) > 0)
   await become('null')
   await t.rejects(reader.next({ entries: NO_LIMIT, bytes: NO_LIMIT }), /^log entry 700/)
+  await t.rejects(give(), /^log entry 700/)
   await become('"12345678"')
-  const chunks = await readAll(reader, { entries: 1, bytes: NO_LIMIT })
+  const chunks = await readAll((wanted) => reader.next(wanted), { entries: 1, bytes: NO_LIMIT })
+  t.equal(await give(), true)
+  const all = Array.from({ length: 1700 }, (_, index) => index + 1)
   t.same(
     chunks.flat().map(({ position }) => position),
-    Array.from({ length: 1700 }, (_, index) => index + 1),
+    all,
   )
+  t.same(given, all)
 })
 
 /** How many entries there are up to the end of each step. */
