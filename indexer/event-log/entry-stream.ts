@@ -22,7 +22,7 @@ export class EntryStream {
 
   /**
    * Gives the entries of the next steps, until they are as much as is wanted or all that there is at the call. False where one
-   * was refused: those of its step before it were given, and the stream is of no use any more.
+   * was refused: those of its step before it were given. It is the first that the next call gives.
    */
   async next(wanted: ChunkSize, take: (entry: LogEntry) => boolean): Promise<boolean> {
     // As in StepReader: up to here steps are whole.

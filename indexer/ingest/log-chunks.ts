@@ -27,16 +27,17 @@ export interface ChunkSizes {
 
 const SIZES: ChunkSizes = {
   gathered: { entries: 16_000, bytes: MOST_BYTES },
-  whole: { entries: 8_000, bytes: MOST_BYTES },
+  whole: { entries: 4_000, bytes: MOST_BYTES },
 }
 
 /** As many chunks at most are read whole before it is tried again whether the next one can be gathered. */
-const MOST_DOUBTED = 64
+const MOST_WHOLE = 64
 
 /**
- * Reads the log in chunks. Of steps of appends, as long as there are no payment channels, entries are gathered as they are read.
- * Where another step comes, that chunk is read once more, whole; and so is the one after it, then two, four and so on, for a log
- * with many such steps is not to be read twice. One call at a time.
+ * Reads the log in chunks. Steps of appends are gathered as they are read, as long as there are no payment channels. Where another
+ * step comes a chunk ends before it, and that step is read with all its entries, with as many after it as are a chunk; where such
+ * steps come again and again, then two such chunks, four and so on. A step that is longer than what waits for its end, and turns
+ * out to be another, is read once more from its chunk's beginning. One call at a time; one that failed can be made again.
  */
 export class LogChunks {
   readonly #db: Db
@@ -46,7 +47,7 @@ export class LogChunks {
   #reader: StepReader | undefined
   /** Chunks that are to be read whole. */
   #whole: number
-  #nextDoubted = 1
+  #nextWhole = 1
 
   constructor(db: Db, after: number, withChannels: boolean, sizes = SIZES) {
     this.#db = db
@@ -61,18 +62,24 @@ export class LogChunks {
     return chunk
   }
 
-  /** Undefined where that cannot be done. */
+  /** Undefined where there is nothing that can be gathered, and no end of the log. */
   async #gather(): Promise<Chunk | undefined> {
-    this.#stream ??= new EntryStream(this.#db, this.#position)
-    const steps = new GatheredSteps()
-    if (await this.#stream.next(this.#sizes.gathered, (entry) => steps.take(entry))) {
-      this.#nextDoubted = 1
-      return { steps, lastPosition: steps.lastPosition, isAboutChannels: false }
-    }
+    const stream = this.#stream ?? new EntryStream(this.#db, this.#position)
+    // Where it fails or ends before another step, what it has read and not given is not to be missed.
     this.#stream = undefined
-    this.#whole = this.#nextDoubted
-    this.#nextDoubted = Math.min(2 * this.#nextDoubted, MOST_DOUBTED)
-    return undefined
+    const steps = new GatheredSteps()
+    const areAll = await stream.next(this.#sizes.gathered, (entry) => steps.take(entry))
+    if (areAll) steps.endStep()
+    const { areWhole, lastPosition = this.#position } = steps
+    const many = areWhole && lastPosition - this.#position >= this.#sizes.whole.entries
+    if (areAll || many) this.#nextWhole = 1
+    if (areAll) this.#stream = stream
+    else {
+      this.#whole = this.#nextWhole
+      this.#nextWhole = Math.min(2 * this.#nextWhole, MOST_WHOLE)
+      if (!areWhole || steps.lastPosition === undefined) return undefined
+    }
+    return { steps, lastPosition: steps.lastPosition, isAboutChannels: false }
   }
 
   async #read(): Promise<Chunk> {

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { HeldEntry, LogEntry } from '../../shared/events/log-entry.ts'
+import type { AppendEntry, HeldEntry, LogEntry } from '../../shared/events/log-entry.ts'
 import { overlapping, type Trx } from '../../shared/db/transaction.ts'
 import { getHeldEntriesOf } from '../event-log/read-log.ts'
 import { activityProjection } from '../projections/activity/activity.store.ts'
@@ -24,30 +24,66 @@ interface Segment {
   folds: ((context: FoldContext) => Promise<void>)[][]
 }
 
+/** As many entries of a step wait for the rest of it, which may be other than appends; of a longer one no more is waited for. */
+const MOST_WAITING = 500
+
 /** Whole steps of appends, none about a payment channel and none behind one, gathered as they are read. */
 export class GatheredSteps {
   readonly #gathered = PROJECTIONS.map((group) => group.flatMap(({ gather }) => gather?.() ?? []))
+  #step: number | undefined
+  /** Of the last step. */
+  #waiting: AppendEntry[] = []
+  #isGatheringStep = false
+  #lastOfStep: number | undefined
   #lastPosition: number | undefined
 
-  /** Of all that was taken; undefined as long as nothing was. */
+  /** Of the last whole step that was gathered; undefined as long as there is none. */
   get lastPosition(): number | undefined {
     return this.#lastPosition
   }
 
-  /** False where the entry is another: it may be part of a step that was taken in part, and nothing of this can be folded in. */
+  /** Whether nothing but whole steps was gathered. Where that is not so nothing of it can be folded in. */
+  get areWhole(): boolean {
+    return !this.#isGatheringStep
+  }
+
+  /** False where the entry is another: its step is not gathered, and nothing more can be. */
   take(entry: LogEntry): boolean {
+    if (entry.step !== this.#step) this.endStep()
+    this.#step = entry.step
     if (entry.op !== 'append' || isAboutChannel(entry)) return false
-    for (const group of this.#gathered) for (const segment of group) segment.take(entry)
-    this.#lastPosition = entry.position
+    this.#lastOfStep = entry.position
+    if (this.#isGatheringStep) this.#gather(entry)
+    else if (this.#waiting.push(entry) > MOST_WAITING) {
+      this.#gatherWaiting()
+      this.#isGatheringStep = true
+    }
     return true
   }
 
+  /** There is no more of the last step. */
+  endStep(): void {
+    this.#gatherWaiting()
+    this.#isGatheringStep = false
+    this.#lastPosition = this.#lastOfStep
+  }
+
   toSegments(): Segment[] {
+    if (!this.areWhole) throw new Error('a step that was gathered in part cannot be folded in')
     if (this.#lastPosition === undefined) return []
     const folds = this.#gathered.map((group) =>
       group.map((segment) => (context: FoldContext) => segment.write(context)),
     )
     return [{ lastPosition: this.#lastPosition, entries: [], folds }]
+  }
+
+  #gatherWaiting(): void {
+    for (const entry of this.#waiting) this.#gather(entry)
+    this.#waiting = []
+  }
+
+  #gather(entry: AppendEntry): void {
+    for (const group of this.#gathered) for (const segment of group) segment.take(entry)
   }
 }
 
@@ -75,6 +111,8 @@ export async function project(
       `${schema} is folded up to entry ${state.foldedPosition} and not ${after}: run \`ops replay\``,
     )
   }
+  if (steps instanceof GatheredSteps && state.channels > 0)
+    throw new Error('steps behind a payment channel are not gathered')
   let written: Promise<void> | undefined
   for (const { lastPosition, entries, folds } of segments) {
     // The log holds what comes before the segment: of the segment itself it is told.

@@ -40,8 +40,8 @@ export interface Projection {
 }
 
 /**
- * A segment of appends, none of them about a payment channel and none behind one, of which each entry is let go of when it was
- * taken: a log of millions is not held in memory by thousands, which each collection of garbage would look at (docs/performance.md).
+ * A segment of appends, none of them about a payment channel and none behind one, of which most entries are let go of when
+ * they were taken: thousands that are held are copied by each collection of garbage (docs/performance.md).
  */
 export interface GatheredSegment {
   take: (entry: AppendEntry) => void

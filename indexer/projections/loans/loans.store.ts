@@ -27,12 +27,12 @@ export const loansProjection: Projection = {
 }
 
 /**
- * Loans by the entries that come one after the other. One that the first of them makes is folded at once, as if nobody knew it;
- * whether that is so is asked when all are there, and where it is not the loan is made from the log.
+ * Loans by the entries that come one after the other. One that the first of them makes is folded at once, as if it were not stored;
+ * whether that is so is asked when all are there, and where it is not its entries are read from the log once more.
  */
 class GatheredLoans implements GatheredSegment {
   readonly #made = new Map<string, Made>()
-  /** Of loans that were made before. */
+  /** Of loans that something else is said of first. */
   readonly #entriesOf = new Map<string, LogEntry[]>()
 
   take(entry: AppendEntry): void {

@@ -12,6 +12,7 @@ import { NEXT_SCHEMA } from '../../../indexer/projections/projection.ts'
 import { createNextSchema, dropOldSchema, switchSchemas } from '../../../indexer/projections/schemas.store.ts'
 import { stepsOf } from '../../../indexer/projections/segments.evolve.ts'
 import type { Db } from '../../../shared/db/connect.ts'
+import type { LogEntry } from '../../../shared/events/log-entry.ts'
 import { inTransaction } from '../../../shared/db/transaction.ts'
 import { testDatabase } from '../../helpers/database.ts'
 import { EVM } from '../../helpers/ingest-ledger.ts'
@@ -50,7 +51,17 @@ async function foldAgain(db: Db, sizes: ChunkSizes): Promise<{ gathered: number;
 void t.test(
   'events that are found later, between others, are the same loans however they are gathered',
   async (t) => {
-    const { evm } = tellStories(7, 6)
+    const { evm: told } = tellStories(7, 6)
+    // A contract may say twice that a loan is made, and on another network the same one.
+    const last = told.at(-1)?.blockNumber ?? 0
+    const again = told
+      .filter(({ kind }) => kind === 'CreateLoanOffer')
+      .map((event, index) => ({
+        ...event,
+        ...{ blockNumber: last + 1, blockHash: '0xagain', logIndex: index, txHash: `0xa9a1${index}` },
+      }))
+    const evm = [...told, ...again]
+    const networks = [EVM, { ...EVM, network: 'evm:31338' }]
     const rounds = 3
     await fc.assert(
       fc.asyncProperty(
@@ -61,7 +72,8 @@ void t.test(
           for (let now = 0; now < rounds; now += 1) {
             const found = evm.filter((_, index) => (round[index] ?? 0) <= now)
             const blocks = { from: 0, to: evm.at(-1)?.blockNumber ?? 0 }
-            await inTransaction(db, (trx) => replaceEvents(trx, EVM, blocks, found, 'reindex'))
+            for (const identity of networks)
+              await inTransaction(db, (trx) => replaceEvents(trx, identity, blocks, found, 'reindex'))
             // Each round has a time of its own.
             await sleep(5)
           }
@@ -177,6 +189,57 @@ void t.test(
     t.ok(few.gathered > parts / 2, `${few.gathered} chunks were gathered`)
   },
 )
+
+void t.test('of a long step that turns out to be another nothing can be folded in', (t) => {
+  const entryAt = (position: number, step: number, op: LogEntry['op']): LogEntry =>
+    ({ position, step, op, network: 'evm:1', subject: null, event: { kind: 'Payback' } }) as LogEntry
+  for (const [length, areWhole] of [
+    [400, true],
+    [800, false],
+  ] as const) {
+    const steps = new GatheredSteps()
+    t.ok(steps.take(entryAt(1, 1, 'append')))
+    for (let index = 0; index < length; index += 1) t.ok(steps.take(entryAt(2 + index, 2, 'append')))
+    t.notOk(steps.take(entryAt(2 + length, 2, 'retract')))
+    t.equal(steps.lastPosition, 1)
+    t.equal(steps.areWhole, areWhole)
+    if (areWhole) t.equal(steps.toSegments().length, 1)
+    else t.throws(() => steps.toSegments(), /in part/)
+  }
+  t.end()
+})
+
+void t.test('a chunk that could not be read is read at the next call', async (t) => {
+  const { db } = await testDatabase(t)
+  await appendOps(
+    db,
+    Array.from({ length: 700 }, () => ['append', 'append']),
+  )
+  const become = (body: string): Promise<unknown> =>
+    inTransaction(db, async (trx) => {
+      await sql`alter table ledger.event_log disable trigger user`.execute(trx)
+      await sql`update ledger.event_log set body = ${body}::json where position = 900`.execute(trx)
+      await sql`alter table ledger.event_log enable trigger user`.execute(trx)
+    })
+  const chunks = new LogChunks(db, 0, false, sizesOf(NO_LIMIT, NO_LIMIT))
+  await become('null')
+  await t.rejects(chunks.next(), /^log entry 900/)
+  await become('{"kind":"Payback"}')
+  const taken: number[] = []
+  const take = GatheredSteps.prototype.take
+  t.intercept(GatheredSteps.prototype, 'take', {
+    value(this: GatheredSteps, entry: LogEntry) {
+      taken.push(entry.position)
+      return take.call(this, entry)
+    },
+  })
+  const { lastPosition } = await chunks.next()
+  t.equal(lastPosition, 1_400)
+  t.same(
+    taken,
+    Array.from({ length: 1_400 }, (_, index) => index + 1),
+  )
+})
 
 /** What it takes to read a log of such steps. */
 async function readCounted(
