@@ -222,21 +222,19 @@ void t.test('a chunk that could not be read is read at the next call', async (t)
       await sql`alter table ledger.event_log enable trigger user`.execute(trx)
     })
   const chunks = new LogChunks(db, 0, false, sizesOf(NO_LIMIT, NO_LIMIT))
+  const taking = Object.getOwnPropertyDescriptor(GatheredSteps.prototype, 'take')
+    ?.value as GatheredSteps['take']
   await become('null')
   await t.rejects(chunks.next(), /^log entry 900/)
   await become('{"kind":"Payback"}')
-  const taken: number[] = []
-  const take = GatheredSteps.prototype.take
-  t.intercept(GatheredSteps.prototype, 'take', {
-    value(this: GatheredSteps, entry: LogEntry) {
-      taken.push(entry.position)
-      return take.call(this, entry)
-    },
+  // Told of each entry that it takes, and takes it.
+  const took = t.capture(GatheredSteps.prototype, 'take', function (this: GatheredSteps, entry: LogEntry) {
+    return taking.call(this, entry)
   })
   const { lastPosition } = await chunks.next()
   t.equal(lastPosition, 1_400)
   t.same(
-    taken,
+    took().map(({ args: [entry] }) => entry.position),
     Array.from({ length: 1_400 }, (_, index) => index + 1),
   )
 })
