@@ -201,7 +201,7 @@ void t.test(
     await ingestStep(db, identity, epoch, chain.genesis())
     for (const blocks of [500, 40, 600, 3]) await ingestStep(db, identity, epoch, chain.grow(blocks))
     await ingestStories(db, tellStories(11, 3))
-    await ingestStep(db, identity, epoch, chain.grow(700))
+    for (const blocks of [700, 600, 700, 600]) await ingestStep(db, identity, epoch, chain.grow(blocks))
     const digest = await digestReadModel(db)
     t.ok(digest.foldedPosition > 2000, `${digest.foldedPosition} entries`)
     let runs = 0
