@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Db } from '../../shared/db/connect.ts'
+import { onOneConnection, type Db } from '../../shared/db/connect.ts'
 import { inTransaction } from '../../shared/db/transaction.ts'
 import { getLastPosition, lockLog } from '../event-log/read-log.ts'
 import { StepReader } from '../event-log/step-reader.ts'
@@ -10,6 +10,7 @@ import {
   dropOldSchema,
   dropNextSchema,
   hasNextSchema,
+  leaveRoom,
   lockReadModel,
   makeIndex,
   missingIndexes,
@@ -54,7 +55,9 @@ export async function replay(db: Db, { restart, signal, onProgress }: ReplayOpti
   if (restart) await dropNextSchema(db)
   if (!(await hasNextSchema(db))) await createNextSchema(db)
   for (let attempt = 1; ; attempt += 1) {
-    if (!(await foldAlmostAll(db, { signal, onProgress }))) return false
+    // With one connection to read by, all is written by one as well: what a process of Postgres has not touched yet costs it time.
+    const isFolded = await onOneConnection(db, (log) => foldAlmostAll(db, { log, signal, onProgress }))
+    if (!isFolded) return false
     if (await trySwitch(db, attempt)) break
     await sleep(Math.min(FIRST_PAUSE_MS * 2 ** attempt, LAST_PAUSE_MS), undefined, { signal }).catch(
       () => undefined,
@@ -70,12 +73,12 @@ export async function replay(db: Db, { restart, signal, onProgress }: ReplayOpti
  */
 async function foldAlmostAll(
   db: Db,
-  { signal, onProgress }: Pick<ReplayOptions, 'signal' | 'onProgress'>,
+  { log, signal, onProgress }: Pick<ReplayOptions, 'signal' | 'onProgress'> & { log: Db },
 ): Promise<boolean> {
   const { foldedPosition, channels } = await getFoldState(db, NEXT_SCHEMA)
   let folded = foldedPosition
   let withChannels = channels > 0
-  const begin = (): LogChunks => new LogChunks(db, folded, withChannels)
+  const begin = (): LogChunks => new LogChunks(log, folded, withChannels)
   let chunks = begin()
   const read = (): Promise<Chunk> => {
     const reading = chunks.next()
@@ -118,11 +121,12 @@ async function foldAlmostAll(
   return false
 }
 
-/** Returns false when it was interrupted: those that are there stay. */
+/** And room for what changes from here on. Returns false when it was interrupted: those that are there stay. */
 async function makeIndexes(
   db: Db,
   { folded, signal, onProgress }: Pick<ReplayOptions, 'signal' | 'onProgress'> & { folded: number },
 ): Promise<boolean> {
+  await leaveRoom(db)
   const missing = await missingIndexes(db)
   const makeSome = async (): Promise<void> => {
     for (let name = missing.shift(); name !== undefined && !signal.aborted; name = missing.shift()) {

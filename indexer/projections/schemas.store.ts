@@ -23,9 +23,14 @@ const OF_CONTRACTS = ['activity', 'loans']
 /** Of such a table, and of rows that payment channels make alone: to make them later would be a look at all rows for a few. */
 const OF_CHANNELS = ['activity_channel', 'activity_natural_key']
 
+/** Where `c` is a table: a row for each of its settings. */
+const SETTINGS = sql.raw(
+  `lateral (select option, split_part(option, '=', 1) = 'fillfactor' as is_room from unnest(c.reloptions) option) settings`,
+)
+
 /**
  * Empty tables of the same shape and settings, with constraints of the same names, the same privileges and those indexes that
- * are not cheaper to make at the end.
+ * are not cheaper to make at the end. Their pages are filled, see `leaveRoom`.
  */
 export async function createNextSchema(db: Db): Promise<void> {
   await inTransaction(db, async (trx) => {
@@ -46,8 +51,8 @@ export async function createNextSchema(db: Db): Promise<void> {
         where (live.relname <> all(${OF_CONTRACTS}::text[]) or c.relname = any(${OF_CHANNELS}::text[]))
           and not exists (select from pg_constraint k where k.conindid = i.indexrelid and k.contype in ('p', 'u'))
         union all
-        select 3, format('alter table %I.%I set (%s)', ${NEXT_SCHEMA}::text, live.relname, array_to_string(c.reloptions, ', '))
-        from live join pg_class c on c.oid = live.oid where c.reloptions is not null
+        select 3, format('alter table %I.%I set (%s)', ${NEXT_SCHEMA}::text, live.relname, option)
+        from live join pg_class c on c.oid = live.oid, ${SETTINGS} where not is_room
         union all
         select 3, format('grant %s on %I.%I to %s', a.privilege_type, ${NEXT_SCHEMA}::text, live.relname,
           case a.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end)
@@ -61,6 +66,18 @@ export async function createNextSchema(db: Db): Promise<void> {
     for (const { statement } of rows) await sql.raw(statement).execute(trx)
     await sql`insert into ${sql.table(`${NEXT_SCHEMA}.fold_state`)} default values`.execute(trx)
   })
+}
+
+/**
+ * From here on pages are left as empty as those of the live read model. Of the rows that are there few change again, and those once:
+ * what they change to goes to another page.
+ */
+export async function leaveRoom(db: Db): Promise<void> {
+  const { rows } = await sql<{ statement: string }>`
+    select format('alter table %I.%I set (%s)', ${NEXT_SCHEMA}::text, relname, option) as statement
+    from pg_class c, ${SETTINGS}
+    where relnamespace = ${LIVE_SCHEMA}::regnamespace and relkind = 'r' and is_room`.execute(db)
+  for (const { statement } of rows) await sql.raw(statement).execute(db)
 }
 
 /** The names of the live read model's indexes that the next one has not. */

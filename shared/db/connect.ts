@@ -71,6 +71,19 @@ export async function takeConnection(db: Db): Promise<OneConnection> {
   return { session, say, giveBack: (isUsable) => client.release(!isUsable) }
 }
 
+/** What `work` comes to with a connection that nobody else has meanwhile. One on which it failed nobody gets again. */
+export async function onOneConnection<T>(db: Db, work: (session: Db) => Promise<T>): Promise<T> {
+  const { session, giveBack } = await takeConnection(db)
+  let isUsable = false
+  try {
+    const result = await work(session)
+    isUsable = true
+    return result
+  } finally {
+    giveBack(isUsable)
+  }
+}
+
 function onClients(pool: PostgresPool): Db {
   return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
 }

@@ -10,7 +10,7 @@ import { digestReadModel } from '../../../indexer/projections/digest.store.ts'
 import { stepsOf } from '../../../indexer/projections/segments.evolve.ts'
 import { inTransaction } from '../../../shared/db/transaction.ts'
 import { testDatabase } from '../../helpers/database.ts'
-import { EVM, ingestStories } from '../../helpers/ingest-ledger.ts'
+import { EVM, ingestLedger, ingestStories } from '../../helpers/ingest-ledger.ts'
 import { RandomChain } from '../../helpers/random-chain.ts'
 import { tellStories } from '../../helpers/two-chain-stories.ts'
 
@@ -84,6 +84,29 @@ void t.test(
       'and none of them for rows of payment channels, which come when there are channels',
     )
     t.equal(new Set(made).size, made.length, 'each of them once')
+  },
+)
+
+void t.test(
+  'the new read model has the settings of the old one, and rows without room between them',
+  async (t) => {
+    const { db } = await testDatabase(t)
+    await ingestLedger(db, EVM, tellStories(13, 40).evm)
+    await sql`alter table projection.loans set (fillfactor = 10, autovacuum_vacuum_threshold = 77)`.execute(
+      db,
+    )
+    await replay(db, { restart: true, signal: new AbortController().signal, onProgress: () => undefined })
+    const { rows } = await sql<{ settings: string[]; loans: number; pages: number }>`
+      select array(select unnest(reloptions) order by 1) as settings, (select count(*) from projection.loans) as loans,
+        pg_relation_size(oid) / current_setting('block_size')::integer as pages
+      from pg_class where oid = 'projection.loans'::regclass`.execute(db)
+    const [table] = rows
+    t.same(table?.settings, ['autovacuum_vacuum_threshold=77', 'fillfactor=10'])
+    // A tenth of a page is less than one loan.
+    t.ok(
+      table !== undefined && table.pages < table.loans / 3,
+      `${table?.loans} loans have ${table?.pages} pages`,
+    )
   },
 )
 
