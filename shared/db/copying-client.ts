@@ -6,13 +6,16 @@ import { arraysAsText } from './array-text.ts'
 
 /**
  * The only parameter of a `copy … from stdin`: rows as the statement says that they come, cut anywhere. A part is good until the
- * next one is asked for, and made when those before it are on their way, but over TLS: Postgres copies them meanwhile.
+ * next one is asked for, or, of those that are kept, until all are copied. It is made when those before it are on their way, but
+ * over TLS: Postgres copies them meanwhile.
  */
 export class CopyBytes {
   readonly parts: Iterable<Uint8Array>
+  readonly areKept: boolean
 
-  constructor(parts: Iterable<Uint8Array>) {
+  constructor(parts: Iterable<Uint8Array>, { areKept }: { areKept: boolean }) {
     this.parts = parts
+    this.areKept = areKept
   }
 }
 
@@ -57,7 +60,7 @@ export class CopyingClient implements PostgresPoolClient {
   ): Promise<PostgresQueryResult<R>> | PostgresCursor<R> {
     if (typeof asked !== 'string') return this.#asked.query(asked)
     const [only] = parameters
-    if (only instanceof CopyBytes) return this.#copy((done) => new CopyInQuery(asked, only.parts, done))
+    if (only instanceof CopyBytes) return this.#copy((done) => new CopyInQuery(asked, only, done))
     if (only instanceof CopyTaker) return this.#copy((done) => new CopyOutQuery(asked, only.take, done))
     return this.#ask(asked, parameters.map(arraysAsText))
   }
@@ -108,13 +111,13 @@ const HEADER_BYTES = 1 + LENGTH_BYTES
  */
 class CopyInQuery extends pg.Query {
   readonly #statement: string
-  readonly #parts: Iterable<Uint8Array>
+  readonly #bytes: CopyBytes
   #failure: Error | undefined
 
-  constructor(statement: string, parts: Iterable<Uint8Array>, done: CopyDone) {
+  constructor(statement: string, bytes: CopyBytes, done: CopyDone) {
     super(statement, (error) => done(this.#failure ?? error))
     this.#statement = statement
-    this.#parts = parts
+    this.#bytes = bytes
   }
 
   override submit = (connection: pg.Connection): void => {
@@ -126,18 +129,23 @@ class CopyInQuery extends pg.Query {
     try {
       connection.query(this.#statement)
       let made = 0
-      for (const part of this.#parts) {
+      for (const part of this.#bytes.parts) {
         if (made > 0 && leavesInParts) {
           stream.uncork()
           stream.cork()
         }
         made += 1
-        stream.write(copyMessage(COPY_DATA, part))
+        const header = messageHeader(COPY_DATA, part.length)
+        if (this.#bytes.areKept) {
+          stream.write(header)
+          stream.write(part)
+        } else stream.write(Buffer.concat([header, part]))
       }
-      stream.write(copyMessage(COPY_DONE))
+      stream.write(messageHeader(COPY_DONE))
     } catch (error) {
       this.#failure = error instanceof Error ? error : new Error(messageOf(error))
-      stream.write(copyMessage(COPY_FAIL, Buffer.from('a row could not be made\0')))
+      const words = Buffer.from('a row could not be made\0')
+      stream.write(Buffer.concat([messageHeader(COPY_FAIL, words.length), words]))
     } finally {
       stream.uncork()
     }
@@ -175,10 +183,9 @@ class CopyOutQuery extends pg.Query {
   }
 }
 
-function copyMessage(kind: number, said: Uint8Array = new Uint8Array()): Buffer {
-  const message = Buffer.allocUnsafe(HEADER_BYTES + said.length)
-  message.writeUInt8(kind)
-  message.writeUInt32BE(LENGTH_BYTES + said.length, 1)
-  message.set(said, HEADER_BYTES)
-  return message
+function messageHeader(kind: number, bytes = 0): Buffer {
+  const header = Buffer.allocUnsafe(HEADER_BYTES)
+  header.writeUInt8(kind)
+  header.writeUInt32BE(LENGTH_BYTES + bytes, 1)
+  return header
 }

@@ -1,8 +1,9 @@
 import { sql } from 'kysely'
-import { copyRows } from '../../../shared/db/copy-rows.ts'
+import { copyRows, copyWrittenRows } from '../../../shared/db/copy-rows.ts'
 import { overlapping } from '../../../shared/db/transaction.ts'
+import { WrittenRows } from '../../../shared/db/written-rows.ts'
 import type { FoldContext } from '../projection.ts'
-import type { ActivityRecord } from './activity.evolve.ts'
+import type { ActivityRecord, RecordKind } from './activity.evolve.ts'
 import { addToCounts, removeFromCounts, stretchOf } from './activity-counts.store.ts'
 import { numbersOfKinds } from './record-kinds.store.ts'
 
@@ -27,37 +28,71 @@ const COLUMNS_OF_CHANNELS = { ...COLUMNS, network: 'text', channel: 'text', natu
 
 /** Adds records to the history; all their ids come after those that are there. */
 export async function insertRecords(context: FoldContext, added: readonly NewRecord[]): Promise<void> {
-  if (added.length === 0) return
-  const { trx, schema, counters } = context
   const records = added.toSorted((a, b) => a.id - b.id)
   const ids = records.map(({ id }) => id)
-  const [kinds, slots] = await overlapping([
-    numbersOfKinds(
-      context,
-      records.map(({ kind }) => kind),
+  const kinds = records.map(({ kind }) => kind)
+  await insert(context, { ids, kinds }, (numbers, slots) =>
+    copyRows(
+      context.trx,
+      `${context.schema}.activity`,
+      records.some(({ ofChannel }) => ofChannel !== null) ? COLUMNS_OF_CHANNELS : COLUMNS,
+      records,
+      (record, index) => rowOf(record, numbers[index] ?? null, slots[index] ?? null),
     ),
-    slotsOf(context, ids),
-  ])
-  const copied = copyRows(
-    trx,
-    `${schema}.activity`,
-    records.some(({ ofChannel }) => ofChannel !== null) ? COLUMNS_OF_CHANNELS : COLUMNS,
-    records,
-    ({ id, txHash, loanId, ofChannel, at }, index) => ({
-      id,
-      slot: slots[index] ?? null,
-      kind: kinds[index] ?? null,
-      tx_hash: txHash,
-      loan_id: loanId,
-      network: ofChannel?.network ?? null,
-      channel: ofChannel?.robust ?? null,
-      natural_key: ofChannel?.naturalKey ?? null,
-      created_at: at,
-      updated_at: at,
-    }),
   )
-  await overlapping([copied, addToCounts(trx, schema, ids)])
-  counters.records += records.length
+}
+
+/** Records of the contracts' events in the order of their ids, of which nothing is held but their rows. */
+export class WrittenRecords {
+  readonly #rows = new WrittenRows(COLUMNS)
+  readonly #ids: number[] = []
+  readonly #kinds: RecordKind[] = []
+
+  add(record: NewRecord): void {
+    if (record.id <= (this.#ids.at(-1) ?? 0)) throw new Error(`record ${record.id} is out of order`)
+    this.#rows.add(rowOf(record, 0, 0))
+    this.#ids.push(record.id)
+    this.#kinds.push(record.kind)
+  }
+
+  /** Adds them to the history; all their ids come after those that are there. */
+  insert(context: FoldContext): Promise<void> {
+    return insert(context, { ids: this.#ids, kinds: this.#kinds }, (numbers, slots) => {
+      for (let row = 0; row < numbers.length; row += 1) {
+        this.#rows.setInteger(row, 'kind', numbers[row] ?? 0)
+        this.#rows.setInteger(row, 'slot', slots[row] ?? 0)
+      }
+      return copyWrittenRows(context.trx, `${context.schema}.activity`, this.#rows)
+    })
+  }
+}
+
+function rowOf({ id, txHash, loanId, ofChannel, at }: NewRecord, kind: number | null, slot: number | null) {
+  return {
+    id,
+    slot,
+    kind,
+    tx_hash: txHash,
+    loan_id: loanId,
+    network: ofChannel?.network ?? null,
+    channel: ofChannel?.robust ?? null,
+    natural_key: ofChannel?.naturalKey ?? null,
+    created_at: at,
+    updated_at: at,
+  }
+}
+
+/** Of records by their ascending ids; `copy` is told the numbers of their kinds and their places. */
+async function insert(
+  context: FoldContext,
+  { ids, kinds }: { ids: number[]; kinds: readonly RecordKind[] },
+  copy: (numbers: number[], slots: number[]) => Promise<void>,
+): Promise<void> {
+  if (ids.length === 0) return
+  const { trx, schema, counters } = context
+  const [numbers, slots] = await overlapping([numbersOfKinds(context, kinds), slotsOf(context, ids)])
+  await overlapping([copy(numbers, slots), addToCounts(trx, schema, ids)])
+  counters.records += ids.length
 }
 
 /** The places of records in their stretches of the log, by their ascending ids: only the first stretch may have some already. */

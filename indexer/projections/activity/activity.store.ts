@@ -4,7 +4,7 @@ import type { AppendEntry, LogEntry } from '../../../shared/events/log-entry.ts'
 import { IDS_PER_ENTRY, type FoldContext, type GatheredSegment, type Projection } from '../projection.ts'
 import { recordOf } from './activity.evolve.ts'
 import { isAboutChannel } from '../segments.evolve.ts'
-import { deleteRecords, insertRecords, type NewRecord } from './activity-rows.store.ts'
+import { deleteRecords, insertRecords, WrittenRecords, type NewRecord } from './activity-rows.store.ts'
 import { DistinctKinds, numbersOfKinds } from './record-kinds.store.ts'
 
 /** The history: one record per event, ids in the order in which they became visible. */
@@ -23,20 +23,20 @@ export const activityProjection: Projection = {
   gather: () => new GatheredRecords(),
 }
 
-/** Records of which nothing stays but what is their own. */
+/** Records that are written down as they come; what thousands of them say alike is held once. */
 class GatheredRecords implements GatheredSegment {
   readonly #kinds = new DistinctKinds()
-  readonly #records: NewRecord[] = []
+  readonly #records = new WrittenRecords()
 
   take(entry: AppendEntry): void {
     const record = newRecordOf(entry)
     if (record === undefined) return
     record.kind = this.#kinds.find(record.kind) ?? this.#kinds.add(record.kind)
-    this.#records.push(record)
+    this.#records.add(record)
   }
 
   write(context: FoldContext): Promise<void> {
-    return insertRecords(context, this.#records)
+    return this.#records.insert(context)
   }
 }
 

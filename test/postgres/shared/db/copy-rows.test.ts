@@ -1,14 +1,16 @@
 import fc from 'fast-check'
 import { sql } from 'kysely'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'
 import { connect } from '../../../../shared/db/connect.ts'
-import { copyRows } from '../../../../shared/db/copy-rows.ts'
+import { copyRows, copyWrittenRows } from '../../../../shared/db/copy-rows.ts'
 import {
   inTransaction,
   isDatabaseRetryable,
   overlapping,
   type Trx,
 } from '../../../../shared/db/transaction.ts'
+import { WrittenRows } from '../../../../shared/db/written-rows.ts'
 import { testDatabase } from '../../../helpers/database.ts'
 import { untrustyLink } from '../../../helpers/untrusty-link.ts'
 
@@ -223,4 +225,42 @@ void t.test('a session that ends while rows are copied is an error that may pass
       where wait_event_type = 'Lock' and datname = current_database()`.execute(db)
     return rows.length
   }
+})
+
+void t.test('rows that were written down stay as they are until they are copied', async (t) => {
+  const { db } = await testDatabase(t)
+  await sql`create table copied (id bigint primary key, said text)`.execute(db)
+  const columns = { id: 'bigint', said: 'text' } as const
+  // More than waits in a socket.
+  const count = 40_000
+  const writeDown = (letter: string, first: number): WrittenRows<typeof columns> => {
+    const rows = new WrittenRows(columns)
+    for (let id = first; id < first + count; id += 1) rows.add({ id, said: letter.repeat(300) })
+    return rows
+  }
+  for (const letter of ['a', 'b']) {
+    const first = letter === 'a' ? 0 : count
+    const rows = writeDown(letter, first)
+    rows.drop(7)
+    await inTransaction(db, async (trx) => {
+      const copying = copyWrittenRows(trx, 'public.copied', rows)
+      await nextTurn()
+      writeDown('c', 0).giveBack()
+      await copying
+    })
+  }
+  const { rows } = await sql`
+    select left(said, 1) as letter, count(*), count(distinct said) as said, min(length(said)) as shortest
+    from copied group by 1 order by 1`.execute(db)
+  const each = { count: count - 1, said: 1, shortest: 300 }
+  t.same(rows, [
+    { letter: 'a', ...each },
+    { letter: 'b', ...each },
+  ])
+  await t.rejects(
+    inTransaction(db, (trx) => copyWrittenRows(trx, 'public.copied', writeDown('d', 0))),
+    /duplicate key/,
+  )
+  await inTransaction(db, (trx) => copyWrittenRows(trx, 'public.copied', new WrittenRows(columns)))
+  t.equal((await sql`select from copied where said like 'd%'`.execute(db)).rows.length, 0)
 })

@@ -1,0 +1,117 @@
+import type { HeldEntry, LogEntry } from '../../../shared/events/log-entry.ts'
+import type { PlaceInChain } from '../../../shared/events/event-place.ts'
+import type { FoldContext } from '../projection.ts'
+import { stepsOf } from '../segments.evolve.ts'
+import type { Change, StoredLoan } from './loan-rows.store.ts'
+import { evolveLoan, isAfter, type Loan } from './loans.evolve.ts'
+
+/** What is asked for only where it is needed: entries that do not continue what is stored. */
+export async function changesOf(
+  context: FoldContext,
+  {
+    entriesOf,
+    stored,
+    held,
+  }: {
+    entriesOf: ReadonlyMap<string, LogEntry[]>
+    stored: ReadonlyMap<string, StoredLoan>
+    held: Map<string, HeldEntry[]>
+  },
+): Promise<Change[]> {
+  const late = [...entriesOf]
+    .filter(([subject, entries]) => !held.has(subject) && !inOrder(stored.get(subject)?.loan, entries))
+    .map(([subject]) => subject)
+  for (const [subject, entries] of await getHeldBySubject(context, late)) held.set(subject, entries)
+  return [...entriesOf].map(([subject, entries]) =>
+    fold(subject, stored.get(subject), entries, held.get(subject)),
+  )
+}
+
+/** What holds of each of these loans; an empty list where nothing does. */
+export async function getHeldBySubject(
+  context: FoldContext,
+  subjects: string[],
+): Promise<Map<string, HeldEntry[]>> {
+  const held = new Map(subjects.map((subject): [string, HeldEntry[]] => [subject, []]))
+  if (held.size === 0) return held
+  for (const entry of await context.heldEntriesOf(subjects)) held.get(entry.subject ?? '')?.push(entry)
+  return held
+}
+
+/** Whether the entries may be folded one after the other onto what is stored. */
+function inOrder(loan: Loan | undefined, entries: LogEntry[]): boolean {
+  let last: PlaceInChain | null = loan === undefined ? null : lastOf(loan)
+  for (const entry of entries) {
+    if (entry.op !== 'append' || !isAfter(entry.event, last)) return false
+    last = entry.event
+  }
+  return true
+}
+
+export function lastOf({ lastBlock, lastLogIndex }: Loan): PlaceInChain {
+  return { blockNumber: lastBlock, logIndex: lastLogIndex }
+}
+
+/**
+ * Step by step, for updatedAt is the time of the last step that changed something, however the log is cut. A step that does
+ * not continue the loan makes it anew from all that held then (`held`, which has everything up to the last step).
+ */
+function fold(
+  subject: string,
+  before: StoredLoan | undefined,
+  entries: LogEntry[],
+  held: HeldEntry[] | undefined,
+): Change {
+  const { position, recordedAt } = firstOf(entries)
+  let loan = before?.loan
+  let updatedAt = before?.updatedAt ?? recordedAt
+  let isMoved = before !== undefined
+  const become = (next: Loan | undefined, at: Date): void => {
+    if (!saysTheSame(loan, next)) {
+      updatedAt = at
+      isMoved = false
+    }
+    loan = next
+  }
+  for (const step of held === undefined ? [entries] : stepsOf(entries)) {
+    if (inOrder(loan, step)) {
+      for (const entry of step) become(evolveLoan(loan, entry), entry.recordedAt)
+    } else {
+      become(foldAnew(subject, held, step), firstOf(step).recordedAt)
+    }
+  }
+  return {
+    subject,
+    loan,
+    isNew: before === undefined,
+    firstPosition: position,
+    createdAt: before?.createdAt ?? recordedAt,
+    updatedAt,
+    isMoved,
+  }
+}
+
+/** The loan after a step. Where several steps are folded at once they only append: what held then is what holds of before. */
+function foldAnew(subject: string, held: HeldEntry[] | undefined, step: LogEntry[]): Loan | undefined {
+  const last = step.at(-1)?.position
+  if (held === undefined || last === undefined) throw new Error(`what holds of ${subject} was not read`)
+  return held.filter(({ position }) => position <= last).reduce<Loan | undefined>(evolveLoan, undefined)
+}
+
+export function saysTheSame(a: Loan | undefined, b: Loan | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b
+  return a.part === b.part || sameTexts(a.part, b.part)
+}
+
+/** Parts are flat, of texts and nulls. */
+function sameTexts<P extends object>(a: P, b: P): boolean {
+  for (const name in a) if (a[name] !== b[name]) return false
+  for (const name in b) if (!(name in a)) return false
+  return true
+}
+
+function firstOf(entries: LogEntry[]): LogEntry {
+  const [first] = entries
+  if (first === undefined) throw new Error('a loan changes by at least one entry')
+  return first
+}

@@ -1,0 +1,252 @@
+import { sql } from 'kysely'
+import { copyRows, copyWrittenRows } from '../../../shared/db/copy-rows.ts'
+import { overlapping } from '../../../shared/db/transaction.ts'
+import { WrittenRows } from '../../../shared/db/written-rows.ts'
+import type { LoanType } from '../../../shared/events/chain-event.ts'
+import { addressIn } from '../links/loan-facts.evolve.ts'
+import type { FoldContext } from '../projection.ts'
+import type { Loan } from './loans.evolve.ts'
+
+export interface StoredLoan {
+  loan: Loan
+  createdAt: Date
+  updatedAt: Date
+}
+
+export interface Change {
+  subject: string
+  /** Undefined: no event of this loan is left. */
+  loan: Loan | undefined
+  isNew: boolean
+  /** Position of the first entry of the segment that concerns this loan: a new loan's id. */
+  firstPosition: number
+  createdAt: Date
+  updatedAt: Date
+  /** Whether it is stored, and what the contract says of it is the same now: it may be of other blocks. */
+  isMoved: boolean
+}
+
+/** Of a loan that has events. */
+export type ChangeOfOne = Change & { loan: Loan }
+
+interface LoanRow {
+  loan_type: LoanType
+  loan_id: string
+  network: string
+  evm_part: Loan['part']
+  opened_s: number | null
+  agreed_s: number | null
+  ended_s: number | null
+  last_block: number
+  last_log_index: number
+  created_at: Date
+  updated_at: Date
+}
+
+export async function getLoans(
+  { trx, schema }: FoldContext,
+  subjects: string[],
+): Promise<Map<string, StoredLoan>> {
+  if (subjects.length === 0) return new Map()
+  const { rows } = await sql<LoanRow>`
+    select loan.loan_type, loan.loan_id, network, evm_part, opened_s, agreed_s, ended_s, last_block,
+      last_log_index, created_at, updated_at
+    from unnest(${subjects.map(typeOf)}::text[], ${subjects.map(idOf)}::text[]) wanted(loan_type, loan_id)
+      cross join lateral (
+        select * from ${sql.table(`${schema}.loans`)} each_loan
+        where each_loan.loan_type = wanted.loan_type and each_loan.loan_id = wanted.loan_id limit 1
+      ) loan`.execute(trx)
+  return new Map(
+    rows.map((row) => [
+      `${row.loan_type}/${row.loan_id}`,
+      {
+        loan: {
+          loanType: row.loan_type,
+          loanId: row.loan_id,
+          network: row.network,
+          part: row.evm_part,
+          times: { openedS: row.opened_s, agreedS: row.agreed_s, endedS: row.ended_s },
+          lastBlock: row.last_block,
+          lastLogIndex: row.last_log_index,
+        },
+        createdAt: row.created_at,
+        updatedAt: row.updated_at,
+      },
+    ]),
+  )
+}
+
+export async function writeChanges(context: FoldContext, changes: Change[]): Promise<void> {
+  const left = changes.filter((change): change is ChangeOfOne => change.loan !== undefined)
+  await overlapping([
+    deleteLoans(
+      context,
+      changes.filter(({ loan, isNew }) => loan === undefined && !isNew),
+    ),
+    addLoans(
+      context,
+      left.filter(({ isNew }) => isNew),
+    ),
+    moveLoans(
+      context,
+      left.filter(({ isMoved }) => isMoved),
+    ),
+    changeLoans(
+      context,
+      left.filter(({ isNew, isMoved }) => !isNew && !isMoved),
+    ),
+  ])
+}
+
+async function deleteLoans({ trx, schema }: FoldContext, gone: Change[]): Promise<void> {
+  if (gone.length === 0) return
+  await sql`
+    delete from ${sql.table(`${schema}.loans`)} loan
+    using unnest(${gone.map((change) => typeOf(change.subject))}::text[], ${gone.map((change) => idOf(change.subject))}::text[])
+      as gone(loan_type, loan_id)
+    where loan.loan_type = gone.loan_type and loan.loan_id = gone.loan_id`.execute(trx)
+}
+
+const COLUMNS = {
+  loan_type: 'text',
+  loan_id: 'text',
+  id: 'bigint',
+  network: 'text',
+  state: 'text',
+  borrower: 'text',
+  lender: 'text',
+  evm_part: 'json',
+  fil_borrower: 'text',
+  fil_lender: 'text',
+  named_channel: 'text',
+  secret_hash_a1: 'text',
+  secret_hash_b1: 'text',
+  contract_loan_id: 'text',
+  opened_s: 'bigint',
+  agreed_s: 'bigint',
+  ended_s: 'bigint',
+  last_block: 'bigint',
+  last_log_index: 'integer',
+  created_at: 'timestamptz',
+  updated_at: 'timestamptz',
+} as const
+
+/** A loan's row, with its part as `toPart` makes it. */
+function rowOf<P>(
+  { loan, firstPosition, createdAt, updatedAt }: ChangeOfOne,
+  toPart: (part: Loan['part']) => P,
+) {
+  const { part } = loan
+  return {
+    loan_type: loan.loanType,
+    loan_id: loan.loanId,
+    id: firstPosition,
+    network: loan.network,
+    state: part.state,
+    borrower: part.borrower,
+    lender: part.lender,
+    evm_part: toPart(part),
+    fil_borrower: addressIn(part.filBorrower),
+    fil_lender: addressIn(part.filLender),
+    named_channel: addressIn(part.paymentChannelId),
+    secret_hash_a1: part.secretHashA1,
+    secret_hash_b1: part.secretHashB1,
+    contract_loan_id: part.contractLoanId,
+    opened_s: loan.times.openedS,
+    agreed_s: loan.times.agreedS,
+    ended_s: loan.times.endedS,
+    last_block: loan.lastBlock,
+    last_log_index: loan.lastLogIndex,
+    created_at: createdAt,
+    updated_at: updatedAt,
+  }
+}
+
+/** Loans that are not stored: of a backfill most. Copied in, a row takes less than half of what it takes as JSON. */
+function addLoans({ trx, schema }: FoldContext, added: ChangeOfOne[]): Promise<void> {
+  return copyRows(trx, `${schema}.loans`, COLUMNS, added, newRowOf)
+}
+
+/** Loans that are not stored, each written down when nothing more is said of it. */
+export class WrittenLoans {
+  readonly #rows = new WrittenRows(COLUMNS)
+
+  /** The number by which it can be dropped. */
+  add(change: ChangeOfOne): number {
+    return this.#rows.add(newRowOf(change))
+  }
+
+  /** It is not added. */
+  drop(number: number): void {
+    this.#rows.drop(number)
+  }
+
+  addAll({ trx, schema }: FoldContext): Promise<void> {
+    return copyWrittenRows(trx, `${schema}.loans`, this.#rows)
+  }
+}
+
+function newRowOf(change: ChangeOfOne) {
+  return rowOf(change, (part) => JSON.stringify(part))
+}
+
+/**
+ * Loans that are stored; they keep their ids. Each is found by the conflict with it: an update would join with the table, and
+ * a planner that does not know it yet would read all of it.
+ */
+async function changeLoans({ trx, schema }: FoldContext, changed: ChangeOfOne[]): Promise<void> {
+  if (changed.length === 0) return
+  const rows = changed.map((change) => rowOf(change, (part) => part))
+  // json_…, not jsonb_…: the order of evm_part's fields must survive.
+  await sql`
+    insert into ${sql.table(`${schema}.loans`)} (loan_type, loan_id, id, network, state, borrower, lender, evm_part,
+      fil_borrower, fil_lender, named_channel, secret_hash_a1, secret_hash_b1, contract_loan_id,
+      opened_s, agreed_s, ended_s, last_block, last_log_index, created_at, updated_at)
+    select loan_type, loan_id, id, network, state, borrower, lender, evm_part,
+      fil_borrower, fil_lender, named_channel, secret_hash_a1, secret_hash_b1, contract_loan_id,
+      opened_s, agreed_s, ended_s, last_block, last_log_index, created_at, updated_at
+    from json_to_recordset(${JSON.stringify(rows)}::json) as row(loan_type text, loan_id text, id bigint, network text,
+      state text, borrower text, lender text, evm_part json,
+      fil_borrower text, fil_lender text, named_channel text, secret_hash_a1 text, secret_hash_b1 text, contract_loan_id text,
+      opened_s bigint, agreed_s bigint, ended_s bigint, last_block bigint, last_log_index integer,
+      created_at timestamptz, updated_at timestamptz)
+    on conflict (loan_type, loan_id) do update set
+      network = excluded.network, state = excluded.state, borrower = excluded.borrower, lender = excluded.lender,
+      evm_part = excluded.evm_part, fil_borrower = excluded.fil_borrower, fil_lender = excluded.fil_lender,
+      named_channel = excluded.named_channel, secret_hash_a1 = excluded.secret_hash_a1,
+      secret_hash_b1 = excluded.secret_hash_b1, contract_loan_id = excluded.contract_loan_id, opened_s = excluded.opened_s, agreed_s = excluded.agreed_s,
+      ended_s = excluded.ended_s, last_block = excluded.last_block, last_log_index = excluded.last_log_index,
+      updated_at = excluded.updated_at`.execute(trx)
+}
+
+/**
+ * Loans of which the contract says the same, by events of other blocks: many of those that a reorg is about. Each is looked up
+ * by itself, as in `getLoans`.
+ */
+async function moveLoans({ trx, schema }: FoldContext, moved: ChangeOfOne[]): Promise<void> {
+  if (moved.length === 0) return
+  const loans = sql.table(`${schema}.loans`)
+  const ofEach = <V>(value: (loan: Loan) => V): V[] => moved.map(({ loan }) => value(loan))
+  await sql`
+    update ${loans} loan set network = moved.network, opened_s = moved.opened_s, agreed_s = moved.agreed_s, ended_s = moved.ended_s,
+      last_block = moved.last_block, last_log_index = moved.last_log_index
+    from unnest(${ofEach(({ loanType }) => loanType)}::text[], ${ofEach(({ loanId }) => loanId)}::text[],
+        ${ofEach(({ network }) => network)}::text[],
+        ${ofEach(({ times }) => times.openedS)}::bigint[], ${ofEach(({ times }) => times.agreedS)}::bigint[],
+        ${ofEach(({ times }) => times.endedS)}::bigint[], ${ofEach(({ lastBlock }) => lastBlock)}::bigint[],
+        ${ofEach(({ lastLogIndex }) => lastLogIndex)}::integer[]
+      ) moved(loan_type, loan_id, network, opened_s, agreed_s, ended_s, last_block, last_log_index)
+      cross join lateral (
+        select ctid from ${loans} each_loan
+        where each_loan.loan_type = moved.loan_type and each_loan.loan_id = moved.loan_id limit 1
+      ) stored
+    where loan.ctid = stored.ctid`.execute(trx)
+}
+
+function typeOf(subject: string): string {
+  return subject.slice(0, subject.indexOf('/'))
+}
+
+function idOf(subject: string): string {
+  return subject.slice(subject.indexOf('/') + 1)
+}
