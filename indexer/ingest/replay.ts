@@ -55,9 +55,7 @@ export async function replay(db: Db, { restart, signal, onProgress }: ReplayOpti
   if (restart) await dropNextSchema(db)
   if (!(await hasNextSchema(db))) await createNextSchema(db)
   for (let attempt = 1; ; attempt += 1) {
-    // With one connection to read by, all is written by one as well: what a process of Postgres has not touched yet costs it time.
-    const isFolded = await onOneConnection(db, (log) => foldAlmostAll(db, { log, signal, onProgress }))
-    if (!isFolded) return false
+    if (!(await foldAlmostAll(db, { signal, onProgress }))) return false
     if (await trySwitch(db, attempt)) break
     await sleep(Math.min(FIRST_PAUSE_MS * 2 ** attempt, LAST_PAUSE_MS), undefined, { signal }).catch(
       () => undefined,
@@ -67,58 +65,66 @@ export async function replay(db: Db, { restart, signal, onProgress }: ReplayOpti
   return true
 }
 
-/**
- * Folds until little is left, which is folded while nobody can append. The entries that come next are read while the database
- * writes those before. Returns false when it was interrupted.
- */
+/** Folds until little is left, which is folded while nobody can append. Returns false when it was interrupted. */
 async function foldAlmostAll(
   db: Db,
-  { log, signal, onProgress }: Pick<ReplayOptions, 'signal' | 'onProgress'> & { log: Db },
+  { signal, onProgress }: Pick<ReplayOptions, 'signal' | 'onProgress'>,
 ): Promise<boolean> {
+  for (let isIndexed = false; ; isIndexed = true) {
+    // With one connection to read by, all is written by one as well: what a process of Postgres has not touched yet costs it time.
+    const end = await onOneConnection(db, (log) => foldChunks(db, { log, isIndexed, signal, onProgress }))
+    if (end !== 'indexes are wanted') return end === 'little is left'
+    const { foldedPosition: folded } = await getFoldState(db, NEXT_SCHEMA)
+    if (!(await makeIndexes(db, { folded, signal, onProgress }))) return false
+  }
+}
+
+/**
+ * Folds chunk by chunk; the entries that come next are read from `log` while the database writes those before. Indexes are wanted
+ * before the first payment channel, which looks for its loans by what it says of them, and when little is left: to make them
+ * takes a while, in which more is appended.
+ */
+async function foldChunks(
+  db: Db,
+  {
+    log,
+    isIndexed,
+    signal,
+    onProgress,
+  }: Pick<ReplayOptions, 'signal' | 'onProgress'> & { log: Db; isIndexed: boolean },
+): Promise<'little is left' | 'indexes are wanted' | 'interrupted'> {
   const { foldedPosition, channels } = await getFoldState(db, NEXT_SCHEMA)
   let folded = foldedPosition
   let withChannels = channels > 0
-  const begin = (): LogChunks => new LogChunks(log, folded, withChannels)
-  let chunks = begin()
+  if (withChannels && !isIndexed) return 'indexes are wanted'
+  let chunks = new LogChunks(log, folded, withChannels)
   const read = (): Promise<Chunk> => {
     const reading = chunks.next()
     // Looked at when its turn comes, if it does.
     reading.catch(() => undefined)
     return reading
   }
-  const readFromFolded = (): Promise<Chunk> => {
-    chunks = begin()
-    return read()
-  }
-  let indexed = false
   let next = read()
   while (!signal.aborted) {
     const { steps, lastPosition: last = folded, isAboutChannels } = await next
-    if (!withChannels && isAboutChannels) {
+    if (isAboutChannels && !isIndexed) return 'indexes are wanted'
+    if (isAboutChannels && !withChannels) {
       withChannels = true
-      next = readFromFolded()
+      chunks = new LogChunks(log, folded, withChannels)
+      next = read()
       continue
     }
     next = read()
-    // A channel looks for its loans by what it says of them; all else is found by keys that are there.
-    if (withChannels) indexed ||= await makeIndexes(db, { folded, signal, onProgress })
-    if (withChannels && !indexed) break
     await inTransaction(db, (trx) => project(trx, NEXT_SCHEMA, folded, steps))
     folded = last
     const lastPosition = await getLastPosition(db)
     onProgress({ foldedPosition: folded, lastPosition })
     if (lastPosition - folded >= LITTLE) continue
-    if (indexed) {
-      await next
-      return true
-    }
-    // That takes a while, in which more is appended: it is folded before the end.
-    indexed = await makeIndexes(db, { folded, signal, onProgress })
-    if (!indexed) break
-    next = readFromFolded()
+    await next
+    return isIndexed ? 'little is left' : 'indexes are wanted'
   }
   await next.catch(() => undefined)
-  return false
+  return 'interrupted'
 }
 
 /** And room for what changes from here on. Returns false when it was interrupted: those that are there stay. */

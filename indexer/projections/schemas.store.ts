@@ -69,14 +69,16 @@ export async function createNextSchema(db: Db): Promise<void> {
 }
 
 /**
- * From here on pages are left as empty as those of the live read model. Of the rows that are there few change again, and those once:
- * what they change to goes to another page.
+ * From here on pages are left as empty as those of the live read model. Of the rows that are there few change again, and each leaves
+ * its full page when it does.
  */
 export async function leaveRoom(db: Db): Promise<void> {
   const { rows } = await sql<{ statement: string }>`
     select format('alter table %I.%I set (%s)', ${NEXT_SCHEMA}::text, relname, option) as statement
     from pg_class c, ${SETTINGS}
-    where relnamespace = ${LIVE_SCHEMA}::regnamespace and relkind = 'r' and is_room`.execute(db)
+    where relnamespace = ${LIVE_SCHEMA}::regnamespace and relkind = 'r' and is_room and not exists (
+      select from pg_class next where next.relnamespace = ${NEXT_SCHEMA}::regnamespace and next.relname = c.relname
+        and option = any(next.reloptions))`.execute(db)
   for (const { statement } of rows) await sql.raw(statement).execute(db)
 }
 

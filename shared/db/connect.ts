@@ -71,7 +71,10 @@ export async function takeConnection(db: Db): Promise<OneConnection> {
   return { session, say, giveBack: (isUsable) => client.release(!isUsable) }
 }
 
-/** What `work` comes to with a connection that nobody else has meanwhile. One on which it failed nobody gets again. */
+/**
+ * What `work` comes to with a connection that nobody else has meanwhile. One on which it failed nobody gets again; what is still
+ * under way on another is answered before what is asked on it next.
+ */
 export async function onOneConnection<T>(db: Db, work: (session: Db) => Promise<T>): Promise<T> {
   const { session, giveBack } = await takeConnection(db)
   let isUsable = false

@@ -74,7 +74,7 @@ export class RowBytes {
   }
 
   /** Of all that can be written before it grows. */
-  get room(): number {
+  get capacity(): number {
     return this.#bytes.length
   }
 
@@ -94,7 +94,7 @@ export class RowBytes {
     for (let before = 0; before < field; before += 1) {
       at += WORD_BYTES + Math.max(this.#view.getInt32(at), 0)
     }
-    if (this.#view.getInt32(at) !== WORD_BYTES) throw new TypeError(`field ${field} is no integer`)
+    if (this.#view.getInt32(at) !== WORD_BYTES) throw new TypeError(`field ${field} has no integer`)
     this.#view.setInt32(at + WORD_BYTES, whole32(value))
   }
 

@@ -2,7 +2,7 @@ import { fieldsOf, RowBytes, type Columns, type Field, type RowOf } from './row-
 
 const BLOCK_BYTES = 256 * 1024
 /** As many are left in a block when the next one is begun: what is longer makes a block longer. */
-const LEFT_BYTES = 4 * 1024
+const LEFT_BYTES = 16 * 1024
 const HEADER_BYTES = 32
 
 /** Of rows that were copied. What was touched before costs less than what was not (docs/performance.md). */
@@ -44,6 +44,7 @@ export class WrittenRows<C extends Columns> {
   /** Says what was not known when the row was written, and was no null there. */
   setInteger(row: number, column: keyof C, value: number): void {
     const field = this.#fields.findIndex(({ name }) => name === column)
+    if (this.#fields[field]?.type !== 'integer') throw new TypeError(`${String(column)} is no integer`)
     this.#blockAt(row).setInteger(this.#startOf[row] ?? 0, field, value)
   }
 
@@ -77,7 +78,7 @@ export class WrittenRows<C extends Columns> {
   giveBack(): void {
     for (const block of this.#blocks.splice(0)) {
       if (spare.length === MOST_SPARE) break
-      if (block.room > BLOCK_BYTES) continue
+      if (block.capacity > BLOCK_BYTES) continue
       block.cutTo(0)
       spare.push(block)
     }

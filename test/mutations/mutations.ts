@@ -43,9 +43,9 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     promise: 1,
     what: 'a loan whose event was retracted keeps what it said',
-    file: 'indexer/projections/loans/loans.store.ts',
-    from: '.reduce<Loan | undefined>(evolveLoan, undefined)',
-    to: '.reduce<Loan | undefined>(evolveLoan, before?.loan)',
+    file: 'indexer/projections/loans/loan-changes.store.ts',
+    from: 'become(foldAnew(subject, held, step), firstOf(step).recordedAt)',
+    to: 'become(loan ?? foldAnew(subject, held, step), firstOf(step).recordedAt)',
     noticedBy: [{ test: 'test/postgres/ingest/synthetic-chain.test.ts' }],
   },
   {

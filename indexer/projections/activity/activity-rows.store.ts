@@ -42,7 +42,7 @@ export async function insertRecords(context: FoldContext, added: readonly NewRec
   )
 }
 
-/** Records of the contracts' events in the order of their ids, of which nothing is held but their rows. */
+/** Records of the contracts' events in the order of their ids: what they say is held as their rows alone. */
 export class WrittenRecords {
   readonly #rows = new WrittenRows(COLUMNS)
   readonly #ids: number[] = []
@@ -58,10 +58,8 @@ export class WrittenRecords {
   /** Adds them to the history; all their ids come after those that are there. */
   insert(context: FoldContext): Promise<void> {
     return insert(context, { ids: this.#ids, kinds: this.#kinds }, (numbers, slots) => {
-      for (let row = 0; row < numbers.length; row += 1) {
-        this.#rows.setInteger(row, 'kind', numbers[row] ?? 0)
-        this.#rows.setInteger(row, 'slot', slots[row] ?? 0)
-      }
+      numbers.forEach((number, row) => this.#rows.setInteger(row, 'kind', number))
+      slots.forEach((slot, row) => this.#rows.setInteger(row, 'slot', slot))
       return copyWrittenRows(context.trx, `${context.schema}.activity`, this.#rows)
     })
   }

@@ -26,7 +26,7 @@ type Known =
 export class GatheredLoans implements GatheredSegment {
   readonly #loans = new WrittenLoans()
   readonly #known = new Map<string, Known>()
-  readonly #justEnded = new Set<string>()
+  readonly #justEnded = new Set<ChangeOfOne>()
 
   take(entry: AppendEntry): void {
     const { subject } = entry
@@ -82,7 +82,7 @@ export class GatheredLoans implements GatheredSegment {
   #goOn(change: ChangeOfOne, entry: AppendEntry): void {
     const { subject, firstPosition } = change
     if (!isAfter(entry.event, lastOf(change.loan))) {
-      this.#justEnded.delete(subject)
+      this.#justEnded.delete(change)
       this.#known.set(subject, { is: 'to be read', firstPosition })
       return
     }
@@ -90,17 +90,16 @@ export class GatheredLoans implements GatheredSegment {
     if (!saysTheSame(change.loan, loan)) change.updatedAt = entry.recordedAt
     change.loan = loan
     if (loan.times.endedS === null) return
-    this.#justEnded.add(subject)
+    this.#justEnded.add(change)
     if (this.#justEnded.size <= JUST_ENDED) return
-    const [first = subject] = this.#justEnded
-    const ended = this.#known.get(first)
-    if (ended?.is === 'made') this.#writeDown(ended.change)
+    const [first = change] = this.#justEnded
+    this.#writeDown(first)
   }
 
   #writeDown(change: ChangeOfOne): void {
     const { subject, firstPosition } = change
     this.#known.set(subject, { is: 'written', number: this.#loans.add(change), firstPosition })
-    this.#justEnded.delete(subject)
+    this.#justEnded.delete(change)
   }
 }
 
