@@ -154,6 +154,17 @@ void t.test('chunks are the whole log in whole steps, and none but appends are g
     fc.integer({ min: 1, max: 300 }),
     fc.constantFrom('append', 'append', 'append', 'retract'),
   )
+  type Step = [size: number, last: string]
+  const appends = Array.from({ length: 5 }, (): Step => [300, 'append'])
+  // Other steps come again and again, with more than a chunk between them.
+  const mixed: Step[] = [
+    [10, 'retract'],
+    ...appends,
+    [10, 'retract'],
+    ...appends,
+    [10, 'retract'],
+    ...appends,
+  ]
   let [gatheredAgain, wholeAgain] = [0, 0]
   await fc.assert(
     fc.asyncProperty(
@@ -192,7 +203,7 @@ void t.test('chunks are the whole log in whole steps, and none but appends are g
         t.equal(after, log.flat().length)
       },
     ),
-    { numRuns: 25 },
+    { numRuns: 25, examples: [[mixed, 300, 100]] },
   )
   t.ok(gatheredAgain > 0, `${gatheredAgain} were gathered behind others that were not`)
   t.ok(wholeAgain > 0, `${wholeAgain} were read whole behind those`)
