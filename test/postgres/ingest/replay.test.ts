@@ -227,19 +227,28 @@ void t.test(
     for (const blocks of [700, 600, 700, 600]) await ingestStep(db, identity, epoch, chain.grow(blocks))
     const digest = await digestReadModel(db)
     t.ok(digest.foldedPosition > 2000, `${digest.foldedPosition} entries`)
+    const { rows } = await sql<{ first: number }>`
+      select min(position) as first from ledger.event_log where network not like 'evm:%'`.execute(db)
+    let indexedFrom = digest.foldedPosition
     let runs = 0
     for (let finished = false; !finished; runs += 1) {
       const stop = new AbortController()
       finished = await replay(db, {
         restart: runs === 0,
         signal: stop.signal,
-        onProgress: ({ index }) => {
+        onProgress: ({ index, foldedPosition }) => {
+          if (index !== undefined) indexedFrom = Math.min(indexedFrom, foldedPosition)
           // Once after each chunk, and not for each index.
           if (index === undefined && runs < 4) stop.abort()
         },
       })
     }
     t.ok(runs > 2, `${runs} runs`)
+    const firstOfChannels = rows[0]?.first ?? 0
+    t.ok(
+      indexedFrom < firstOfChannels,
+      `indexes from ${indexedFrom} on, a payment channel may come from ${firstOfChannels}`,
+    )
     t.same(await digestReadModel(db), digest)
   },
 )
