@@ -1,4 +1,4 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { runCampaign } from '../fuzz/campaign.ts'
 import { FLAWED_CASE, FLAWED_SEED, flawedInput } from '../fuzz/flawed-targets.ts'
 import { makeCase, type TargetReport } from '../fuzz/run-cases.ts'
@@ -46,23 +46,29 @@ const FOUND: [target: string, what: RegExp][] = [
   ['throws', /TypeError: no refusal of its own/],
   ['breaks a promise', /what must hold/],
   ['slow', /^it takes \d{4,} ms/],
-  ['hangs', /^it did not end within 6000 ms/],
   ['takes memory', /^it makes the heap \d{8} bytes larger/],
   ['exhausts the heap', /memory/],
 ]
+const HANGS: [target: string, what: RegExp][] = [['hangs', /^it did not end within 6000 ms/]]
 
 void t.test('the fuzzer finds what it is there to find, and names the case', async (t) => {
+  // A busy machine can take many seconds to exhaust a heap: only what never ends may be told to hang.
+  await findsAll(t, FOUND, 120_000)
+  await findsAll(t, HANGS, 6_000)
+})
+
+async function findsAll(t: Test, flaws: [target: string, what: RegExp][], hangMs: number): Promise<void> {
   const reports = await runCampaign({
-    assignments: FOUND.map(([target]) => ({
+    assignments: flaws.map(([target]) => ({
       ...{ target, seed: FLAWED_SEED, from: 0, count: 300, seconds: Infinity },
     })),
     workers: 2,
     needs: { databaseUrl: undefined },
     targetsModule: new URL('../fuzz/flawed-targets.ts', import.meta.url).href,
-    hangMs: 6_000,
+    hangMs,
   })
   const found = (name: string): TargetReport | undefined => reports.find(({ target }) => target === name)
-  for (const [target, what] of FOUND) {
+  for (const [target, what] of flaws) {
     const failures = found(target)?.failures ?? []
     t.match(
       failures,
@@ -71,4 +77,4 @@ void t.test('the fuzzer finds what it is there to find, and names the case', asy
     )
     t.equal(failures.length, 1, target)
   }
-})
+}
