@@ -21,6 +21,8 @@ export function tapFailures(output: string): string[] {
     }
     const opened = /^# Subtest: (.*)$/.exec(text)?.[1]
     if (opened !== undefined) {
+      // One that ended without a result of its own, as where a file's time was over.
+      while ((open.at(-1)?.indent ?? -1) >= indent) open.pop()
       open.push({ indent, name: opened, failuresBefore: failures.length })
       continue
     }

@@ -67,3 +67,35 @@ await t.test('each failed assertion once, with its path and what was wrong', (t)
   t.strictSame(tapFailures(''), [])
   t.end()
 })
+
+/** As tap writes it where a file's time is over. */
+const ENDED = `TAP version 14
+# Subtest: test/e2e/slow.test.ts
+    # Subtest: it takes its time
+        not ok 1 - timeout!
+          ---
+          expired: TAP
+          ...
+        
+        1..1
+    1..1
+# Subtest: test/e2e/next.test.ts
+    # Subtest: comes after it
+        not ok 1 - is wrong
+        1..1
+    not ok 1 - comes after it # time=1ms
+    1..1
+not ok 2 - test/e2e/next.test.ts # time=2ms
+1..2
+`
+
+await t.test('a test that ended without a result is not above those that come after it', (t) => {
+  t.strictSame(
+    tapFailures(ENDED).map((failure) => failure.split('\n')[0]),
+    [
+      'test/e2e/slow.test.ts > it takes its time > timeout!',
+      'test/e2e/next.test.ts > comes after it > is wrong',
+    ],
+  )
+  t.end()
+})
