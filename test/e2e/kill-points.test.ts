@@ -8,7 +8,7 @@ import { makeReference } from '../kill-points/reference.ts'
 
 /** A few of the points of `npm run kill-points`, spread over all of them. */
 
-t.setTimeout(900_000)
+t.setTimeout(1_800_000)
 
 const POINTS = 5
 /** The `begin` of a step's transaction, as the command names it. */

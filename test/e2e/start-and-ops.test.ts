@@ -15,7 +15,7 @@ import { parseServiceEnv } from '../helpers/service-env.ts'
 
 /** Operators' commands in a second shell, beside an `npm start` of which some is configured. */
 
-t.setTimeout(280_000)
+t.setTimeout(900_000)
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'loan-activity-start-ops-'))

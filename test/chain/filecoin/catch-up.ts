@@ -37,12 +37,15 @@ export interface CatchUpOptions extends FilecoinSourceOptions {
   problems?: string[]
 }
 
+/** Seconds of work, which a busy machine makes a minute of. */
+const LONGEST_MS = 120_000
+
 /** Applies steps until the index stands where the chain itself does, then stops. */
 export async function catchUp(lotus: Lotus, index: StepIndex, options: CatchUpOptions = {}): Promise<void> {
   const source = options.source ?? createFilecoinSource(options.network ?? networkOf(lotus), options)
   const target = keyAt(lotus.chain, newestHeight(lotus.chain))
   const stop = new AbortController()
-  const timer = setTimeout(() => stop.abort(), 20_000)
+  const timer = setTimeout(() => stop.abort(), LONGEST_MS)
   try {
     for await (const step of followChain(source, index.resumePoint(), {
       signal: stop.signal,

@@ -190,19 +190,24 @@ void t.test('a server that goes while rows are on their way is an error that may
   const throughLink = connect(link.url, { name: 'copying', max: 1 })
   t.teardown(() => throughLink.destroy())
   const rows = Array.from({ length: 200 }, (_, id) => ({ id, said: 'x'.repeat(1_000_000) }))
-  const copying = inTransaction(throughLink, (trx) => copyRows(trx, 'copied', SAID, rows, asItIs)).catch(
-    (error: unknown) => error,
-  )
-  // It has begun, and most of its rows are still here.
-  for (;;) {
-    const { rows: begun } = await sql`select 1 from pg_stat_activity
-      where datname = current_database() and query like 'copy %'`.execute(db)
-    if (begun.length > 0) break
-  }
-  await link.cut()
-  const error = await copying
+  const error = await inTransaction(db, async (other) => {
+    // The first row waits for this one, so that most of the others are still here.
+    await sql`insert into copied values (0, 'there before')`.execute(other)
+    const copying = inTransaction(throughLink, (trx) => copyRows(trx, 'copied', SAID, rows, asItIs)).catch(
+      (refused: unknown) => refused,
+    )
+    while ((await waitingForLocks()) === 0);
+    await link.cut()
+    return copying
+  })
   t.ok(isDatabaseRetryable(error), String(error))
-  t.same((await sql`select id from copied`.execute(db)).rows, [])
+  t.same((await sql`select id from copied`.execute(db)).rows, [{ id: 0 }])
+
+  async function waitingForLocks(): Promise<number> {
+    const { rows: waiting } = await sql`select from pg_stat_activity
+      where wait_event_type = 'Lock' and datname = current_database()`.execute(db)
+    return waiting.length
+  }
 })
 
 void t.test('a session that ends while rows are copied is an error that may pass', async (t) => {
