@@ -36,64 +36,82 @@ export interface ReplayOptions {
   onProgress: (progress: ReplayProgress) => void
 }
 
-/** As many processors of the database as that are busy with it, on small tables. */
-const INDEXES_AT_ONCE = 2
 /** What is left may be folded while nobody can append. */
 const LITTLE = 500
 /** Between attempts to take the old tables from their readers. */
 const FIRST_PAUSE_MS = 50
 const LAST_PAUSE_MS = 5_000
 const PATIENT_EVERY = 4
+/** Of tables that are empty. */
+const NOTHING_FOLDED = { foldedPosition: 0, channels: 0 }
 
 /**
  * Builds the read model again from the log alone, in a schema of its own, and switches to it in one step: readers
  * see the old one until then, and never a half-built one. An interrupted replay (by `signal` or by a kill) goes on
  * where it was. Returns false when it was interrupted. The caller sees to it that only one runs at a time.
  */
-export async function replay(db: Db, { restart, signal, onProgress }: ReplayOptions): Promise<boolean> {
-  await dropOldSchema(db)
-  if (restart) await dropNextSchema(db)
-  if (!(await hasNextSchema(db))) await createNextSchema(db)
-  for (let attempt = 1; ; attempt += 1) {
-    if (!(await foldAlmostAll(db, { signal, onProgress }))) return false
-    if (await trySwitch(db, attempt)) break
-    await sleep(Math.min(FIRST_PAUSE_MS * 2 ** attempt, LAST_PAUSE_MS), undefined, { signal }).catch(
-      () => undefined,
-    )
-  }
-  await dropOldSchema(db)
-  return true
+export function replay(db: Db, { restart, signal, onProgress }: ReplayOptions): Promise<boolean> {
+  // With one connection to write by, and one to read by, two processes of Postgres do all of it: what such a process has not
+  // touched yet costs it time.
+  return onOneConnection(db, async (writer) => {
+    await dropOldSchema(writer)
+    const isNew = restart || !(await hasNextSchema(writer))
+    let made = isNew ? makeTables(writer) : undefined
+    // Looked at when the first entries are read.
+    made?.catch(() => undefined)
+    for (let attempt = 1; ; attempt += 1) {
+      if (!(await foldAlmostAll({ db, writer }, { made, signal, onProgress }))) return false
+      made = undefined
+      if (await trySwitch(writer, attempt)) break
+      await sleep(Math.min(FIRST_PAUSE_MS * 2 ** attempt, LAST_PAUSE_MS), undefined, { signal }).catch(
+        () => undefined,
+      )
+    }
+    await dropOldSchema(writer)
+    return true
+  })
+}
+
+interface Connections {
+  db: Db
+  /** One of them, which writes all there is to write. */
+  writer: Db
+}
+
+interface FoldOptions extends Pick<ReplayOptions, 'signal' | 'onProgress'> {
+  /** The tables of a read model into which nothing was folded yet; undefined where they are there. */
+  made: Promise<void> | undefined
+}
+
+async function makeTables(writer: Db): Promise<void> {
+  await dropNextSchema(writer)
+  await createNextSchema(writer)
 }
 
 /** Folds until little is left, which is folded while nobody can append. Returns false when it was interrupted. */
-async function foldAlmostAll(
-  db: Db,
-  { signal, onProgress }: Pick<ReplayOptions, 'signal' | 'onProgress'>,
-): Promise<boolean> {
+async function foldAlmostAll({ db, writer }: Connections, options: FoldOptions): Promise<boolean> {
+  let { made } = options
   for (let isIndexed = false; ; isIndexed = true) {
-    // With one connection to read by, all is written by one as well: what a process of Postgres has not touched yet costs it time.
-    const end = await onOneConnection(db, (log) => foldChunks(db, { log, isIndexed, signal, onProgress }))
+    const end = await onOneConnection(db, (log) => foldChunks(writer, { ...options, log, isIndexed, made }))
     if (end !== 'indexes are wanted') return end === 'little is left'
-    const { foldedPosition: folded } = await getFoldState(db, NEXT_SCHEMA)
-    if (!(await makeIndexes(db, { folded, signal, onProgress }))) return false
+    made = undefined
+    const { foldedPosition: folded } = await getFoldState(writer, NEXT_SCHEMA)
+    if (!(await makeIndexes({ db, writer }, { ...options, folded }))) return false
   }
 }
 
 /**
- * Folds chunk by chunk; the entries that come next are read from `log` while the database writes those before. Indexes are wanted
+ * Folds chunk by chunk; the entries that come next are read from `log` while the database writes those before, and the first of all
+ * while it makes the tables. Indexes are wanted
  * before the first payment channel, which looks for its loans by what it says of them, and when little is left: to make them
  * takes a while, in which more is appended.
  */
 async function foldChunks(
-  db: Db,
-  {
-    log,
-    isIndexed,
-    signal,
-    onProgress,
-  }: Pick<ReplayOptions, 'signal' | 'onProgress'> & { log: Db; isIndexed: boolean },
+  writer: Db,
+  { log, isIndexed, made, signal, onProgress }: FoldOptions & { log: Db; isIndexed: boolean },
 ): Promise<'little is left' | 'indexes are wanted' | 'interrupted'> {
-  const { foldedPosition, channels } = await getFoldState(db, NEXT_SCHEMA)
+  const { foldedPosition, channels } =
+    made === undefined ? await getFoldState(writer, NEXT_SCHEMA) : NOTHING_FOLDED
   let folded = foldedPosition
   let withChannels = channels > 0
   if (withChannels && !isIndexed) return 'indexes are wanted'
@@ -105,6 +123,7 @@ async function foldChunks(
     return reading
   }
   let next = read()
+  await made
   while (!signal.aborted) {
     const { steps, lastPosition: last = folded, isAboutChannels } = await next
     if (isAboutChannels && !isIndexed) return 'indexes are wanted'
@@ -115,9 +134,9 @@ async function foldChunks(
       continue
     }
     next = read()
-    await inTransaction(db, (trx) => project(trx, NEXT_SCHEMA, folded, steps))
+    await inTransaction(writer, (trx) => project(trx, NEXT_SCHEMA, folded, steps))
     folded = last
-    const lastPosition = await getLastPosition(db)
+    const lastPosition = await getLastPosition(writer)
     onProgress({ foldedPosition: folded, lastPosition })
     if (lastPosition - folded >= LITTLE) continue
     await next
@@ -127,17 +146,21 @@ async function foldChunks(
   return 'interrupted'
 }
 
-/** And room for what changes from here on. Returns false when it was interrupted: those that are there stay. */
+/**
+ * And room for what changes from here on. Returns false when it was interrupted: those that are there stay. Two are made at a time,
+ * of small tables by as many processors of the database: the writer begins with those of the largest table, all pages of which it
+ * has touched, and another connection with those of the smallest.
+ */
 async function makeIndexes(
-  db: Db,
+  { db, writer }: Connections,
   { folded, signal, onProgress }: Pick<ReplayOptions, 'signal' | 'onProgress'> & { folded: number },
 ): Promise<boolean> {
-  await leaveRoom(db)
-  const missing = await missingIndexes(db)
-  const makeSome = async (): Promise<void> => {
-    for (let name = missing.shift(); name !== undefined && !signal.aborted; name = missing.shift()) {
-      onProgress({ foldedPosition: folded, lastPosition: await getLastPosition(db), index: name })
-      await makeIndex(db, name)
+  await leaveRoom(writer)
+  const missing = await missingIndexes(writer)
+  const makeSome = async (session: Db, next: () => string | undefined): Promise<void> => {
+    for (let name = next(); name !== undefined && !signal.aborted; name = next()) {
+      onProgress({ foldedPosition: folded, lastPosition: await getLastPosition(session), index: name })
+      await makeIndex(session, name)
     }
   }
   const failures: unknown[] = []
@@ -146,7 +169,10 @@ async function makeIndexes(
     missing.length = 0
   }
   // Where one fails those that were begun are made to their end: nothing is under way when this has ended.
-  await Promise.all(Array.from({ length: INDEXES_AT_ONCE }, () => makeSome().catch(orStop)))
+  await Promise.all([
+    makeSome(writer, () => missing.shift()).catch(orStop),
+    onOneConnection(db, (other) => makeSome(other, () => missing.pop())).catch(orStop),
+  ])
   if (failures.length > 0) throw failures[0]
   return !signal.aborted
 }

@@ -63,7 +63,8 @@ export async function createNextSchema(db: Db): Promise<void> {
         from pg_namespace n, aclexplode(n.nspacl) a where n.nspname = ${LIVE_SCHEMA} and a.grantee <> n.nspowner
       )
       select statement from statements order by phase`.execute(trx)
-    for (const { statement } of rows) await sql.raw(statement).execute(trx)
+    // One after the other, and all of them sent at once.
+    await sql.raw(rows.map(({ statement }) => statement).join(';\n')).execute(trx)
     await sql`insert into ${sql.table(`${NEXT_SCHEMA}.fold_state`)} default values`.execute(trx)
   })
 }
@@ -82,13 +83,15 @@ export async function leaveRoom(db: Db): Promise<void> {
   for (const { statement } of rows) await sql.raw(statement).execute(db)
 }
 
-/** The names of the live read model's indexes that the next one has not. */
+/** The names of the live read model's indexes that the next one has not, table by table, those of the largest first. */
 export async function missingIndexes(db: Db): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
-    select relname as name from pg_class live
-    where relnamespace = ${LIVE_SCHEMA}::regnamespace and relkind = 'i' and not exists (
+    select live.relname as name from pg_class live join pg_index i on i.indexrelid = live.oid
+      join pg_class of on of.oid = i.indrelid
+      join pg_class rows on rows.relnamespace = ${NEXT_SCHEMA}::regnamespace and rows.relname = of.relname
+    where live.relnamespace = ${LIVE_SCHEMA}::regnamespace and not exists (
       select from pg_class next where next.relnamespace = ${NEXT_SCHEMA}::regnamespace and next.relname = live.relname)
-    order by 1`.execute(db)
+    order by pg_relation_size(rows.oid) desc, of.relname, live.relname`.execute(db)
   return rows.map(({ name }) => name)
 }
 

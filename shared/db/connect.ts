@@ -55,18 +55,25 @@ export interface OneConnection {
   giveBack: (isUsable: boolean) => void
 }
 
-const lenders = new WeakMap<Db, () => Promise<CopyingClient>>()
+/** As a pool lends it. */
+type Lent = Pick<CopyingClient, 'query' | 'release'>
+
+const lenders = new WeakMap<Db, () => Promise<Lent>>()
 
 /**
  * Takes a connection of the pool. What is asked on it side by side is sent at once and answered in order: Kysely's own
  * transactions send a statement when the one before was answered, and each answer waits until this process has time for it.
+ * Of a session that was taken it is the same connection, on which nothing else may be asked meanwhile.
  */
 export async function takeConnection(db: Db): Promise<OneConnection> {
   const lend = lenders.get(db)
   if (lend === undefined) throw new Error('a connection is taken of a pool, and this is none')
   const client = await lend()
-  const own = { query: client.query.bind(client), release: () => undefined }
-  const session = onClients({ connect: () => Promise.resolve(own), end: () => Promise.resolve() })
+  // The pool gets it from whoever took it of the pool, and gives nobody one that was lost.
+  const own: Lent = { query: client.query.bind(client), release: () => undefined }
+  const lendOwn = (): Promise<Lent> => Promise.resolve(own)
+  const session = onClients({ connect: lendOwn, end: () => Promise.resolve() })
+  lenders.set(session, lendOwn)
   const say = async (statement: string): Promise<string> => (await client.query(statement, [])).command
   return { session, say, giveBack: (isUsable) => client.release(!isUsable) }
 }

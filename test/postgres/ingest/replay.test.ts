@@ -8,6 +8,7 @@ import { ingestStep, replaceEvents } from '../../../indexer/ingest/ingest-step.t
 import { replay } from '../../../indexer/ingest/replay.ts'
 import { digestReadModel } from '../../../indexer/projections/digest.store.ts'
 import { stepsOf } from '../../../indexer/projections/segments.evolve.ts'
+import { connect, onOneConnection, type Db } from '../../../shared/db/connect.ts'
 import { inTransaction } from '../../../shared/db/transaction.ts'
 import { testDatabase } from '../../helpers/database.ts'
 import { EVM, ingestLedger, ingestStories } from '../../helpers/ingest-ledger.ts'
@@ -145,9 +146,9 @@ void t.test('an index that cannot be made is told once no other is being made', 
   }
   await define('asked', 'return id;')
   await define('asked_slowly', 'perform pg_sleep(0.05); return id;')
-  // By their names, the two that are made first.
+  // By their tables, which have a page each, and by their names the first and the last: these two are begun first.
   await sql`create index activity_asked on projection.activity (public.asked(id))`.execute(db)
-  await sql`create index activity_asked_slowly on projection.activity (public.asked_slowly(id))`.execute(db)
+  await sql`create index loans_which_asks_slowly on projection.loans (public.asked_slowly(id))`.execute(db)
   await define('asked', `raise 'nobody knows';`)
   const run = (restart: boolean): Promise<boolean> =>
     replay(db, { restart, signal: new AbortController().signal, onProgress: () => undefined })
@@ -159,6 +160,69 @@ void t.test('an index that cannot be made is told once no other is being made', 
   t.same(await digestReadModel(db), digest, 'the old read model is read')
   await define('asked', 'return id;')
   t.equal(await run(false), true, 'it goes on where it was')
+  t.same(await digestReadModel(db), digest)
+})
+
+/** What is told of each schema and index that is made from here on: who made it. */
+async function tellOfMaking(db: Db, body = 'null;'): Promise<() => Promise<{ pid: number; what: string }[]>> {
+  await sql`create table public.made (number serial, pid integer, what text)`.execute(db)
+  await sql`create function public.tell() returns event_trigger language plpgsql as ${sql.lit(`
+    declare one record; begin ${body}
+    for one in select * from pg_event_trigger_ddl_commands()
+      where command_tag in ('CREATE SCHEMA', 'CREATE INDEX') and object_identity like 'projection_next%' loop
+      insert into public.made (pid, what) values (pg_backend_pid(), one.object_identity);
+    end loop; end`)}`.execute(db)
+  await sql`create event trigger tell on ddl_command_end execute function public.tell()`.execute(db)
+  return async () => {
+    const { rows } = await sql<{ pid: number; what: string }>`
+      select pid, what from public.made order by number`.execute(db)
+    return rows
+  }
+}
+
+void t.test('two connections do all of it, and who wrote the largest table makes its indexes', async (t) => {
+  const { db, url } = await testDatabase(t)
+  const { evm } = tellStories(17, 40)
+  const blocks = { from: 0, to: evm.at(-1)?.blockNumber ?? 0 }
+  await inTransaction(db, (trx) => replaceEvents(trx, EVM, blocks, evm, 'reindex'))
+  const digest = await digestReadModel(db)
+  const made = await tellOfMaking(db)
+  const own = connect(url, { name: 'replaying' })
+  t.teardown(() => own.destroy())
+  await replay(own, { restart: true, signal: new AbortController().signal, onProgress: () => undefined })
+  t.same(await digestReadModel(db), digest)
+  const { rows } = await sql<{ pid: number }>`
+    select pid from pg_stat_activity where application_name = 'replaying' and datname = current_database()`.execute(
+    db,
+  )
+  t.equal(rows.length, 2)
+  const [schema, ...later] = await made()
+  t.equal(schema?.what, 'projection_next')
+  const indexes = later.filter(({ what }) => !/channel/.test(what) || what.endsWith('named_channel'))
+  const by = new Map(indexes.map(({ what, pid }) => [what.replace(/^.*\./, ''), pid]))
+  t.equal(by.get('loans_contract_loan_id'), schema?.pid, 'the first of the loans')
+  t.not(by.get('activity_tx_hash'), schema?.pid, 'the last of the history')
+  t.ok(by.has('activity_tx_hash'))
+})
+
+void t.test('where the tables cannot be made that is told, and nothing is under way', async (t) => {
+  const { db, url } = await testDatabase(t)
+  await ingestStories(db, tellStories(7, 2))
+  const digest = await digestReadModel(db)
+  await tellOfMaking(db, `if tg_tag = 'CREATE SCHEMA' then raise 'not now'; end if;`)
+  const own = connect(url, { name: 'replaying', max: 2 })
+  t.teardown(() => own.destroy())
+  const run = (): Promise<boolean> =>
+    replay(own, { restart: true, signal: new AbortController().signal, onProgress: () => undefined })
+  let failed: Promise<unknown> | undefined
+  await onOneConnection(own, async () => {
+    failed = t.rejects(run(), /not now/)
+    // The connection to read the log by is not to be had while that fails.
+    await sleep(500)
+  })
+  await failed
+  await sql`drop event trigger tell`.execute(db)
+  t.equal(await run(), true)
   t.same(await digestReadModel(db), digest)
 })
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { inOneState, inTransaction, overlapping, type Trx } from '../../../../shared/db/transaction.ts'
-import { connect, type Db } from '../../../../shared/db/connect.ts'
+import { connect, onOneConnection, type Db } from '../../../../shared/db/connect.ts'
 import { copyRows } from '../../../../shared/db/copy-rows.ts'
 import { testDatabase } from '../../../helpers/database.ts'
 import { untrustyLink } from '../../../helpers/untrusty-link.ts'
@@ -155,6 +155,50 @@ void t.test('a connection that was lost in a transaction is given to nobody', as
   await t.rejects(lost)
   t.same((await sql`select 3 as three`.execute(db)).rows, [{ three: 3 }])
 })
+
+void t.test('transactions of a connection that was taken are on it, one after the other', async (t) => {
+  const { db } = await testDatabase(t)
+  await sql`create table asked (id integer primary key)`.execute(db)
+  const pidOf = async (asked: Db): Promise<unknown> =>
+    (await sql`select pg_backend_pid()`.execute(asked)).rows
+  const insert = (trx: Trx, id: number): Promise<unknown> =>
+    sql`insert into asked values (${id})`.execute(trx)
+  await onOneConnection(db, async (session) => {
+    const pid = await pidOf(session)
+    await inTransaction(session, async (trx) => {
+      t.same(await pidOf(trx), pid)
+      await insert(trx, 1)
+      t.same((await sql`select from asked`.execute(db)).rows, [], 'nobody else sees it yet')
+    })
+    await t.rejects(
+      inTransaction(session, (trx) => overlapping([insert(trx, 2), insert(trx, 1)])),
+      {
+        code: '23505',
+      },
+    )
+    t.same(await pidOf(session), pid, 'and it is as good as before')
+    t.same((await sql`select id from asked`.execute(session)).rows, [{ id: 1 }])
+  })
+})
+
+void t.test(
+  'a connection that was lost in a transaction of whoever has taken it is given to nobody',
+  async (t) => {
+    const { db: other, url } = await testDatabase(t)
+    const db = connect(url, { name: 'lost', max: 1 })
+    t.teardown(() => db.destroy())
+    await onOneConnection(db, async (session) => {
+      const lost = inTransaction(session, async (trx) => {
+        const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(trx)
+        await sql`select pg_terminate_backend(${rows[0]?.pid})`.execute(other)
+        await overlapping([sql`select 1`.execute(trx), sql`select 2`.execute(trx)])
+      })
+      // Who does not mind has not made it whole.
+      await t.rejects(lost)
+    })
+    t.same((await sql`select 3 as three`.execute(db)).rows, [{ three: 3 }])
+  },
+)
 
 void t.test('who asked in transactions only leaves no session behind', async (t) => {
   const { db: other, url } = await testDatabase(t)
