@@ -56,19 +56,15 @@ export function replay(db: Db, { restart, signal, onProgress }: ReplayOptions): 
   return onOneConnection(db, async (writer) => {
     await dropOldSchema(writer)
     const isNew = restart || !(await hasNextSchema(writer))
-    let made = isNew ? makeTables(writer) : undefined
-    // Looked at when the first entries are read.
+    const made = isNew ? makeTables(writer) : undefined
+    // What fails of it is told when the first entries are read.
     made?.catch(() => undefined)
-    for (let attempt = 1; ; attempt += 1) {
-      if (!(await foldAlmostAll({ db, writer }, { made, signal, onProgress }))) return false
-      made = undefined
-      if (await trySwitch(writer, attempt)) break
-      await sleep(Math.min(FIRST_PAUSE_MS * 2 ** attempt, LAST_PAUSE_MS), undefined, { signal }).catch(
-        () => undefined,
-      )
+    try {
+      return await foldAndSwitch({ db, writer }, { made, signal, onProgress })
+    } finally {
+      // Nothing is under way when this has ended.
+      await made?.catch(() => undefined)
     }
-    await dropOldSchema(writer)
-    return true
   })
 }
 
@@ -86,6 +82,22 @@ interface FoldOptions extends Pick<ReplayOptions, 'signal' | 'onProgress'> {
 async function makeTables(writer: Db): Promise<void> {
   await dropNextSchema(writer)
   await createNextSchema(writer)
+}
+
+async function foldAndSwitch(connections: Connections, options: FoldOptions): Promise<boolean> {
+  const { writer } = connections
+  const { signal } = options
+  let { made } = options
+  for (let attempt = 1; ; attempt += 1) {
+    if (!(await foldAlmostAll(connections, { ...options, made }))) return false
+    made = undefined
+    if (await trySwitch(writer, attempt)) break
+    await sleep(Math.min(FIRST_PAUSE_MS * 2 ** attempt, LAST_PAUSE_MS), undefined, { signal }).catch(
+      () => undefined,
+    )
+  }
+  await dropOldSchema(writer)
+  return true
 }
 
 /** Folds until little is left, which is folded while nobody can append. Returns false when it was interrupted. */

@@ -88,10 +88,10 @@ export async function missingIndexes(db: Db): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
     select live.relname as name from pg_class live join pg_index i on i.indexrelid = live.oid
       join pg_class of on of.oid = i.indrelid
-      join pg_class rows on rows.relnamespace = ${NEXT_SCHEMA}::regnamespace and rows.relname = of.relname
+      left join pg_class rows on rows.relnamespace = ${NEXT_SCHEMA}::regnamespace and rows.relname = of.relname
     where live.relnamespace = ${LIVE_SCHEMA}::regnamespace and not exists (
       select from pg_class next where next.relnamespace = ${NEXT_SCHEMA}::regnamespace and next.relname = live.relname)
-    order by pg_relation_size(rows.oid) desc, of.relname, live.relname`.execute(db)
+    order by coalesce(pg_relation_size(rows.oid), 0) desc, of.relname, live.relname`.execute(db)
   return rows.map(({ name }) => name)
 }
 

@@ -63,27 +63,30 @@ const lenders = new WeakMap<Db, () => Promise<Lent>>()
 /**
  * Takes a connection of the pool. What is asked on it side by side is sent at once and answered in order: Kysely's own
  * transactions send a statement when the one before was answered, and each answer waits until this process has time for it.
- * Of a session that was taken it is the same connection, on which nothing else may be asked meanwhile.
  */
-export async function takeConnection(db: Db): Promise<OneConnection> {
+export function takeConnection(db: Db): Promise<OneConnection> {
+  return take(db)
+}
+
+async function take(db: Db): Promise<OneConnection & { own: Lent }> {
   const lend = lenders.get(db)
   if (lend === undefined) throw new Error('a connection is taken of a pool, and this is none')
   const client = await lend()
   // The pool gets it from whoever took it of the pool, and gives nobody one that was lost.
   const own: Lent = { query: client.query.bind(client), release: () => undefined }
-  const lendOwn = (): Promise<Lent> => Promise.resolve(own)
-  const session = onClients({ connect: lendOwn, end: () => Promise.resolve() })
-  lenders.set(session, lendOwn)
+  const session = onClients({ connect: () => Promise.resolve(own), end: () => Promise.resolve() })
   const say = async (statement: string): Promise<string> => (await client.query(statement, [])).command
-  return { session, say, giveBack: (isUsable) => client.release(!isUsable) }
+  return { session, say, giveBack: (isUsable) => client.release(!isUsable), own }
 }
 
 /**
- * What `work` comes to with a connection that nobody else has meanwhile. One on which it failed nobody gets again; what is still
- * under way on another is answered before what is asked on it next.
+ * What `work` comes to with a connection that nobody else has meanwhile: transactions of this session are on it, one after the
+ * other. One on which it failed nobody gets again; what is still under way on another is answered before what is asked on it next.
  */
 export async function onOneConnection<T>(db: Db, work: (session: Db) => Promise<T>): Promise<T> {
-  const { session, giveBack } = await takeConnection(db)
+  const { session, giveBack, own } = await take(db)
+  // Not of a transaction's session: one within it would end it.
+  lenders.set(session, () => Promise.resolve(own))
   let isUsable = false
   try {
     const result = await work(session)

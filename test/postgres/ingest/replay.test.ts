@@ -190,12 +190,12 @@ void t.test('two connections do all of it, and who wrote the largest table makes
   const own = connect(url, { name: 'replaying' })
   t.teardown(() => own.destroy())
   await replay(own, { restart: true, signal: new AbortController().signal, onProgress: () => undefined })
-  t.same(await digestReadModel(db), digest)
   const { rows } = await sql<{ pid: number }>`
     select pid from pg_stat_activity where application_name = 'replaying' and datname = current_database()`.execute(
     db,
   )
   t.equal(rows.length, 2)
+  t.same(await digestReadModel(db), digest)
   const [schema, ...later] = await made()
   t.equal(schema?.what, 'projection_next')
   const indexes = later.filter(({ what }) => !/channel/.test(what) || what.endsWith('named_channel'))
@@ -205,7 +205,7 @@ void t.test('two connections do all of it, and who wrote the largest table makes
   t.ok(by.has('activity_tx_hash'))
 })
 
-void t.test('where the tables cannot be made that is told, and nothing is under way', async (t) => {
+void t.test('where the tables cannot be made that is told', async (t) => {
   const { db, url } = await testDatabase(t)
   await ingestStories(db, tellStories(7, 2))
   const digest = await digestReadModel(db)
@@ -224,6 +224,31 @@ void t.test('where the tables cannot be made that is told, and nothing is under 
   await sql`drop event trigger tell`.execute(db)
   t.equal(await run(), true)
   t.same(await digestReadModel(db), digest)
+})
+
+void t.test('where the log cannot be read the tables are made before that is told', async (t) => {
+  const { db, url, serverUrl } = await testDatabase(t)
+  await ingestStories(db, tellStories(7, 2))
+  await tellOfMaking(db, `if tg_tag = 'CREATE SCHEMA' then perform pg_sleep(1); end if;`)
+  const own = connect(url, { name: 'replaying' })
+  t.teardown(() => own.destroy())
+  const admin = connect(`${serverUrl}/postgres`, { name: 'admin', max: 1 })
+  t.teardown(() => admin.destroy())
+  const allow = (isAllowed: boolean): Promise<unknown> =>
+    sql`alter database ${sql.id(new URL(url).pathname.slice(1))} allow_connections ${sql.lit(isAllowed)}`.execute(
+      admin,
+    )
+  // It has a connection to write by, and gets no other.
+  await sql`select 1`.execute(own)
+  await allow(false)
+  const run = (): Promise<boolean> =>
+    replay(own, { restart: true, signal: new AbortController().signal, onProgress: () => undefined })
+  await t.rejects(run(), { code: '55000' })
+  const { rows } = await sql`select query from pg_stat_activity
+    where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid()`.execute(db)
+  t.same(rows, [], 'nothing is under way')
+  await allow(true)
+  t.equal(await run(), true)
 })
 
 void t.test('events that are found later, between others, are the same loans after a replay', async (t) => {

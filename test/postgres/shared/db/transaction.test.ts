@@ -200,6 +200,17 @@ void t.test(
   },
 )
 
+void t.test('there is no transaction within another, which it would end', async (t) => {
+  const { db } = await testDatabase(t)
+  await sql`create table asked (id integer primary key)`.execute(db)
+  const outer = inTransaction(db, async (trx) => {
+    await sql`insert into asked values (1)`.execute(trx)
+    await inTransaction(trx, (inner) => sql`insert into asked values (2)`.execute(inner))
+  })
+  await t.rejects(outer, /this is none/)
+  t.same((await sql`select id from asked`.execute(db)).rows, [])
+})
+
 void t.test('who asked in transactions only leaves no session behind', async (t) => {
   const { db: other, url } = await testDatabase(t)
   const db = connect(url, { name: 'transactions only', max: 2 })
