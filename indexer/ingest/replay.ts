@@ -114,9 +114,8 @@ async function foldAlmostAll({ db, writer }: Connections, options: FoldOptions):
 
 /**
  * Folds chunk by chunk; the entries that come next are read from `log` while the database writes those before, and the first of all
- * while it makes the tables. Indexes are wanted
- * before the first payment channel, which looks for its loans by what it says of them, and when little is left: to make them
- * takes a while, in which more is appended.
+ * while it makes the tables. Indexes are wanted before the first payment channel, which looks for its loans by what it says of them,
+ * and when little is left: to make them takes a while, in which more is appended.
  */
 async function foldChunks(
   writer: Db,
