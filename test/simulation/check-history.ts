@@ -63,8 +63,10 @@ export interface HistoryInput {
   databaseAway: readonly Span[]
   /** When the API was not there to answer. */
   apiAway: readonly Span[]
-  /** How long after the database's return an answer may still say that it is away, or may still be missing. */
+  /** How long after the database's return a request may begin whose answer still says that it is away. */
   graceMs: number
+  /** How long after the database's return a reader may still be without an answer. */
+  patienceMs: number
 }
 
 export function checkHistory(input: HistoryInput): HistoryVerdict {
@@ -94,10 +96,10 @@ function isExcused({ status, at }: { status: number; at: Span }, input: HistoryI
 /**
  * Each time that the database came back while the API was there, every reader that went on asking got an answer soon.
  */
-function lateAnswers({ observations, databaseAway, apiAway, graceMs }: HistoryInput): string[] {
+function lateAnswers({ observations, databaseAway, apiAway, patienceMs }: HistoryInput): string[] {
   const readers = [...new Set(observations.map(({ reader }) => reader))]
   return databaseAway.flatMap((away) => {
-    const until = away.to + graceMs
+    const until = away.to + patienceMs
     const others = [...apiAway, ...databaseAway.filter((other) => other !== away)]
     if (others.some(({ from, to }) => from <= until && to >= away.from)) return []
     return readers.flatMap((reader) => {

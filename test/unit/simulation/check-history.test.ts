@@ -33,7 +33,8 @@ const after = newest([...records(1, 49), record(61)])
 
 function verdict(observations: Observation[], more: Partial<HistoryInput> = {}): string[] {
   const stepEnds = new Set([30, 60, 72])
-  const input = { changes, stepEnds, observations, databaseAway: [], apiAway: [], graceMs: 100, ...more }
+  const limits = { graceMs: 100, patienceMs: 100 }
+  const input = { changes, stepEnds, observations, databaseAway: [], apiAway: [], ...limits, ...more }
   return checkHistory(input).complaints
 }
 
@@ -92,7 +93,7 @@ void t.test('only 503, and only while the database is away', (t) => {
   })
   const away = [{ from: 900, to: 950 }]
   t.same(verdict([failure(503)], { databaseAway: away }), [], 'within the grace')
-  t.match(verdict([failure(503)], { databaseAway: away, graceMs: 10 }), [/503/], 'after it')
+  t.match(verdict([failure(503)], { databaseAway: away, graceMs: 10, patienceMs: 100 }), [/503/], 'after it')
   t.match(verdict([failure(503)]), [/history: 503 away/])
   t.match(verdict([failure(500)], { databaseAway: away }), [/500/])
   t.match(verdict([failure(0)], { databaseAway: away }), [/0 away/], 'no answer at all')
@@ -111,6 +112,7 @@ void t.test('once the database is back, every reader is answered soon', (t) => {
   t.match(verdict(late, { databaseAway: away }), [
     /^reader 1 got no answer for 200 ms after the database was back/,
   ])
+  t.same(verdict(late, { databaseAway: away, patienceMs: 200 }), [], 'soon enough')
   t.same(verdict(late, { databaseAway: away, apiAway: [{ from: 1050, to: 1150 }] }), [], 'without an API')
   t.same(verdict(late, { databaseAway: [...away, { from: 1060, to: 1190 }] }), [], 'gone again meanwhile')
   t.same(
