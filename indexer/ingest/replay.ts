@@ -50,22 +50,20 @@ const NOTHING_FOLDED = { foldedPosition: 0, channels: 0 }
  * see the old one until then, and never a half-built one. An interrupted replay (by `signal` or by a kill) goes on
  * where it was. Returns false when it was interrupted. The caller sees to it that only one runs at a time.
  */
-export function replay(db: Db, { restart, signal, onProgress }: ReplayOptions): Promise<boolean> {
-  // With one connection to write by, and one to read by, two processes of Postgres do all of it: what such a process has not
-  // touched yet costs it time.
-  return onOneConnection(db, async (writer) => {
-    await dropOldSchema(writer)
-    const isNew = restart || !(await hasNextSchema(writer))
-    const made = isNew ? makeTables(writer) : undefined
-    // What fails of it is told when the first entries are read.
-    made?.catch(() => undefined)
-    try {
-      return await foldAndSwitch({ db, writer }, { made, signal, onProgress })
-    } finally {
-      // Nothing is under way when this has ended.
-      await made?.catch(() => undefined)
-    }
-  })
+export async function replay(db: Db, { restart, signal, onProgress }: ReplayOptions): Promise<boolean> {
+  for (let attempt = 1; ; attempt += 1) {
+    const isFirst = attempt === 1
+    // With one connection to write by, and one to read by, two processes of Postgres do all of it: what such a process has not
+    // touched yet costs it time.
+    const end = await onOneConnection(db, (writer) =>
+      foldAndSwitch({ db, writer }, { restart: restart && isFirst, attempt, signal, onProgress }),
+    )
+    if (end !== 'others read') return end === 'switched'
+    // None is held meanwhile: one that is ended in this time is nobody's.
+    await sleep(Math.min(FIRST_PAUSE_MS * 2 ** attempt, LAST_PAUSE_MS), undefined, { signal }).catch(
+      () => undefined,
+    )
+  }
 }
 
 interface Connections {
@@ -84,20 +82,25 @@ async function makeTables(writer: Db): Promise<void> {
   await createNextSchema(writer)
 }
 
-async function foldAndSwitch(connections: Connections, options: FoldOptions): Promise<boolean> {
+async function foldAndSwitch(
+  connections: Connections,
+  { restart, attempt, signal, onProgress }: ReplayOptions & { attempt: number },
+): Promise<'switched' | 'others read' | 'interrupted'> {
   const { writer } = connections
-  const { signal } = options
-  let { made } = options
-  for (let attempt = 1; ; attempt += 1) {
-    if (!(await foldAlmostAll(connections, { ...options, made }))) return false
-    made = undefined
-    if (await trySwitch(writer, attempt)) break
-    await sleep(Math.min(FIRST_PAUSE_MS * 2 ** attempt, LAST_PAUSE_MS), undefined, { signal }).catch(
-      () => undefined,
-    )
-  }
   await dropOldSchema(writer)
-  return true
+  const isNew = restart || !(await hasNextSchema(writer))
+  const made = isNew ? makeTables(writer) : undefined
+  // What fails of it is told when the first entries are read.
+  made?.catch(() => undefined)
+  try {
+    if (!(await foldAlmostAll(connections, { made, signal, onProgress }))) return 'interrupted'
+  } finally {
+    // Nothing is under way when this has ended.
+    await made?.catch(() => undefined)
+  }
+  if (!(await trySwitch(writer, attempt))) return 'others read'
+  await dropOldSchema(writer)
+  return 'switched'
 }
 
 /** Folds until little is left, which is folded while nobody can append. Returns false when it was interrupted. */

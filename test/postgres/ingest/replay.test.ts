@@ -46,6 +46,41 @@ void t.test(
   },
 )
 
+void t.test('a connection that is ended while others read is not missed', async (t) => {
+  const { db, url } = await testDatabase(t)
+  await ingestStories(db, tellStories(3, 4))
+  const digest = await digestReadModel(db)
+  const lost: string[] = []
+  const own = connect(url, { name: 'replaying', onError: ({ message }) => lost.push(message) })
+  t.teardown(() => own.destroy())
+  let finished: Promise<boolean> | undefined
+  await db.transaction().execute(async (trx) => {
+    await sql`lock table projection.activity in share update exclusive mode`.execute(trx)
+    finished = replay(own, {
+      restart: true,
+      signal: new AbortController().signal,
+      onProgress: () => undefined,
+    })
+    finished.catch(() => undefined)
+    // For so long nothing is asked on any of them between two attempts only.
+    const endIdle = async (): Promise<number> => {
+      const { rows } = await sql`
+        with own as (
+          select * from pg_stat_activity where application_name = 'replaying' and datname = current_database())
+        select pg_terminate_backend(pid) from own
+        where (select bool_and(state = 'idle') and max(state_change) < now() - interval '0.5 s' from own)`.execute(
+        db,
+      )
+      return rows.length
+    }
+    for (let look = 0; look < 1_000 && (await endIdle()) === 0; look += 1) await sleep(20)
+    for (let look = 0; look < 1_000 && lost.length === 0; look += 1) await sleep(20)
+  })
+  t.ok(lost.length > 0, `${lost.length} connections were ended`)
+  t.equal(await finished, true)
+  t.same(await digestReadModel(db), digest)
+})
+
 void t.test(
   'the new read model has the indexes of the old one, also when it was interrupted among them',
   async (t) => {
