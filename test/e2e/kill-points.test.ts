@@ -11,6 +11,7 @@ import { makeReference } from '../kill-points/reference.ts'
 t.setTimeout(1_800_000)
 
 const POINTS = 5
+const TRIES = 3
 /** The `begin` of a step's transaction, as the command names it. */
 const BEGIN = '4aa88a50'
 
@@ -25,10 +26,19 @@ void t.test('an indexer that dies at any statement or command leaves nothing hal
     const every = Math.floor(writers.length / POINTS)
     const chosen = writers.filter((_, index) => index % every === 1).slice(0, POINTS)
     const cases = casesOf(chosen)
-    const verdict = await tryCases(ground, queue, cases, reference.content)
-    t.same(verdict.complaints, [], `after ${chosen.map(({ id }) => id).join(', ')}`)
-    if (verdict.complaints.length > 0) t.comment(verdict.output)
-    t.ok(verdict.missed.length <= cases.length / 2, `${cases.length - verdict.missed.length} deaths`)
+    // What did not come by on a busy machine is tried again, by itself.
+    let missed = cases
+    for (let tries = 0; tries < TRIES && missed.length > cases.length / 2; tries += 1) {
+      const verdict = await tryCases(ground, queue, missed, reference.content)
+      t.same(
+        verdict.complaints,
+        [],
+        `after ${missed.map(({ point, moment }) => `${moment} ${point}`).join(', ')}`,
+      )
+      if (verdict.complaints.length > 0) t.comment(verdict.output)
+      missed = verdict.missed
+    }
+    t.ok(missed.length <= cases.length / 2, `${cases.length - missed.length} deaths`)
   }
 })
 
