@@ -33,7 +33,7 @@ void t.test('an indexer that dies at any statement or command leaves nothing hal
       t.same(
         verdict.complaints,
         [],
-        `after ${missed.map(({ point, moment }) => `${moment} ${point}`).join(', ')}`,
+        `deaths ${missed.map(({ point, moment }) => `${moment} ${point}`).join(', ')}`,
       )
       if (verdict.complaints.length > 0) t.comment(verdict.output)
       missed = verdict.missed

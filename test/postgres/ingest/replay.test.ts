@@ -51,6 +51,7 @@ void t.test('a connection that is ended while others read is not missed', async 
   await ingestStories(db, tellStories(3, 4))
   const digest = await digestReadModel(db)
   const lost: string[] = []
+  const made: string[] = []
   const own = connect(url, { name: 'replaying', onError: ({ message }) => lost.push(message) })
   t.teardown(() => own.destroy())
   let finished: Promise<boolean> | undefined
@@ -59,7 +60,9 @@ void t.test('a connection that is ended while others read is not missed', async 
     finished = replay(own, {
       restart: true,
       signal: new AbortController().signal,
-      onProgress: () => undefined,
+      onProgress: ({ index }) => {
+        if (index !== undefined) made.push(index)
+      },
     })
     finished.catch(() => undefined)
     // For so long nothing is asked on any of them between two attempts only.
@@ -78,6 +81,8 @@ void t.test('a connection that is ended while others read is not missed', async 
   })
   t.ok(lost.length > 0, `${lost.length} connections were ended`)
   t.equal(await finished, true)
+  t.ok(made.length > 4)
+  t.equal(new Set(made).size, made.length, 'no attempt makes again what the one before has made')
   t.same(await digestReadModel(db), digest)
 })
 
