@@ -23,13 +23,16 @@ export interface ReadsOptions {
   records: number
   /** Of each measurement. */
   seconds: number
+  /** Of asking for any page before all measurements. */
+  warmUpSeconds: number
   runs: number
   json: boolean
 }
 
 const PAGE_SIZE = 25
 const CONNECTIONS = 32
-const WARM_UP_S = 2
+/** Before each measurement. */
+const TURN_WARM_UP_S = 2
 /** What a history that fits everywhere is measured with. */
 const FEW_RECORDS = 10_000
 const LIMIT = 'Fastify + one prepared query'
@@ -77,8 +80,8 @@ export async function benchReads(options: ReadsOptions): Promise<void> {
       withDatabases(async (few) => {
         await fill(all.db, options.records)
         await fill(few.db, FEW_RECORDS)
-        const answers = await measureReads(all, few, options)
-        tell(options, postgres, answers, await measureMemory(all, options))
+        const measured = await measureReads(all, few, options)
+        tell(options, postgres, measured, await measureMemory(all, options))
       }),
     ),
   )
@@ -97,23 +100,32 @@ async function fill(db: Db, records: number): Promise<void> {
   )
 }
 
-async function measureReads(all: Databases, few: Databases, options: ReadsOptions): Promise<Answer[]> {
-  const { records, seconds, runs } = options
+interface Measured {
+  /** Any page, by connections that are new: each has to touch all that `shared_buffers` holds first (docs/performance.md). */
+  atFirst: Sample
+  answers: Answer[]
+}
+
+async function measureReads(all: Databases, few: Databases, options: ReadsOptions): Promise<Measured> {
+  const { records, seconds, runs, warmUpSeconds } = options
   const servers = [await startServers(all.databaseUrl), await startServers(few.databaseUrl)] as const
   try {
     const [{ addresses: ofAll }, { addresses: ofFew }] = servers
     await checkAnswers(ofAll, records)
     await checkAnswers(ofFew, FEW_RECORDS)
+    const atFirst = await wrk(anyPage(ofAll, records, ANY_OF_ALL), seconds)
+    await wrk(anyPage(ofAll, records, ANY_OF_ALL), warmUpSeconds)
+    console.error(`warmed up for ${warmUpSeconds} s`)
     const targets = [...targetsOf(ofAll, records), anyPage(ofFew, FEW_RECORDS, ANY_OF_FEW)]
     const samples = targets.map((): Sample[] => [])
     for (let run = 0; run < runs; run += 1) {
       for (const [index, target] of targets.entries()) {
-        await wrk(target, WARM_UP_S)
+        await wrk(target, TURN_WARM_UP_S)
         samples[index]?.push(await wrk(target, seconds))
       }
       console.error(`run ${run + 1} of ${runs}`)
     }
-    return answersOf(targets, samples)
+    return { atFirst, answers: answersOf(targets, samples) }
   } finally {
     for (const { child } of servers) child.kill()
   }
@@ -231,16 +243,16 @@ function answersOf(targets: readonly Target[], samples: readonly Sample[][]): An
 }
 
 function tell(
-  { records, seconds, runs, json }: ReadsOptions,
+  { records, seconds, runs, json, warmUpSeconds }: ReadsOptions,
   postgres: BenchPostgres,
-  answers: readonly Answer[],
+  { atFirst, answers }: Measured,
   api: ProcessMemory,
 ): void {
   const rateOf = (name: string): number =>
     answers.find(({ answer }) => answer === name)?.requestsPerS.median ?? NaN
   const figures = {
     ...{ records, fewRecords: FEW_RECORDS, connections: CONNECTIONS, runs, secondsEach: seconds },
-    answers,
+    ...{ warmUpSeconds, atFirst, answers },
     /** Ratios of the medians. */
     lastToFirstPages: rateOf(LAST_PAGES) / rateOf(FIRST_PAGES),
     allToFewRecords: rateOf(ANY_OF_ALL) / rateOf(ANY_OF_FEW),
@@ -248,7 +260,7 @@ function tell(
   }
   const whole = ({ median, least, most }: Spread): string =>
     `${median.toFixed(0)} (${least.toFixed(0)}-${most.toFixed(0)})`
-  const markdown = `${records} records, ${CONNECTIONS} connections, ${runs} runs of ${seconds} s each, in turns
+  const markdown = `${records} records, ${CONNECTIONS} connections, ${runs} runs of ${seconds} s each, in turns, after ${warmUpSeconds} s of any page
 
 | answer | requests/s: median (least-most) | p99 ms: median | of its limit |
 |---|---|---|---|
@@ -256,6 +268,8 @@ ${answers.map(({ answer, requestsPerS, p99Ms, ofLimit }) => `| ${answer} | ${who
 
 last pages against first pages: ${figures.lastToFirstPages.toFixed(2)}
 ${records} against ${FEW_RECORDS} records: ${figures.allToFewRecords.toFixed(2)}
+
+any page in the first ${seconds} s, by new connections: ${atFirst.rate.toFixed(0)} requests/s, p99 ${atFirst.p99Ms.toFixed(1)} ms
 
 the API meanwhile, as in production: peak ${api.peakMiB} MiB, at the end ${api.residentMiB} MiB`
   printFigures(json, { postgres: postgres.settings }, figures, markdown)

@@ -11,7 +11,10 @@ import { freePort } from '../test/helpers/free-port.ts'
 import { childrenOf, signal } from '../test/simulation/process-tree.ts'
 
 /** Durable as in production: a commit is on disk before it is answered. Sized for a small machine. */
-const SETTINGS = { shared_buffers: '512MB', max_wal_size: '4GB', max_connections: '60' }
+const SHARED_BUFFERS_MIB = 512
+/** All of its shared memory: what knows of the buffers is a tenth of them. */
+export const SHARED_MEMORY_MIB = 1.1 * SHARED_BUFFERS_MIB
+const SETTINGS = { shared_buffers: `${SHARED_BUFFERS_MIB}MB`, max_wal_size: '4GB', max_connections: '60' }
 /** Part of every Postgres; what it costs is in the figures of nobody who did not ask for it. */
 const COUNTING = { shared_preload_libraries: 'pg_stat_statements', 'pg_stat_statements.max': '1000' }
 const PASSWORD = 'bench'

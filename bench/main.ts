@@ -3,6 +3,8 @@ import { benchReads, serveReads, type ReadsOptions } from './api-reads.ts'
 import { benchMemory, type MemoryOptions } from './backfill-memory.ts'
 import { benchBackfill } from './evm-backfill.ts'
 import { fuzzDecoder } from './fuzz-decoder.ts'
+import { SHARED_MEMORY_MIB } from './bench-postgres.ts'
+import { setHugePagesAside } from './huge-pages.ts'
 import { benchLotus, type LotusOptions } from './lotus-backfill.ts'
 import { benchLive, type LiveOptions } from './live.ts'
 import { benchNetworks, type NetworksOptions } from './networks.ts'
@@ -82,6 +84,7 @@ program
   .option('--records <n>', 'records in the history', count, 1_000_000)
   .option('--seconds <n>', 'of each measurement', count, 5)
   .option('--runs <n>', 'runs of all measurements in turns', count, 3)
+  .option('--warm-up-seconds <n>', 'of asking for any page, before them', count, 90)
   .option('--json', 'the figures as JSON', false)
   .action((options: ReadsOptions) => benchReads(options))
 program
@@ -198,6 +201,12 @@ program
 program
   .command('synthetic-evm <spec>', { hidden: true })
   .action((spec: string) => runSyntheticNode(JSON.parse(spec) as NodeSpec))
+for (const command of program.commands) {
+  command.option('--huge-pages', 'sets them aside for Postgres, as root, for as long as it runs', false)
+}
+program.hook('preAction', (_, command) => {
+  if (command.opts<{ hugePages: boolean }>().hugePages) setHugePagesAside(SHARED_MEMORY_MIB)
+})
 // What was started ends with this process, or is ended by its exit handlers.
 for (const stop of ['SIGINT', 'SIGTERM'] as const) process.once(stop, () => process.exit(130))
 await program.parseAsync()
