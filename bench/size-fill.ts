@@ -102,12 +102,11 @@ async function fillActivity(db: Db, { from, to, eventsPerLoan }: Part): Promise<
 
 async function fillLoans(db: Db, { from, to, eventsPerLoan }: Part): Promise<void> {
   await sql`
-    insert into projection.loans (loan_type, loan_id, id, network, state, borrower, lender, evm_part, fil_borrower,
+    insert into projection.loans (loan_type, loan_id, id, network, evm_part, fil_borrower,
       fil_lender, named_channel, secret_hash_a1, secret_hash_b1, contract_loan_id, opened_s, agreed_s, ended_s,
       last_block, last_log_index, created_at, updated_at)
     select loan_type, 'f-' || loan, loan * ${eventsPerLoan}::bigint - case loan_type when 'ERC20FIL' then 1 else 0 end,
-      'evm:1', '5', party, party,
-      json_build_object('contractLoanId', loan::text, 'borrower', party, 'lender', party, 'filBorrower', '0x' || word,
+      'evm:1', json_build_object('contractLoanId', loan::text, 'borrower', party, 'lender', party, 'filBorrower', '0x' || word,
         'filLender', '0x' || word, 'secretHashA1', '0x' || word, 'secretHashB1', '0x' || word, 'secretA1', null,
         'secretB1', null, 'loanExpiration', '1650000000', 'principalAmount', loan || '.5', 'interestAmount', '0.1',
         'paymentChannelId', '0x' || word, 'state', '5', 'blockchain', 'BENCH', 'networkId', '1', 'token', party),

@@ -164,9 +164,6 @@ export interface LoansTable {
   loan_id: string
   id: number
   network: string
-  state: string
-  borrower: string | null
-  lender: string | null
   evm_part: unknown
   derived_state: string | null
   fil_borrower: string | null

@@ -41,9 +41,9 @@ export async function seedLoan(
   loan: { loanType: string; loanId: string; id: number; part: object },
 ): Promise<void> {
   await sql`
-    insert into projection.loans (loan_type, loan_id, id, network, state, evm_part, last_block, last_log_index,
+    insert into projection.loans (loan_type, loan_id, id, network, evm_part, last_block, last_log_index,
       created_at, updated_at)
-    values (${loan.loanType}, ${loan.loanId}, ${loan.id}, 'evm:31337', '1', ${JSON.stringify(loan.part)}::json, 1, 0,
+    values (${loan.loanType}, ${loan.loanId}, ${loan.id}, 'evm:31337', ${JSON.stringify(loan.part)}::json, 1, 0,
       '2030-01-01T00:00:00.007Z', '2030-01-02T00:00:00Z')`.execute(db)
 }
 

@@ -30,7 +30,7 @@ export async function contentOf(db: Db): Promise<string[]> {
                                           contract_address, loan_type, channel)::text
     from ${RECORDS} records
     union all
-    select 'loan ' || jsonb_build_array(loan_type, loan_id, network, state, derived_state,
+    select 'loan ' || jsonb_build_array(loan_type, loan_id, network, derived_state,
                                         evm_part::jsonb - ${OWN_FIELDS})::text
     from projection.loans
     union all

@@ -112,9 +112,6 @@ const COLUMNS = {
   loan_id: 'text',
   id: 'bigint',
   network: 'text',
-  state: 'text',
-  borrower: 'text',
-  lender: 'text',
   evm_part: 'json',
   fil_borrower: 'text',
   fil_lender: 'text',
@@ -142,9 +139,6 @@ function rowOf<P>(
     loan_id: loan.loanId,
     id: firstPosition,
     network: loan.network,
-    state: part.state,
-    borrower: part.borrower,
-    lender: part.lender,
     evm_part: toPart(part),
     fil_borrower: addressIn(part.filBorrower),
     fil_lender: addressIn(part.filLender),
@@ -199,20 +193,18 @@ async function changeLoans({ trx, schema }: FoldContext, changed: ChangeOfOne[])
   const rows = changed.map((change) => rowOf(change, (part) => part))
   // json_…, not jsonb_…: the order of evm_part's fields must survive.
   await sql`
-    insert into ${sql.table(`${schema}.loans`)} (loan_type, loan_id, id, network, state, borrower, lender, evm_part,
+    insert into ${sql.table(`${schema}.loans`)} (loan_type, loan_id, id, network, evm_part,
       fil_borrower, fil_lender, named_channel, secret_hash_a1, secret_hash_b1, contract_loan_id,
       opened_s, agreed_s, ended_s, last_block, last_log_index, created_at, updated_at)
-    select loan_type, loan_id, id, network, state, borrower, lender, evm_part,
+    select loan_type, loan_id, id, network, evm_part,
       fil_borrower, fil_lender, named_channel, secret_hash_a1, secret_hash_b1, contract_loan_id,
       opened_s, agreed_s, ended_s, last_block, last_log_index, created_at, updated_at
-    from json_to_recordset(${JSON.stringify(rows)}::json) as row(loan_type text, loan_id text, id bigint, network text,
-      state text, borrower text, lender text, evm_part json,
+    from json_to_recordset(${JSON.stringify(rows)}::json) as row(loan_type text, loan_id text, id bigint, network text, evm_part json,
       fil_borrower text, fil_lender text, named_channel text, secret_hash_a1 text, secret_hash_b1 text, contract_loan_id text,
       opened_s bigint, agreed_s bigint, ended_s bigint, last_block bigint, last_log_index integer,
       created_at timestamptz, updated_at timestamptz)
     on conflict (loan_type, loan_id) do update set
-      network = excluded.network, state = excluded.state, borrower = excluded.borrower, lender = excluded.lender,
-      evm_part = excluded.evm_part, fil_borrower = excluded.fil_borrower, fil_lender = excluded.fil_lender,
+      network = excluded.network, evm_part = excluded.evm_part, fil_borrower = excluded.fil_borrower, fil_lender = excluded.fil_lender,
       named_channel = excluded.named_channel, secret_hash_a1 = excluded.secret_hash_a1,
       secret_hash_b1 = excluded.secret_hash_b1, contract_loan_id = excluded.contract_loan_id, opened_s = excluded.opened_s, agreed_s = excluded.agreed_s,
       ended_s = excluded.ended_s, last_block = excluded.last_block, last_log_index = excluded.last_log_index,

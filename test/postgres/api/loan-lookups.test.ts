@@ -88,9 +88,9 @@ void t.test('an unknown loan is 404, what cannot be a loan id is 400', async (t)
 void t.test('a loan among many is found by its index', async (t) => {
   const { db } = await testApi(t)
   await seedRecords(db, 50_000)
-  await sql`insert into projection.loans (loan_type, loan_id, id, network, state, evm_part, last_block, last_log_index,
+  await sql`insert into projection.loans (loan_type, loan_id, id, network, evm_part, last_block, last_log_index,
       created_at, updated_at)
-    select 'ERC20FIL', n::text, n, 'evm:31337', '1', '{}', 1, 0, now(), now() from generate_series(1, 20000) n`.execute(
+    select 'ERC20FIL', n::text, n, 'evm:31337', '{}', 1, 0, now(), now() from generate_series(1, 20000) n`.execute(
     db,
   )
   await sql`analyze projection.activity, projection.loans`.execute(db)

@@ -13,7 +13,7 @@ import { tellStories } from '../../helpers/two-chain-stories.ts'
 /** What a loan is, without what tells when it was written. */
 async function loansOf(db: Db): Promise<unknown[]> {
   const { rows } = await sql`
-    select loan_type, loan_id, network, state, evm_part, opened_s, agreed_s, ended_s, last_block, last_log_index
+    select loan_type, loan_id, network, evm_part, opened_s, agreed_s, ended_s, last_block, last_log_index
     from projection.loans order by 1, 2`.execute(db)
   return rows
 }
