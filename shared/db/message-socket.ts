@@ -22,8 +22,9 @@ export function messageSocket(): Socket {
     held = end - whole
     // A message that fills the buffer gets one of twice the size, as long as it takes.
     const size = held === bytes.length ? 2 * held : held < BUFFER_BYTES ? BUFFER_BYTES : bytes.length
-    if (size === bytes.length) bytes.copyWithin(0, whole, end)
-    else bytes = Buffer.concat([bytes.subarray(whole, end)], size)
+    const next = size === bytes.length ? bytes : Buffer.allocUnsafeSlow(size)
+    if (next !== bytes || whole > 0) bytes.copy(next, 0, whole, end)
+    bytes = next
     return true
   }
   const options: SocketConstructorOpts & Pick<TcpSocketConnectOpts, 'onread'> = {

@@ -5,6 +5,7 @@ import t, { type Test } from 'tap'
 import { messageSocket } from '../../../../shared/db/message-socket.ts'
 
 const HEADER_BYTES = 5
+const LATER_PART_BYTES = 150_000
 
 /** A message of that kind that says so many bytes, no two neighbours the same. */
 function message(kind: number, length: number): Buffer {
@@ -59,10 +60,10 @@ void t.test('all messages come, each whole, however they are cut on their way', 
     fc.nat(3_000),
     fc.constantFrom(65_530, 65_531, 65_532, 131_067, 300_000),
   )
-  const messages = fc.array(fc.tuple(fc.nat(255), lengths), { minLength: 1, maxLength: 60 })
+  const messages = fc.array(fc.tuple(fc.nat(255), lengths), { minLength: 1, maxLength: 60, size: 'max' })
   const cuts = fc.array(fc.oneof(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 200_000 })), {
-    minLength: 1,
     maxLength: 20,
+    size: 'max',
   })
   await fc.assert(
     fc.asyncProperty(messages, cuts, async (told, sizes) => {
@@ -70,7 +71,7 @@ void t.test('all messages come, each whole, however they are cut on their way', 
       const { server, client, heard } = await pair(listener)
       const ended = once(client, 'end')
       for (let at = 0, cut = 0; at < sent.length; cut += 1) {
-        const size = sizes[cut % sizes.length] ?? sent.length
+        const size = sizes[cut] ?? LATER_PART_BYTES
         const part = sent.subarray(at, at + size)
         at += size
         if (!server.write(part)) await once(server, 'drain')
@@ -108,6 +109,22 @@ void t.test('nothing is read while it is paused', async (t) => {
   await once(client, 'data')
   t.same(heard, [message(1, 10), message(2, 10)])
   client.destroy()
+  server.destroy()
+})
+
+void t.test('whoever listens may pause it, and end it', async (t) => {
+  const listener = await listening(t)
+  const { server, client, heard } = await pair(listener)
+  client.once('data', () => client.pause())
+  server.write(message(1, 10))
+  await once(client, 'data')
+  server.write(message(2, 10))
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  t.equal(heard.length, 1)
+  client.on('data', () => client.destroy())
+  client.resume()
+  await once(client, 'close')
+  t.same(heard, [message(1, 10), message(2, 10)])
   server.destroy()
 })
 
