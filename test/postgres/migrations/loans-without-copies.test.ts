@@ -18,7 +18,13 @@ void t.test(
     await sql`create schema projection_next`.execute(db)
     await sql`create table projection_next.loans (like projection.loans)`.execute(db)
     await up(withoutTables(db))
-    t.match(await db.selectFrom('projection.loans').selectAll().execute(), [{ loan_id: '7', evm_part: part }])
+    const loans: object[] = await db.selectFrom('projection.loans').selectAll().execute()
+    t.match(loans, [{ loan_id: '7', evm_part: part }])
+    const columns = Object.keys(loans[0] ?? {})
+    t.same(
+      ['state', 'borrower', 'lender'].filter((name) => columns.includes(name)),
+      [],
+    )
     const { rows: left } = await sql`select 1 from pg_namespace where nspname = 'projection_next'`.execute(db)
     t.same(left, [])
   },
