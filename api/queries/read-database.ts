@@ -35,6 +35,13 @@ const STATEMENT_TIMEOUT_MS = 1500
 const ANSWER_TIMEOUT_MS = 1800
 
 /**
+ * A connection that is new is slow for a while: it plans each statement, and touches each page of the database's memory for the first
+ * time (docs/performance.md). So it outlives a lull; what is between it and the database sees it alive.
+ */
+const KEPT_IDLE_MS = 5 * 60_000
+const KEEP_ALIVE_MS = 30_000
+
+/**
  * Each statement leaves Postgres one index to take, whatever is asked for: so it is planned once, where a page that
  * comes alone would be planned anew each time, which costs more than the page. A plan is kept while its tables grow, so
  * it must not be that of an empty table; and what it thinks of its rows must not bring about compilation, which takes
@@ -55,7 +62,9 @@ export function openReadDatabase(
     statement_timeout: STATEMENT_TIMEOUT_MS,
     query_timeout: ANSWER_TIMEOUT_MS,
     options: PLANS,
+    idleTimeoutMillis: KEPT_IDLE_MS,
     keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
   })
   // Without a listener an idle connection that the server closes would end the process.
   pool.on('error', options.onError)
