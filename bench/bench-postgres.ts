@@ -9,12 +9,16 @@ import { connect, type Db } from '../shared/db/connect.ts'
 import { migrate } from '../shared/db/migrate.ts'
 import { freePort } from '../test/helpers/free-port.ts'
 import { childrenOf, signal } from '../test/simulation/process-tree.ts'
+import { setHugePagesAside } from './huge-pages.ts'
 
 /** Durable as in production: a commit is on disk before it is answered. Sized for a small machine. */
-const SHARED_BUFFERS_MIB = 512
-/** All of its shared memory: what knows of the buffers is a tenth of them. */
-export const SHARED_MEMORY_MIB = 1.1 * SHARED_BUFFERS_MIB
-const SETTINGS = { shared_buffers: `${SHARED_BUFFERS_MIB}MB`, max_wal_size: '4GB', max_connections: '60' }
+const SETTINGS: Record<string, string> = {
+  shared_buffers: '512MB',
+  max_wal_size: '4GB',
+  max_connections: '60',
+}
+/** As Postgres says of these settings (`shared_memory_size`), and some. */
+const SHARED_MEMORY_MIB = 564
 /** Part of every Postgres; what it costs is in the figures of nobody who did not ask for it. */
 const COUNTING = { shared_preload_libraries: 'pg_stat_statements', 'pg_stat_statements.max': '1000' }
 const PASSWORD = 'bench'
@@ -39,6 +43,12 @@ export interface StatementTime {
   rows: number
   /** In all. */
   ms: number
+}
+
+/** Each that is started has huge pages from now on, or does not start; they are set aside until this process ends. */
+export function useHugePages(): void {
+  setHugePagesAside(SHARED_MEMORY_MIB)
+  SETTINGS['huge_pages'] = 'on'
 }
 
 export async function startBenchPostgres(countsStatements = false): Promise<BenchPostgres> {

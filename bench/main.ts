@@ -3,8 +3,7 @@ import { benchReads, serveReads, type ReadsOptions } from './api-reads.ts'
 import { benchMemory, type MemoryOptions } from './backfill-memory.ts'
 import { benchBackfill } from './evm-backfill.ts'
 import { fuzzDecoder } from './fuzz-decoder.ts'
-import { SHARED_MEMORY_MIB } from './bench-postgres.ts'
-import { setHugePagesAside } from './huge-pages.ts'
+import { useHugePages } from './bench-postgres.ts'
 import { benchLotus, type LotusOptions } from './lotus-backfill.ts'
 import { benchLive, type LiveOptions } from './live.ts'
 import { benchNetworks, type NetworksOptions } from './networks.ts'
@@ -201,12 +200,13 @@ program
 program
   .command('synthetic-evm <spec>', { hidden: true })
   .action((spec: string) => runSyntheticNode(JSON.parse(spec) as NodeSpec))
-for (const command of program.commands) {
+const WITHOUT_POSTGRES = ['fuzz-decoder', 'serve-reads', 'synthetic-evm', 'synthetic-lotus']
+for (const command of program.commands.filter((each) => !WITHOUT_POSTGRES.includes(each.name()))) {
   command.option('--huge-pages', 'sets them aside for Postgres, as root, for as long as it runs', false)
 }
 program.hook('preAction', (_, command) => {
-  if (command.opts<{ hugePages: boolean }>().hugePages) setHugePagesAside(SHARED_MEMORY_MIB)
+  if (command.opts<{ hugePages?: boolean }>().hugePages === true) useHugePages()
 })
 // What was started ends with this process, or is ended by its exit handlers.
-for (const stop of ['SIGINT', 'SIGTERM'] as const) process.once(stop, () => process.exit(130))
+for (const stop of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(stop, () => process.exit(130))
 await program.parseAsync()
