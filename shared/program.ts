@@ -21,6 +21,11 @@ export async function runProgram(name: string, help: string, main: () => Promise
   setTimeout(() => process.exit(), 2000).unref()
 }
 
+const OVER_TLS =
+  '?sslmode=verify-full&sslrootcert=FILE, a file with the certificate of whoever signed the server’s'
+/** As OpenSSL and Node call what they refuse. */
+const UNKNOWN_CERTIFICATE = /SELF_SIGNED_CERT|^UNABLE_TO_(VERIFY|GET)_|^CERT_|^ERR_TLS_CERT_ALTNAME_INVALID$/
+
 /** One line that says what was wrong and what to do about it. */
 export function describeFailure(error: unknown): string {
   const { code, address, port } = (error ?? {}) as { code?: unknown; address?: unknown; port?: unknown }
@@ -28,13 +33,19 @@ export function describeFailure(error: unknown): string {
   switch (code) {
     case 'EADDRINUSE':
       return `port ${String(port)} on ${String(address)} is in use: stop what listens there, or choose another port`
-    case '28P01':
     case '28000':
+      // The only word of it that says so.
+      if (message.endsWith('no encryption')) return `DATABASE_URL: ${message}: add ${OVER_TLS}`
+      return `DATABASE_URL: ${message}: check the user and the password`
+    case '28P01':
       return `DATABASE_URL: ${message}: check the user and the password`
     case '3D000':
       return `DATABASE_URL: ${message}: create it, or name another`
     default:
       break
+  }
+  if (typeof code === 'string' && UNKNOWN_CERTIFICATE.test(code)) {
+    return `DATABASE_URL: the server’s certificate is not trusted: ${message}: add ${OVER_TLS}`
   }
   if (isConnectionRefusal(error)) return `DATABASE_URL: the database cannot be reached: ${message}`
   return message

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { accessSync, constants, readFileSync } from 'node:fs'
 import * as z from 'zod'
 import { ConfigError, messageOf } from '../errors.ts'
 import { networksSchema, type Networks } from './networks.ts'
@@ -19,9 +19,35 @@ const urlSchema = (...schemes: string[]) =>
       `must be a URL that starts with ${schemes.map((scheme) => `${scheme}//`).join(' or ')}`,
     )
 
+/** Files that a database's URL may name, by which either side is known to the other. */
+const CERTIFICATE_FILES = ['sslrootcert', 'sslcert', 'sslkey']
+
+const databaseUrlSchema = urlSchema('postgres:', 'postgresql:').superRefine((text, context) => {
+  if (!URL.canParse(text)) return
+  const { searchParams } = new URL(text)
+  for (const name of CERTIFICATE_FILES) {
+    const file = searchParams.get(name)
+    if (file === null || isReadable(file)) continue
+    // The file's own name may be anything, and no line.
+    context.addIssue({
+      code: 'custom',
+      message: `names a file as ${name} that is not there or cannot be read`,
+    })
+  }
+})
+
+function isReadable(file: string): boolean {
+  try {
+    accessSync(file, constants.R_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
 export const environmentSchema = z.object({
-  DATABASE_URL: urlSchema('postgres:', 'postgresql:').optional(),
-  READ_DATABASE_URL: urlSchema('postgres:', 'postgresql:').optional(),
+  DATABASE_URL: databaseUrlSchema.optional(),
+  READ_DATABASE_URL: databaseUrlSchema.optional(),
   REDIS_URL: urlSchema('redis:', 'rediss:').optional(),
   NETWORKS_FILE: z.string().optional(),
   API_HOST: z.string().default('127.0.0.1'),

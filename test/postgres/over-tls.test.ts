@@ -13,6 +13,7 @@ import { readRows } from '../../shared/db/read-rows.ts'
 import { inTransaction } from '../../shared/db/transaction.ts'
 import { createLogger } from '../../shared/log.ts'
 import { ingestStories } from '../helpers/ingest-ledger.ts'
+import { runOps } from '../helpers/run-ops.ts'
 import { tlsPostgres } from '../helpers/tls-postgres.ts'
 import { tellStories } from '../helpers/two-chain-stories.ts'
 
@@ -41,6 +42,21 @@ void t.test('over TLS', async (t) => {
       rows: [{ ssl: true }],
     })
     await session.end()
+  })
+
+  await t.test('who comes otherwise is told how to come', async (t) => {
+    const known = `add \\?sslmode=verify-full&sslrootcert=FILE, a file with the certificate`
+    for (const [how, told] of [
+      ['', new RegExp(`^ops: DATABASE_URL: .* no encryption: ${known}`)],
+      [
+        '?sslmode=verify-full',
+        new RegExp(`^ops: DATABASE_URL: .* not trusted: self-signed certificate: ${known}`),
+      ],
+    ] as const) {
+      const { code, err } = await runOps(t, { databaseUrl: `${bare}${how}`, networks: {} }, 'digest')
+      t.match(err, told)
+      t.equal(code, 1)
+    }
   })
 
   await t.test('rows are copied both ways, many and long ones', async (t) => {

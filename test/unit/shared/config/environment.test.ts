@@ -28,7 +28,10 @@ void t.test('nothing set: the defaults', (t) => {
 void t.test('every variable that is malformed is named, in one line, without its secret', (t) => {
   const secret = 'hunter2'
   for (const [name, values] of Object.entries({
-    DATABASE_URL: ['localhost', `mysql://u:${secret}@h/db`, `https://${secret}@h`],
+    DATABASE_URL: [
+      ...['localhost', `mysql://u:${secret}@h/db`, `https://${secret}@h`],
+      `postgres://u:${secret}@h/db?sslmode=verify-full&sslrootcert=/none/such%0Afile`,
+    ],
     READ_DATABASE_URL: ['localhost', `redis://:${secret}@h`],
     REDIS_URL: ['localhost:6379', `http://${secret}@h`, `postgres://u:${secret}@h/db`],
     API_PORT: ['http', '-1', '65536', '80.5', '0x50', ' 80', '99999999999999999999'],
@@ -47,7 +50,7 @@ void t.test('every variable that is malformed is named, in one line, without its
 
 void t.test('what is right is taken as it is', (t) => {
   const given = {
-    DATABASE_URL: 'postgresql://u:p@h:5433/db?sslmode=require',
+    DATABASE_URL: 'postgresql://u:p@h:5433/db?sslmode=verify-full&sslrootcert=package.json',
     READ_DATABASE_URL: 'postgres://h/db',
     REDIS_URL: 'rediss://:p@h:6380/2',
     NETWORKS_FILE: 'networks.json',
