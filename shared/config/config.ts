@@ -27,7 +27,8 @@ const databaseUrlSchema = urlSchema('postgres:', 'postgresql:').superRefine((tex
   const { searchParams } = new URL(text)
   for (const name of CERTIFICATE_FILES) {
     const file = searchParams.get(name)
-    if (file === null || isReadable(file)) continue
+    // An empty name is none, for node-postgres as well.
+    if (file === null || file === '' || isReadable(file)) continue
     // The file's own name may be anything, and no line.
     context.addIssue({
       code: 'custom',

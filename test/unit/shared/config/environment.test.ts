@@ -50,7 +50,7 @@ void t.test('every variable that is malformed is named, in one line, without its
 
 void t.test('what is right is taken as it is', (t) => {
   const given = {
-    DATABASE_URL: 'postgresql://u:p@h:5433/db?sslmode=verify-full&sslrootcert=package.json',
+    DATABASE_URL: 'postgresql://u:p@h:5433/db?sslmode=verify-full&sslrootcert=package.json&sslcert=',
     READ_DATABASE_URL: 'postgres://h/db',
     REDIS_URL: 'rediss://:p@h:6380/2',
     NETWORKS_FILE: 'networks.json',
