@@ -22,7 +22,6 @@ export const HISTORY_PAGES: Statement = {
     select '{"status":"OK","payload":[' || (${recordsJson(
       `select * from projection.activity where (stretch, slot) <= (newest.number, newest.nth)
        order by stretch desc, slot desc limit ${PAGE_SIZE}`,
-      'desc',
     )}) || '],"pages":' || (history.records + ${PAGE_SIZE - 1}) / ${PAGE_SIZE} || '}' as answer, history.version, page
     from (
       select page, records, records - ${PAGE_SIZE} * (page - 1) as nth, ${VERSION_OF_ITS_ROW} as version

@@ -1,5 +1,5 @@
 import type { ReadDatabase, Statement } from './read-database.ts'
-import { recordsJson } from './record-json.ts'
+import { MORE_THAN_ANY_ID, newestOfLoan, newestThatFit } from './record-json.ts'
 
 const COLUMNS = {
   loanId: 'loan_id',
@@ -14,7 +14,8 @@ const FILTERS_OF_KIND = ['loanType', 'event', 'blockchain', 'networkId'] as cons
 
 export type ActivityFilter = keyof typeof COLUMNS
 export const ACTIVITY_FILTERS = Object.keys(COLUMNS) as ActivityFilter[]
-type Conditions = Partial<Record<ActivityFilter, string>>
+/** The SQL parameter of each filter that is given. */
+type Parameters = Partial<Record<ActivityFilter, string>>
 
 export interface ActivitySearch {
   /** Only records with a smaller id. */
@@ -23,9 +24,10 @@ export interface ActivitySearch {
   filters: Partial<Record<ActivityFilter, string>>
 }
 
-const MORE_THAN_ANY_ID = '9223372036854775807'
-
-/** The JSON answer: newest first; `next` is the `before` of the following page, null when this is the last. */
+/**
+ * The JSON answer, newest first: up to `limit` records, fewer where they would not fit into an answer. `next` is the
+ * `before` of the following page, null when this is the last.
+ */
 export async function searchActivity(database: ReadDatabase, search: ActivitySearch): Promise<string> {
   const filters = ACTIVITY_FILTERS.filter((name) => search.filters[name] !== undefined)
   const values = [search.limit, ...filters.map((name) => search.filters[name])]
@@ -38,10 +40,10 @@ export async function searchActivity(database: ReadDatabase, search: ActivitySea
 
 /** One statement, and one prepared plan, for each set of filters: a plan for all of them would serve none well. */
 export function statementFor(filters: ActivityFilter[], before: boolean): Statement {
-  const conditions: Conditions = Object.fromEntries(
-    filters.map((name, index) => [name, `${COLUMNS[name]} = $${index + 2}::text`]),
+  const parameters: Parameters = Object.fromEntries(
+    filters.map((name, index) => [name, `$${index + 2}::text`]),
   )
-  const ofKind = FILTERS_OF_KIND.flatMap((name) => conditions[name] ?? [])
+  const ofKind = FILTERS_OF_KIND.flatMap((name) => conditionOn(name, parameters))
   const end = before ? `$${filters.length + 2}::bigint` : null
   return {
     name: `search-${filters.join('-')}${before ? '-before' : ''}`,
@@ -49,28 +51,29 @@ export function statementFor(filters: ActivityFilter[], before: boolean): Statem
     text: `
       with kinds as materialized (select id from projection.record_kinds ${where(ofKind)}),
       found as materialized (
-        select * from (${candidates(conditions, ofKind, end)}) as candidate order by id desc limit $1::bigint + 1
-      ), shown as (select * from found order by id desc limit $1::bigint)
-      select '{"status":"OK","payload":[' || (${recordsJson('select * from shown', 'desc')}) || '],"next":'
-        || case when (select count(*) from found) > $1::bigint then (select min(id) from shown)::text else 'null' end
-        || '}' as answer`,
+        select * from (${candidates(parameters, ofKind, end)}) as candidate order by id desc limit $1::bigint + 1
+      ), shown as materialized (${newestThatFit('select * from found order by id desc limit $1::bigint')})
+      select '{"status":"OK","payload":[' || (select coalesce(string_agg(json, ',' order by id desc), '') from shown)
+        || '],"next":' || case when (select count(*) from found) > (select count(*) from shown)
+          then (select min(id) from shown)::text else 'null' end || '}' as answer`,
   }
 }
 
 /**
- * Rows of which the newest are the answer, by an index that the statement leaves no choice but to take: what the planner
- * knows of how often a value occurs may be missing, or of another value. A loan and a transaction have few records, which
- * are read whole.
+ * Rows of which the newest are the answer, by an index that the statement leaves no choice but to take: the planner's
+ * statistics may be missing, or be those of another value. A transaction has few records, which are read whole.
  */
-function candidates(conditions: Conditions, ofKind: string[], before: string | null): string {
+function candidates(parameters: Parameters, ofKind: string[], before: string | null): string {
   const earlier = before === null ? [] : [`id < ${before}`]
-  const own = [conditions.txHash ?? conditions.loanId ?? []].flat()
-  if (own.length > 0) {
-    const isOfLoan = conditions.txHash === undefined ? [] : [conditions.loanId ?? []].flat()
+  if (parameters.txHash !== undefined) {
     const isOfKind = ofKind.length === 0 ? [] : ['kind in (select id from kinds)']
     return `
-      with few as materialized (select * from projection.activity ${where(own)})
-      select * from few ${where([...isOfLoan, ...isOfKind, ...earlier])}`
+      with few as materialized (select * from projection.activity ${where(conditionOn('txHash', parameters))})
+      select * from few ${where([...conditionOn('loanId', parameters), ...isOfKind, ...earlier])}`
+  }
+  if (parameters.loanId !== undefined) {
+    const limit = '$1::bigint + 1'
+    return newestOfLoan({ loan: parameters.loanId, before: before ?? MORE_THAN_ANY_ID, limit })
   }
   if (ofKind.length === 0) {
     return `select * from projection.activity ${where(earlier)} order by id desc limit $1::bigint + 1`
@@ -88,4 +91,9 @@ function candidates(conditions: Conditions, ofKind: string[], before: string | n
 
 function where(conditions: string[]): string {
   return conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`
+}
+
+function conditionOn(name: ActivityFilter, parameters: Parameters): string[] {
+  const parameter = parameters[name]
+  return parameter === undefined ? [] : [`${COLUMNS[name]} = ${parameter}`]
 }

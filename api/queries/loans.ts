@@ -1,7 +1,8 @@
 import type { LoanType } from '../../shared/events/chain-event.ts'
+import { MOST_LOAN_EVENTS } from '../schemas/activity.ts'
 import { READ_MODEL_VERSION, type Found } from './answer-cache.ts'
 import type { ReadDatabase, Statement } from './read-database.ts'
-import { isoTime, recordsJson } from './record-json.ts'
+import { isoTime, MORE_THAN_ANY_ID, newestOfLoan, newestThatFit } from './record-json.ts'
 
 /** How a market's lookup names its parts: the contract's half, then the Filecoin halves. */
 const PARTS: Record<LoanType, { contract: string; filecoin: { name: string; role: string }[] }> = {
@@ -15,12 +16,11 @@ const PARTS: Record<LoanType, { contract: string; filecoin: { name: string; role
   },
 }
 
-/** By the loan's own index, whatever the planner thinks of its market: statistics may be missing. */
-function recordsOfLoan(loanType: LoanType): string {
-  return `
-    with of_loan as materialized (select * from projection.activity where loan_id = $1::text)
-    select * from of_loan where kind in (select id from projection.record_kinds where loan_type = '${loanType}')`
-}
+/** Records of one loan that are counted at most: a tenth of a second of the database's time. */
+const MOST_COUNTED = 1_000_000
+
+/** Bytes of JSON of one field: contracts and vouchers may carry any bytes. A longer value is shown as unknown. */
+const MOST_FIELD_BYTES = 64 * 1024
 
 export const LOOKUPS: Record<LoanType, Statement> = {
   ERC20FIL: lookup('ERC20FIL'),
@@ -39,36 +39,58 @@ export async function findLoan(
 
 /**
  * Parts are `json` and keep their fields' order; `id` goes before them and the two times after. A Filecoin part that
- * does not exist is {}.
+ * does not exist is {}. Only a loan with more records than are shown has them counted.
  */
 function lookup(loanType: LoanType): Statement {
   const { contract, filecoin } = PARTS[loanType]
   const contractHalf = part(
     'loan',
+    'to_json(loan.loan_id)::text',
     `case field.key when 'state' then coalesce(to_json(loan.derived_state), field.value) else field.value end`,
     'evm_part',
   )
   const filecoinHalves = filecoin.map(
     ({ name, role }) => `'"${name}":' || coalesce((
-          select ${part('channel', 'field.value', 'part')} from projection.channels as channel
+          select ${part('channel', `'"' || channel.id || '"'`, 'field.value', 'part')} from projection.channels as channel
           where channel.loan_type = '${loanType}' and channel.loan_id = $1::text and channel.role = '${role}'
             and channel.shown
         ), '{}') || ',' ||`,
   )
+  const newest = newestOfLoan({
+    loan: '$1::text',
+    before: MORE_THAN_ANY_ID,
+    limit: `${MOST_LOAN_EVENTS + 1}`,
+  })
   return {
     name: `loan-${loanType}`,
     text: `
+      with kinds as materialized (select id from projection.record_kinds where loan_type = '${loanType}'),
+      found as materialized (${newest}),
+      shown as materialized (${newestThatFit(`select * from found order by id desc limit ${MOST_LOAN_EVENTS}`)}),
+      total as (
+        select case when count(*) <= ${MOST_LOAN_EVENTS} then count(*) else (
+          select count(*) from (
+            select from kinds join projection.activity as record on record.kind = kinds.id
+            where record.loan_id = $1::text limit ${MOST_COUNTED}
+          ) as counted
+        ) end as records from found
+      )
       select '{"status":"OK","payload":{"${contract}":' || ${contractHalf} || ',' || ${filecoinHalves.join(' ')}
-        '"loanEvents":[' || (${recordsJson(recordsOfLoan(loanType), 'asc')}) || ']}}' as answer, ${READ_MODEL_VERSION} as version
+        '"loanEvents":[' || (select coalesce(string_agg(json, ',' order by id), '') from shown)
+        || '],"loanEventsTotal":' || (select records from total) || '}}' as answer, ${READ_MODEL_VERSION} as version
       from projection.loans as loan
       where loan.loan_type = '${loanType}' and loan.loan_id = $1::text`,
   }
 }
 
-/** A part as JSON text: its row's id, the fields of the JSON column (each shown as `shown`), its row's times. */
-function part(row: string, shown: string, column: string): string {
-  return `'{"id":"' || ${row}.id || '"' || (
-          select coalesce(string_agg(',' || to_json(field.key)::text || ':' || (${shown})::text, '' order by place), '')
-          from json_each(${row}.${column}) with ordinality as field(key, value, place)
+/** A part as JSON text: its id as JSON, the fields of the JSON column (each shown as `shown`), its row's times. */
+function part(row: string, id: string, shown: string, column: string): string {
+  return `'{"id":' || ${id} || (
+          select coalesce(string_agg(',' || to_json(key)::text || ':'
+            || case when octet_length(value) > ${MOST_FIELD_BYTES} then 'null' else value end, '' order by place), '')
+          from (
+            select field.key, (${shown})::text as value, field.place
+            from json_each(${row}.${column}) with ordinality as field(key, value, place)
+          ) as fields
         ) || ',"createdAt":"' || ${isoTime(`${row}.created_at`)} || '","updatedAt":"' || ${isoTime(`${row}.updated_at`)} || '"}'`
 }

@@ -1,6 +1,6 @@
 /**
- * Postgres writes the answers' JSON, by putting texts together: a row made an object and turned into text field by field
- * costs twice as much.
+ * Postgres writes the answers' JSON by concatenating texts: building a row's object and casting it to text costs twice
+ * as much.
  */
 
 /** A timestamptz as `Date.prototype.toISOString` writes it. */
@@ -13,9 +13,52 @@ const RECORD = `'{"id":' || found.id || ',"txHash":' || to_json(found.tx_hash)::
   || to_json(found.loan_id)::text || kind.json_after_loan || ',"createdAt":"' || ${isoTime('found.created_at')}
   || '","updatedAt":"' || ${isoTime('found.updated_at')} || '"}'`
 
-/** A select of one text: the JSON of the activity rows that another select finds, without brackets; '' of none. */
-export function recordsJson(found: string, order: 'asc' | 'desc'): string {
+/** Bytes of JSON after which an answer takes no further record: together with a loan's parts it stays below 2 MB. */
+const MOST_RECORD_BYTES = 1024 * 1024
+
+/** A select of one text: the JSON of the activity rows that another select finds, newest first; '' for none. */
+export function recordsJson(found: string): string {
   return `
-    select coalesce(string_agg(${RECORD}, ',' order by found.id ${order}), '')
+    select coalesce(string_agg(${RECORD}, ',' order by found.id desc), '')
     from (${found}) as found join projection.record_kinds as kind on kind.id = found.kind`
 }
+
+/**
+ * A select of `id` and `json` for the newest of the activity rows that another select finds: as many as fit into an
+ * answer, at least one of them.
+ */
+export function newestThatFit(found: string): string {
+  return `
+    select id, json from (
+      select id, json, sum(octet_length(json)) over (order by id desc) - octet_length(json) as newer_bytes
+      from (
+        select found.id, ${RECORD} as json
+        from (${found}) as found join projection.record_kinds as kind on kind.id = found.kind
+      ) as written
+    ) as measured where newer_bytes < ${MOST_RECORD_BYTES}`
+}
+
+/**
+ * The newest rows of one loan, by the index of a loan and a kind, kind by kind: the other market's loan of the same
+ * number may have any number of records. The order names all three columns, so no other index fits it. Needs a CTE
+ * `kinds` with the ids of the wanted kinds; `loan`, `before` and `limit` are SQL expressions.
+ */
+export function newestOfLoan({
+  loan,
+  before,
+  limit,
+}: {
+  loan: string
+  before: string
+  limit: string
+}): string {
+  return `
+    select of_kind.* from kinds cross join lateral (
+      select * from projection.activity
+      where (loan_id, kind) >= (${loan}, kinds.id) and (loan_id, kind, id) < (${loan}, kinds.id, ${before})
+      order by loan_id desc, kind desc, id desc limit ${limit}
+    ) as of_kind order by of_kind.id desc limit ${limit}`
+}
+
+/** Above every record's id. */
+export const MORE_THAN_ANY_ID = '9223372036854775807::bigint'

@@ -2,6 +2,9 @@ import * as z from 'zod'
 import { MAX_TX_HASH } from '../../shared/events/event-place.ts'
 import { isoTime } from './common.ts'
 
+/** Newest records of a loan that its lookup shows. */
+export const MOST_LOAN_EVENTS = 1_000
+
 /** Exactly these ten fields, in this order. */
 export const activityRecord = z.strictObject({
   id: z.int().positive(),

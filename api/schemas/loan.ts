@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { activityRecord } from './activity.ts'
+import { activityRecord, MOST_LOAN_EVENTS } from './activity.ts'
 import { isoTime } from './common.ts'
 
 const known = z.string().nullable()
@@ -147,12 +147,19 @@ const filPayback = z.strictObject({
 /** A part that does not exist (yet). */
 const nothing = z.strictObject({})
 
+const loanEvents = {
+  /** The newest of the loan's records, oldest first. */
+  loanEvents: z.array(activityRecord).max(MOST_LOAN_EVENTS),
+  /** How many records the loan has; `/api/activity?loanId=` pages through all of them. */
+  loanEventsTotal: z.int().min(0),
+}
+
 export const erc20LoanAnswer = z.strictObject({
   status: z.literal('OK'),
   payload: z.strictObject({
     erc20Loan,
     filCollateral: z.union([filCollateral, nothing]),
-    loanEvents: z.array(activityRecord),
+    ...loanEvents,
   }),
 })
 
@@ -162,6 +169,6 @@ export const filLoanAnswer = z.strictObject({
     collateralLock,
     filLoan: z.union([filLoan, nothing]),
     filPayback: z.union([filPayback, nothing]),
-    loanEvents: z.array(activityRecord),
+    ...loanEvents,
   }),
 })

@@ -8,8 +8,6 @@ import type { Channel, KnownVoucher } from './channel.evolve.ts'
 
 /** What the parts of a lookup take from the contract's half of the loan. */
 export interface LoanSide {
-  /** The id of the contract's half. */
-  id: number
   facts: LoanFacts
   borrower: string | null
   lender: string | null
@@ -86,7 +84,7 @@ function collateralPart(channel: Channel, loan: LoanSide, networkId: string): Ch
     unlockSignedVoucher: unlock?.facts.text ?? null,
     network: networkId,
     ...settling(channel),
-    erc20LoanId: loan.id.toString(),
+    erc20LoanId: loan.facts.loanId,
     erc20LoanContractId: loan.facts.contractLoanId,
     erc20LoansContract: loan.facts.contract,
     erc20LoansNetworkId: loan.facts.networkId,
@@ -132,9 +130,9 @@ function paybackPart(channel: Channel, loan: LoanSide, networkId: string): Chann
   }
 }
 
-function lockOf({ id, facts }: LoanSide): ChannelPart {
+function lockOf({ facts }: LoanSide): ChannelPart {
   return {
-    collateralLockId: id.toString(),
+    collateralLockId: facts.loanId,
     collateralLockContractId: facts.contractLoanId,
     collateralLockContractAddress: facts.contract,
     collateralLockNetworkId: facts.networkId,

@@ -18,7 +18,6 @@ export interface StoredLoanSide extends LoanSide {
 }
 
 interface Row {
-  id: number
   loan_type: LoanType
   loan_id: string
   evm_part: Erc20LoanPart | CollateralLockPart
@@ -99,7 +98,6 @@ function toSide(row: Row): StoredLoanSide {
   const times = { openedS: row.opened_s, agreedS: row.agreed_s, endedS: row.ended_s }
   return {
     subject: `${row.loan_type}/${row.loan_id}`,
-    id: row.id,
     facts: loanFacts(row.loan_type, row.loan_id, part, times),
     borrower: part.borrower,
     lender: part.lender,

@@ -175,3 +175,21 @@ void t.test('however rare a value is, the search for it reads no more than it an
     })
   }
 })
+
+void t.test(
+  'a page whose records are long is cut where it is large enough, and the next one goes on there',
+  async (t) => {
+    const api = await testApi(t)
+    await seedRecords(api.db, 300)
+    await sql`update projection.activity set tx_hash = repeat('v', 87384) where id > 50 * ${SEEDED_ID_STEP}`.execute(
+      api.db,
+    )
+    const first = await api.app.inject('/api/activity?limit=200')
+    t.ok(first.rawPayload.length < 2_000_000, `${first.rawPayload.length} bytes`)
+    const ids = (await walk(api, { limit: '200' })).map(({ id }) => id / SEEDED_ID_STEP)
+    t.strictSame(
+      ids,
+      Array.from({ length: 300 }, (_, index) => 300 - index),
+    )
+  },
+)

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import t from 'tap'
 import { erc20LoanAnswer, filLoanAnswer } from '../../../api/schemas/loan.ts'
 import { updateChannel, voucherFacts } from '../../helpers/channel-events.ts'
@@ -8,6 +9,10 @@ import { person, tellStories, type TwoChains } from '../../helpers/two-chain-sto
 /** The first `count` events of the Filecoin ledger, and the first of the EVM one. */
 function cut(chains: TwoChains, evm: number, filecoin: number): TwoChains {
   return { ...chains, evm: chains.evm.slice(0, evm), filecoin: chains.filecoin.slice(0, filecoin) }
+}
+
+interface Answer {
+  payload: Record<string, Record<string, string | undefined>>
 }
 
 async function erc20(t: Parameters<typeof testApi>[0], chains: TwoChains) {
@@ -195,4 +200,31 @@ void t.test('a voucher of a stranger changes nothing', async (t) => {
   const { filCollateral, loanEvents } = await erc20(t, { ...cut(chains, 1, 1), filecoin: [made, redeemed] })
   t.match(filCollateral, { state: '0', signedVoucher: null })
   t.equal(loanEvents.length, 2)
+})
+
+void t.test('every id that an answer has of a loan leads to that loan, with a prefix too', async (t) => {
+  const api = await testApi(t)
+  for (const market of ['erc20', 'fil'] as const) {
+    const chains = tellStories(1, 2, { market, end: 'repaid', handedIn: 1 })
+    const evm = chains.evm.map((event) =>
+      'loanId' in event ? { ...event, loanId: `goerli-${event.contractLoanId}` } : event,
+    )
+    await sql`truncate ledger.chain_position, ledger.event_log, projection.loans, projection.channels,
+      projection.activity, projection.activity_counts, ledger.channel_addresses`.execute(api.db)
+    await ingestStories(api.db, { ...chains, evm })
+    const route = market === 'erc20' ? 'ERC20' : 'FIL'
+    for (const number of ['1', '2']) {
+      const answer = (await api.app.inject(`/api/loan/${route}/goerli-${number}`)).json<Answer>()
+      const ids = Object.values(answer.payload).flatMap(
+        ({ erc20LoanId, collateralLockId, contractLoanId, id }) =>
+          [erc20LoanId, collateralLockId, contractLoanId === undefined ? undefined : id].filter((one) => one),
+      )
+      t.strictSame(
+        ids,
+        Array.from({ length: ids.length }, () => `goerli-${number}`),
+      )
+      t.ok(ids.length > 1, `${market}: the contract's half and ${ids.length - 1} others`)
+      t.ok(Object.values(answer.payload).some(({ contractLoanId }) => contractLoanId === number))
+    }
+  }
 })

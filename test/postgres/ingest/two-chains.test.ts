@@ -172,7 +172,7 @@ async function seen(db: Db): Promise<{ records: string[]; loans: unknown[]; chan
     from projection.loans order by loan_type, loan_id`.execute(db)
   const channels = await sql<{ row: object }>`
     select json_build_object('robust', robust, 'loan', loan_type || '/' || loan_id, 'role', role, 'strength', strength,
-      'shown', shown, 'part', part::jsonb - 'erc20LoanId' - 'collateralLockId') as row
+      'shown', shown, 'part', part) as row
     from projection.channels order by robust`.execute(db)
   return {
     records: records.map((row) => `${row.event} ${row.loan_type}/${row.loan_id} ${row.tx_hash}`).sort(),
