@@ -39,7 +39,7 @@ export async function fillIndex(
   await sql`update ledger.log_head set last_position = ${records}::bigint, last_recorded_at = now()`.execute(
     db,
   )
-  await sql`update projection.fold_state set folded_position = ${records}::bigint, records = ${records}::bigint`.execute(
+  await sql`update projection.fold_state set version = gen_random_uuid(), folded_position = ${records}::bigint, records = ${records}::bigint`.execute(
     db,
   )
   for (const statement of restores.flat()) await sql.raw(statement).execute(db)

@@ -1,4 +1,4 @@
-import { VERSION_OF_ITS_ROW, type Found } from './answer-cache.ts'
+import type { Found } from './answer-cache.ts'
 import type { ReadDatabase, Statement } from './read-database.ts'
 import { recordsJson } from './record-json.ts'
 import { together } from './together.ts'
@@ -24,7 +24,7 @@ export const HISTORY_PAGES: Statement = {
        order by stretch desc, slot desc limit ${PAGE_SIZE}`,
     )}) || '],"pages":' || (history.records + ${PAGE_SIZE - 1}) / ${PAGE_SIZE} || '}' as answer, history.version, page
     from (
-      select page, records, records - ${PAGE_SIZE} * (page - 1) as nth, ${VERSION_OF_ITS_ROW} as version
+      select page, records, records - ${PAGE_SIZE} * (page - 1) as nth, version
       from projection.fold_state, unnest($1::bigint[]) as asked(page)
     ) as history
     left join lateral (${nodeOfNth(2, '0', 'history.nth')}) as top on true

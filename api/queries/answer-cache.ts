@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { DatabaseAway, type ReadDatabase, type Statement } from './read-database.ts'
+import type { ReadDatabase, Statement } from './read-database.ts'
 
 /** An answer's JSON as it is sent, and its strong entity tag (RFC 9110, section 8.8.3). */
 export interface Answer {
@@ -21,9 +21,8 @@ export interface AnswerCache {
   answer: (question: string, ask: () => Promise<Found | undefined>) => Promise<Answer | undefined>
 }
 
-/** Each step of the writer writes this one row anew, and a replay puts another table in its place. */
-export const VERSION_OF_ITS_ROW = `concat_ws(' ', tableoid, xmin, ctid)`
-export const READ_MODEL_VERSION = `(select ${VERSION_OF_ITS_ROW} from projection.fold_state)`
+/** Each step, and a replay, writes another random one: no other state of the read model ever had it, on no timeline. */
+export const READ_MODEL_VERSION = '(select version from projection.fold_state)'
 
 const VERSION: Statement = { name: 'read-model-version', text: `select ${READ_MODEL_VERSION} as version` }
 
@@ -37,7 +36,10 @@ const OVERHEAD_BYTES = 500
  * kept, but once for all that arrived together: so no answer is older than its request, and many requests cost one short
  * look-up. What is not kept costs its own statement and nothing else.
  */
-export function createAnswerCache(database: Pick<ReadDatabase, 'rows'>, mostBytes = MOST_BYTES): AnswerCache {
+export function createAnswerCache(
+  database: Pick<ReadDatabase, 'rows' | 'onLoss'>,
+  mostBytes = MOST_BYTES,
+): AnswerCache {
   const kept = new Map<string, Kept>()
   let bytes = 0
   let known = { version: '', asked: 0 }
@@ -54,10 +56,7 @@ export function createAnswerCache(database: Pick<ReadDatabase, 'rows'>, mostByte
     next = undefined
     asked += 1
     const own = asked
-    const [row] = await database.rows<{ version: string }>(VERSION).catch((error: unknown) => {
-      forgetAll()
-      throw error
-    })
+    const [row] = await database.rows<{ version: string }>(VERSION)
     // A later look-up may have its answer already, and what is kept then is newer.
     if (own < known.asked) return
     const version = row?.version ?? ''
@@ -71,11 +70,11 @@ export function createAnswerCache(database: Pick<ReadDatabase, 'rows'>, mostByte
     known = { version, asked: lookUp }
   }
 
-  /** What comes back may be another server, with another past. */
-  function forgetAll(): void {
+  // The next server may have another past.
+  database.onLoss(() => {
     asked += 1
     forget('', asked)
-  }
+  })
 
   function drop(question: string, one: Kept): void {
     if (kept.get(question) !== one) return
@@ -84,12 +83,7 @@ export function createAnswerCache(database: Pick<ReadDatabase, 'rows'>, mostByte
   }
 
   async function keep(question: string, one: Kept): Promise<void> {
-    let answer: VersionedAnswer | undefined
-    try {
-      answer = await one.asking
-    } catch (error) {
-      if (error instanceof DatabaseAway) forgetAll()
-    }
+    const answer = await one.asking.catch(() => undefined)
     const size = question.length + (answer?.body.length ?? 0) + OVERHEAD_BYTES
     if (answer === undefined || size > mostBytes) {
       drop(question, one)

@@ -15,6 +15,8 @@ export interface Statement {
 export interface ReadDatabase {
   /** Runs one statement and returns its rows. Throws {@link DatabaseAway} when no answer is to be had now. */
   rows: <Row extends object>(statement: Statement, values?: unknown[]) => Promise<Row[]>
+  /** Calls back when a connection was lost or the database did not answer: another server may answer next. */
+  onLoss: (listener: () => void) => void
   /** The same connections, as the schema check wants them. */
   db: Db
   close: () => Promise<void>
@@ -66,11 +68,26 @@ export function openReadDatabase(
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
   })
+  const losses: (() => void)[] = []
+  const lose = (): void => {
+    for (const listener of losses) listener()
+  }
   // Without a listener an idle connection that the server closes would end the process.
-  pool.on('error', options.onError)
+  pool.on('error', (error) => {
+    lose()
+    options.onError(error)
+  })
   const stalls = watchForStalls()
   return {
-    rows: (statement, values = []) => askPatiently(pool, stalls, statement, values),
+    rows: async (statement, values = []) => {
+      try {
+        return await askPatiently(pool, stalls, statement, values)
+      } catch (error) {
+        if (error instanceof DatabaseAway) lose()
+        throw error
+      }
+    },
+    onLoss: (listener) => void losses.push(listener),
     db: new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }),
     close: () => {
       stalls.stop()

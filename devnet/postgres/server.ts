@@ -79,7 +79,7 @@ async function launch(options: PostgresOptions, account: Account | undefined): P
   const exited = new Promise<void>((resolve) => process.once('exit', () => resolve()))
   const accepts = new Promise<void>((resolve) => {
     process.stderr?.on('data', () => {
-      if (lines.some((line) => line.includes('ready to accept connections'))) resolve()
+      if (lines.some((line) => /ready to accept (read-only )?connections/.test(line))) resolve()
     })
   })
   const failed = exited.then(() => {

@@ -25,8 +25,9 @@ export function digestReadModel(db: Db): Promise<Digest> {
     const records = await hashRows(trx, RECORDS, hash)
     const loans = await hashRows(trx, rowsOf('loans'), hash)
     const channels = await hashRows(trx, rowsOf('channels'), hash)
+    // Without the version, which is random.
     const { rows } = await sql<{ text: string; folded_position: number }>`
-        select state::text as text, folded_position from ${sql.table(`${LIVE_SCHEMA}.fold_state`)} state`.execute(
+        select row(only_row, folded_position, records, channels)::text as text, folded_position from ${sql.table(`${LIVE_SCHEMA}.fold_state`)}`.execute(
       trx,
     )
     hash.update(rows[0]?.text ?? '')

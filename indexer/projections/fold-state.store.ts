@@ -28,5 +28,5 @@ export async function getFoldState(db: Db | Trx, schema: ProjectionSchema): Prom
 export async function putFoldState(trx: Trx, schema: ProjectionSchema, state: FoldState): Promise<void> {
   await sql`
     update ${sql.table(`${schema}.fold_state`)} set folded_position = ${state.foldedPosition},
-      records = ${state.records}, channels = ${state.channels}`.execute(trx)
+      records = ${state.records}, channels = ${state.channels}, version = gen_random_uuid()`.execute(trx)
 }

@@ -124,6 +124,8 @@ export interface FoldStateTable {
   folded_position: number
   records: number
   channels: number
+  /** A random UUID, new with each step. */
+  version: Generated<string>
 }
 
 export interface ActivityTable {

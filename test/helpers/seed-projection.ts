@@ -32,7 +32,9 @@ export async function seedRecords(db: Db, count: number, schema = 'projection'):
       from ${sql.table(`${schema}.activity`)}, (values (0, 512000000::bigint), (1, 512 * 512000000::bigint),
         (2, 512 * 512 * 512000000::bigint)) levels(level, width)
     ) nodes group by level, number`.execute(db)
-  await sql`update ${sql.table(`${schema}.fold_state`)} set records = ${count}`.execute(db)
+  await sql`update ${sql.table(`${schema}.fold_state`)} set version = gen_random_uuid(), records = ${count}`.execute(
+    db,
+  )
 }
 
 /** One loan, with its contract's half as given (its fields' order is kept) and the id given. */

@@ -42,7 +42,7 @@ void t.test('an answer is kept until the read model changes', async (t) => {
   t.equal(await records(), 0)
   t.same(await Promise.all([records(), records(), records()]), [0, 0, 0])
   t.equal(asks(), 1, 'asked once')
-  await sql`update projection.fold_state set records = 7`.execute(db)
+  await sql`update projection.fold_state set version = gen_random_uuid(), records = 7`.execute(db)
   t.same(await Promise.all([records(), records()]), [7, 7])
   t.equal(asks(), 2, 'and once more')
 })
@@ -53,7 +53,7 @@ void t.test('no answer is older than its request, however many ask while it chan
   let isOver = false
   const writing = (async () => {
     for (let count = 1; count <= 400; count += 1) {
-      await sql`update projection.fold_state set records = ${count}`.execute(db)
+      await sql`update projection.fold_state set version = gen_random_uuid(), records = ${count}`.execute(db)
       committed = count
       // Now and then it stands still for a while, and answers are kept.
       if (count % 20 === 0) await sleep(5)
@@ -80,7 +80,8 @@ void t.test('a look-up that was under way when a request came is not enough for 
   const database = openReadDatabase(url, { onError: () => undefined })
   t.teardown(() => database.close())
   let answered: Promise<void> = Promise.resolve()
-  const slow: Pick<typeof database, 'rows'> = {
+  const slow: Pick<typeof database, 'rows' | 'onLoss'> = {
+    onLoss: database.onLoss,
     rows: async (...asked) => {
       const found = await database.rows<never>(...asked)
       await answered
@@ -98,7 +99,7 @@ void t.test('a look-up that was under way when a request came is not enough for 
   answered = new Promise((resolve) => (arrive = resolve))
   const early = records()
   await sleep(100)
-  await sql`update projection.fold_state set records = 5`.execute(db)
+  await sql`update projection.fold_state set version = gen_random_uuid(), records = 5`.execute(db)
   const late = records()
   await sleep(100)
   arrive()
@@ -112,7 +113,8 @@ void t.test('what is not kept costs its own statement, and what is kept the look
   t.teardown(() => database.close())
   const statements: string[] = []
   const underWay: Promise<unknown>[] = []
-  const counting: Pick<typeof database, 'rows'> = {
+  const counting: Pick<typeof database, 'rows' | 'onLoss'> = {
+    onLoss: database.onLoss,
     rows: <Row extends object>(...asked: Parameters<typeof database.rows>) => {
       statements.push(asked[0].name)
       const rows = database.rows<Row>(...asked)
@@ -136,7 +138,7 @@ void t.test('what is not kept costs its own statement, and what is kept the look
   t.same(await said(cache, 'one'), ['one', 'read-model-version'], 'of an unknown version')
   t.same(await said(cache, 'two'), ['two'])
   t.same(await said(cache, 'one'), ['read-model-version'])
-  await sql`update projection.fold_state set records = 1`.execute(db)
+  await sql`update projection.fold_state set version = gen_random_uuid(), records = 1`.execute(db)
   t.same(await said(cache, 'one'), ['read-model-version', 'one'])
   t.same(await said(cache, 'three'), ['three'])
   t.same(await said(cache, 'three'), ['read-model-version'])
@@ -177,7 +179,7 @@ void t.test('what is kept of an earlier version makes room', async (t) => {
   await records()
   t.equal(await records(), 0)
   t.equal(asks(), 1)
-  await sql`update projection.fold_state set records = 1`.execute(db)
+  await sql`update projection.fold_state set version = gen_random_uuid(), records = 1`.execute(db)
   let others = 0
   const other = async (): Promise<Found | undefined> => {
     others += 1
@@ -210,7 +212,7 @@ void t.test('an answer that is under way when something is written is not for wh
     })
   const early = question('held', held)
   await sleep(50)
-  await sql`update projection.fold_state set records = 9`.execute(db)
+  await sql`update projection.fold_state set version = gen_random_uuid(), records = 9`.execute(db)
   const late = question('held', Promise.resolve())
   t.equal((await late)?.body.toString(), '9')
   arrive()
@@ -254,7 +256,9 @@ void t.test('a client that has the answer already is told so', async (t) => {
   }
   const before = await app.inject('/api/activity/history')
   await sql`update projection.record_kinds set event = 'Payback'`.execute(db)
-  await sql`update projection.fold_state set folded_position = folded_position + 1`.execute(db)
+  await sql`update projection.fold_state set version = gen_random_uuid(), folded_position = folded_position + 1`.execute(
+    db,
+  )
   const after = await app.inject({
     url: '/api/activity/history',
     headers: { 'if-none-match': String(before.headers['etag']) },

@@ -50,7 +50,7 @@ void t.test(
     let meet = (): void => undefined
     const switchHas = new Promise<void>((resolve) => (meet = resolve))
     const writer = inTransaction(db, async (trx) => {
-      await sql`update projection.fold_state set records = records`.execute(trx)
+      await sql`update projection.fold_state set version = gen_random_uuid(), records = records`.execute(trx)
       told()
       await switchHas
       await sql`select from projection.activity`.execute(trx)

@@ -70,7 +70,9 @@ void t.test(
           await sql`truncate ledger.event_log, ledger.chain_position, ledger.block_headers,
           ledger.ranges_read, projection.activity, projection.activity_counts, projection.loans`.execute(db)
           await sql`update ledger.log_head set last_position = 0`.execute(db)
-          await sql`update projection.fold_state set folded_position = 0, records = 0`.execute(db)
+          await sql`update projection.fold_state set version = gen_random_uuid(), folded_position = 0, records = 0`.execute(
+            db,
+          )
           story += 1
           const epoch = await raiseWriterEpoch(db, IDENTITY.network, { startNumber: 0, watched: {} })
           const ingest = (step: ChainStep): Promise<Outcome> => ingestStep(db, IDENTITY, epoch, step)

@@ -205,7 +205,9 @@ async function empty(db: Db): Promise<void> {
     ledger.ranges_read, ledger.channel_addresses, projection.activity, projection.activity_counts,
     projection.loans, projection.channels`.execute(db)
   await sql`update ledger.log_head set last_position = 0`.execute(db)
-  await sql`update projection.fold_state set folded_position = 0, records = 0, channels = 0`.execute(db)
+  await sql`update projection.fold_state set version = gen_random_uuid(), folded_position = 0, records = 0, channels = 0`.execute(
+    db,
+  )
 }
 
 const QUIETLY = { restart: true, signal: new AbortController().signal, onProgress: () => undefined }
