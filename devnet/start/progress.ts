@@ -41,7 +41,7 @@ export async function firstRecord(apiUrl: string, signal: AbortSignal): Promise<
   return null
 }
 
-/** Tells head, indexed, lag, records and speed until `signal` aborts. */
+/** Shows records, speed and each network's place until `signal` aborts. */
 export async function showProgress(apiUrl: string, screen: Screen, signal: AbortSignal): Promise<void> {
   let before: { records: number; atMs: number } | undefined
   const interval = screen.isTerminal ? LIVE_MS : PLAIN_MS
@@ -50,7 +50,8 @@ export async function showProgress(apiUrl: string, screen: Screen, signal: Abort
   while (!signal.aborted) {
     const status = (await getJson(`${apiUrl}/api/status`, statusSchema))?.payload
     const now = { records: status?.records ?? 0, atMs: Date.now() }
-    const text = status === undefined ? 'the API does not answer' : progressLine(status, rate(before, now))
+    const text =
+      status === undefined ? 'the API does not answer' : progressLine(status, rate(before, now), screen.width)
     if (screen.isTerminal) screen.live(text)
     else screen.line(text)
     if (status !== undefined) before = now
@@ -66,10 +67,44 @@ function rate(before: Count | undefined, now: Count): number {
   return Math.max(0, (now.records - before.records) / ((now.atMs - before.atMs) / 1000))
 }
 
-export function progressLine({ records, networks }: Status, perSecond: number): string {
-  const each = networks.map(({ network, state, problem, head, indexed, lagBlocks }) => {
-    const place = `${network} head ${head ?? '-'} · indexed ${indexed ?? '-'} · lag ${lagBlocks ?? '-'}`
-    return state === 'following' ? place : `${place} · ${state}${problem === null ? '' : ` (${problem})`}`
-  })
-  return [...each, `${records} records · ${perSecond.toFixed(1)} records/s`].join(' · ')
+type NetworkStatus = Status['networks'][number]
+
+/**
+ * The whole state in at most `width` characters, the most telling first: records, speed, then each network. Details go
+ * before the line is cut.
+ */
+export function progressLine({ records, networks }: Status, perSecond: number, width = Infinity): string {
+  const total = `${records} records · ${perSecond.toFixed(1)}/s`
+  const forms = [withHeads, withLags, shortened].map((form) => [total, ...networks.map(form)].join(' · '))
+  const fitting = forms.find((line) => line.length <= width) ?? [total, summaryOf(networks)].join(' · ')
+  return fitting.length <= width ? fitting : `${fitting.slice(0, width - 1)}…`
+}
+
+function withHeads(status: NetworkStatus): string {
+  const { network, head, indexed } = status
+  return `${network} head ${head ?? '-'}, indexed ${indexed ?? '-'}, ${lagOf(status)}${troubleOf(status)}`
+}
+
+function withLags(status: NetworkStatus): string {
+  return `${status.network} ${status.indexed ?? '-'}, ${lagOf(status)}${troubleOf(status)}`
+}
+
+function shortened(status: NetworkStatus): string {
+  const trouble = status.state === 'following' ? '' : ` (${status.state})`
+  return `${status.network} ${lagOf(status)}${trouble}`
+}
+
+function summaryOf(networks: Status['networks']): string {
+  const troubled = networks.filter(({ state }) => state !== 'following').length
+  const lags = networks.map(({ lagBlocks }) => lagBlocks ?? 0)
+  return `${networks.length} networks, ${troubled} in trouble, largest lag ${Math.max(0, ...lags)}`
+}
+
+function lagOf({ lagBlocks }: NetworkStatus): string {
+  return `lag ${lagBlocks ?? '-'}`
+}
+
+function troubleOf({ state, problem }: NetworkStatus): string {
+  if (state === 'following') return ''
+  return problem === null ? ` (${state})` : ` (${state}: ${problem})`
 }

@@ -13,6 +13,11 @@ export class Screen {
     return this.#terminal
   }
 
+  /** Characters of the live line; one less than the terminal has, which would wrap. Without a terminal unlimited. */
+  get width(): number {
+    return this.#terminal ? (process.stdout.columns || 80) - 1 : Infinity
+  }
+
   line(text: string): void {
     this.#write(`${this.#erase()}${text}\n${this.#live}`)
   }
@@ -21,7 +26,7 @@ export class Screen {
   live(text: string): void {
     if (!this.#terminal) return
     const erase = this.#erase()
-    this.#live = text.slice(0, (process.stdout.columns || 80) - 1)
+    this.#live = text.slice(0, this.width)
     this.#write(erase + this.#live)
   }
 

@@ -58,7 +58,7 @@ async function migrateDatabase(plan: ServicePlan): Promise<void> {
   const db = connect(partsOf(plan).databaseUrl, { name: 'loan-activity migrate', max: 1 })
   try {
     const ran = await migrate(db)
-    plan.onStep(ran.length === 0 ? 'schema     up to date' : `schema     ran ${ran.join(', ')}`)
+    plan.onStep(`schema     up to date${ran.length === 0 ? '' : ` (${ran.length} migrations)`}`)
   } finally {
     await db.destroy()
   }

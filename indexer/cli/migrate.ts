@@ -9,7 +9,7 @@ export async function runMigrate(options: OutputOptions): Promise<void> {
   try {
     const ran = await migrate(db)
     if (options.json === true) console.log(JSON.stringify({ ran }))
-    else console.log(ran.length === 0 ? 'the schema is up to date' : `ran ${ran.join(', ')}`)
+    else console.log(`the schema is up to date${ran.length === 0 ? '' : `: ran ${ran.length} migrations`}`)
   } finally {
     await db.destroy()
   }

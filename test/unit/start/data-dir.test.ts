@@ -70,16 +70,48 @@ void t.test('a log is bounded: it and the one before', (t) => {
   t.end()
 })
 
-void t.test('progress in one line', (t) => {
-  const network = { network: 'evm:1', state: 'following', problem: null, head: 12, indexed: 10, lagBlocks: 2 }
+void t.test('the progress line shows records and lags at every width', (t) => {
+  const evm = {
+    network: 'evm:31337',
+    state: 'following',
+    problem: null,
+    head: 1236,
+    indexed: 1234,
+    lagBlocks: 2,
+  }
+  const filecoin = { ...evm, network: 'filecoin:testnet', head: 951, indexed: 951, lagBlocks: 0 }
+  const status = { records: 12_345, networks: [evm, filecoin] }
   t.equal(
-    progressLine({ records: 7, networks: [network] }, 1.25),
-    'evm:1 head 12 · indexed 10 · lag 2 · 7 records · 1.3 records/s',
+    progressLine(status, 1.25),
+    '12345 records · 1.3/s · evm:31337 head 1236, indexed 1234, lag 2 · filecoin:testnet head 951, indexed 951, lag 0',
   )
-  const troubled = { ...network, state: 'retrying', problem: 'the node is away', head: null, lagBlocks: null }
   t.equal(
-    progressLine({ records: 0, networks: [network, troubled] }, 0),
-    'evm:1 head 12 · indexed 10 · lag 2 · evm:1 head - · indexed 10 · lag - · retrying (the node is away) · 0 records · 0.0 records/s',
+    progressLine(status, 1.25, 79),
+    '12345 records · 1.3/s · evm:31337 1234, lag 2 · filecoin:testnet 951, lag 0',
   )
+  const away = {
+    ...evm,
+    state: 'retrying',
+    problem: 'endpoint 1 does not answer: '.repeat(3),
+    lagBlocks: null,
+  }
+  t.equal(
+    progressLine({ records: 0, networks: [away, filecoin] }, 0, 79),
+    '0 records · 0.0/s · evm:31337 lag - (retrying) · filecoin:testnet lag 0',
+  )
+  const many = Array.from({ length: 12 }, (_, index) => ({
+    ...evm,
+    network: `evm:${index}`,
+    lagBlocks: index,
+  }))
+  t.equal(
+    progressLine({ records: 1, networks: [...many, away] }, 0, 79),
+    '1 records · 0.0/s · 13 networks, 1 in trouble, largest lag 11',
+  )
+  for (let width = 1; width < 130; width += 1)
+    t.ok(
+      progressLine({ ...status, networks: [away, ...many] }, 9.99, width).length <= width,
+      `${width} columns`,
+    )
   t.end()
 })
