@@ -11,6 +11,7 @@ import {
 import { Redis } from 'ioredis'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { messageOf } from '../../shared/errors.ts'
+import { checkRedis } from './check-redis.ts'
 import { MadeReady, type Readying } from './made-ready.ts'
 
 /** What this service asks of a BullMQ queue, on either backend. */
@@ -174,30 +175,7 @@ export function queueOnRedis(url: string, onError: (error: Error) => void): Queu
         'error',
         onError,
       ),
-    check: () => evictionWarnings(url),
+    check: () => checkRedis(url),
     close: () => connection.disconnect(),
-  }
-}
-
-/** A connection of its own, that gives up: a wrong URL must end in a message and not in waiting. */
-async function evictionWarnings(url: string): Promise<string[]> {
-  const probe = new Redis(url, {
-    lazyConnect: true,
-    connectTimeout: 5000,
-    retryStrategy: () => null,
-    maxRetriesPerRequest: 0,
-  })
-  let lastError: unknown
-  probe.on('error', (error) => (lastError = error))
-  try {
-    await probe.connect()
-    const answer = await probe.config('GET', 'maxmemory-policy').catch(() => undefined)
-    const policy = Array.isArray(answer) ? String(answer[1]) : 'not told'
-    if (policy === 'noeviction') return []
-    return [`Redis has the maxmemory-policy "${policy}": set "noeviction", any other may drop jobs`]
-  } catch (error) {
-    throw new Error(`REDIS_URL: ${new URL(url).host} cannot be reached: ${messageOf(lastError ?? error)}`)
-  } finally {
-    probe.disconnect()
   }
 }

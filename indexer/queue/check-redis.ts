@@ -1,0 +1,61 @@
+import { Redis } from 'ioredis'
+import { messageOf } from '../../shared/errors.ts'
+
+/** Reply codes of Redis (the first word of an error) that a later attempt gets again, with what the operator can do. */
+const REFUSALS: Record<string, string> = {
+  WRONGPASS: 'refuses the user or the password: check both',
+  NOAUTH: 'wants a password: write it as redis://:PASSWORD@host or redis://USER:PASSWORD@host',
+  NOPERM: 'denies this user a command or key that the queue needs: check its ACL (docs: Redis users)',
+}
+
+const CONNECT_TIMEOUT_MS = 5_000
+
+/**
+ * Asks Redis once, on a connection of its own that does not retry: a wrong URL ends in a message, not in waiting.
+ * Returns warnings for the operator. Rejects with one line that names REDIS_URL, and never quotes its password.
+ */
+export async function checkRedis(url: string): Promise<string[]> {
+  const probe = new Redis(url, {
+    lazyConnect: true,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    retryStrategy: () => null,
+    maxRetriesPerRequest: 0,
+  })
+  let lastError: unknown
+  probe.on('error', (error) => (lastError = error))
+  try {
+    await probe.connect()
+    await probe.ping()
+    // ioredis only emits a refused SELECT, and would go on with database 0.
+    if (lastError instanceof Error) throw lastError
+    return await evictionWarnings(probe)
+  } catch (error) {
+    throw new Error(`REDIS_URL: ${new URL(url).host} ${describeRefusal(lastError ?? error)}`)
+  } finally {
+    probe.disconnect()
+  }
+}
+
+function describeRefusal(error: unknown): string {
+  const message = messageOf(error)
+  const [code = ''] = message.split(' ')
+  // Redis before version 6 answers AUTH without a code of its own.
+  if (/^ERR (invalid password|AUTH )/i.test(message)) return REFUSALS['WRONGPASS'] ?? message
+  if (REFUSALS[code] !== undefined) return REFUSALS[code]
+  return `${isReply(error) ? 'cannot be used' : 'cannot be reached'}: ${message}`
+}
+
+/** Whether Redis itself said so: then it can be reached. */
+function isReply(error: unknown): boolean {
+  return error instanceof Error && error.name === 'ReplyError'
+}
+
+/** Any eviction policy but "noeviction" may drop jobs. */
+async function evictionWarnings(redis: Redis): Promise<string[]> {
+  const reply = await redis.config('GET', 'maxmemory-policy').catch(() => undefined)
+  const policy = Array.isArray(reply) ? String(reply[1]) : undefined
+  if (policy === undefined)
+    return ['Redis does not show its maxmemory-policy: make sure that it is "noeviction"']
+  if (policy === 'noeviction') return []
+  return [`Redis has the maxmemory-policy "${policy}": set "noeviction", any other may drop jobs`]
+}

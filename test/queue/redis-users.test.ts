@@ -1,0 +1,183 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Queue, Worker } from 'bullmq'
+import { Redis } from 'ioredis'
+import t, { type Test } from 'tap'
+import { parse } from 'yaml'
+import * as z from 'zod'
+import { checkRedis } from '../../indexer/queue/check-redis.ts'
+import { freePort } from '../helpers/free-port.ts'
+import { eventually } from '../helpers/programs.ts'
+
+/** The Redis users of docker-compose.yml, on a real server that is started with the same arguments. */
+
+const PASSWORDS = { REDIS_INDEXER_PASSWORD: 'indexer1', REDIS_PRODUCER_PASSWORD: 'producer1' }
+const PREFIX = 'loan-activity'
+const composeSchema = z.object({
+  services: z.object({
+    redis: z.object({ command: z.array(z.string()), healthcheck: z.object({ test: z.array(z.string()) }) }),
+  }),
+})
+const { redis: service } = composeSchema.parse(
+  parse(readFileSync(new URL('../../docker-compose.yml', import.meta.url), 'utf8'), { merge: true }),
+).services
+
+function filledIn(words: string[]): string[] {
+  return words.map((word) =>
+    word.replaceAll(/\$\{(\w+)[^}]*\}/g, (_, name: string) => PASSWORDS[name as keyof typeof PASSWORDS]),
+  )
+}
+
+/** Starts a Redis with these arguments; returns its port once it accepts connections. */
+async function startRedis(t: Test, args: string[]): Promise<number> {
+  const port = await freePort()
+  const dir = mkdtempSync(join(tmpdir(), 'loan-activity-redis-users-'))
+  const own = ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', dir, '--save', '']
+  const server = spawn('redis-server', [...args, ...own], { stdio: 'ignore' })
+  const exited = new Promise((resolve) => server.once('exit', resolve))
+  t.teardown(async () => {
+    server.kill('SIGKILL')
+    await exited
+    rmSync(dir, { recursive: true, force: true })
+  })
+  await eventually('Redis accepts connections', () => {
+    try {
+      return Promise.resolve(execFileSync('redis-cli', ['-p', `${port}`, 'ping']).length > 0)
+    } catch {
+      return Promise.resolve(false)
+    }
+  })
+  return port
+}
+
+function connectAs(t: Test, port: number, user: string, password: string): Redis {
+  const redis = new Redis({ port, username: user, password, maxRetriesPerRequest: null })
+  redis.on('error', () => undefined)
+  t.teardown(() => redis.disconnect())
+  return redis
+}
+
+void t.test('the users of docker-compose.yml', async (t) => {
+  const [program = '', ...args] = filledIn(service.command)
+  t.equal(program, 'redis-server')
+  const port = await startRedis(t, args)
+  const indexer = connectAs(t, port, 'indexer', 'indexer1')
+  const producer = connectAs(t, port, 'producer', 'producer1')
+  const queueOf = (connection: Redis, name: string): Queue => {
+    const queue = new Queue(name, { connection, prefix: PREFIX })
+    queue.on('error', () => undefined)
+    t.teardown(() => queue.close())
+    return queue
+  }
+
+  await t.test('the indexer reads the eviction policy, and runs queues and workers', async (t) => {
+    t.same(await checkRedis(`redis://indexer:indexer1@127.0.0.1:${port}`), [])
+    const done: unknown[] = []
+    const worker = new Worker('batches-evm-1', (job) => Promise.resolve(done.push(job.data)), {
+      connection: indexer,
+      prefix: PREFIX,
+    })
+    worker.on('error', (error) => t.fail(error.message))
+    await queueOf(indexer, 'batches-evm-1').add('blocks', { n: 1 }, { removeOnComplete: true })
+    await eventually('the job is done', () => Promise.resolve(done.length === 1))
+    await worker.close()
+  })
+
+  await t.test('a producer adds vouchers, which the indexer takes', async (t) => {
+    const taken: unknown[] = []
+    const vouchers = queueOf(producer, 'vouchers')
+    await vouchers.add('voucher', { voucher: 'first' })
+    await vouchers.add('voucher', { voucher: 'second' }, { jobId: 'voucher-2', removeOnComplete: true })
+    const worker = new Worker('vouchers', (job) => Promise.resolve(taken.push(job.data)), {
+      connection: indexer,
+      prefix: PREFIX,
+    })
+    worker.on('error', (error) => t.fail(error.message))
+    await vouchers.add('voucher', { voucher: 'third' })
+    await eventually('all are taken', () => Promise.resolve(taken.length === 3))
+    await worker.close()
+  })
+
+  await t.test('a producer may do nothing else', async (t) => {
+    await queueOf(indexer, 'vouchers').add(
+      'voucher',
+      { voucher: 'kept' },
+      { delay: 3_600_000, jobId: 'kept' },
+    )
+    const own = queueOf(producer, 'vouchers')
+    const denied: [string, () => Promise<unknown>][] = [
+      ['add to a network’s queue', () => queueOf(producer, 'batches-evm-1').add('blocks', {})],
+      ['remove a voucher', () => own.remove('kept')],
+      ['drain the vouchers', () => own.drain(true)],
+      ['delete the vouchers', () => own.obliterate({ force: true })],
+      ['delete a key', () => producer.del(`${PREFIX}:vouchers:kept`)],
+      ['write another key', () => producer.set('elsewhere', '1')],
+      ['read another queue', () => producer.hgetall(`${PREFIX}:batches-evm-1:meta`)],
+      ['list the keys', () => producer.keys('*')],
+      ['flush', () => producer.flushall()],
+      ['change the configuration', () => producer.config('SET', 'maxmemory', '1')],
+      ['make itself another user', () => producer.call('ACL', 'SETUSER', 'producer', '+@all')],
+      ['load a function', () => producer.call('FUNCTION', 'LOAD', '#!lua name=x\n')],
+      ['shut it down', () => producer.call('SHUTDOWN', 'NOSAVE')],
+    ]
+    for (const [what, work] of denied)
+      await t.rejects(work(), /NOPERM|permission|can't run this command/i, what)
+    t.equal(await indexer.exists(`${PREFIX}:vouchers:kept`), 1)
+  })
+
+  await t.test('the indexer has no command that could harm others on this Redis', async (t) => {
+    const denied: [string, () => Promise<unknown>][] = [
+      ['write another key', () => indexer.set('elsewhere', '1')],
+      ['flush', () => indexer.flushall()],
+      ['change the configuration', () => indexer.config('SET', 'maxmemory', '1')],
+      ['read the users', () => indexer.call('ACL', 'LIST')],
+    ]
+    for (const [what, work] of denied)
+      await t.rejects(work(), /NOPERM|permission|can't run this command/i, what)
+  })
+
+  await t.test('the health check tells an answer from an error', (t) => {
+    const [kind, command = ''] = service.healthcheck.test
+    t.equal(kind, 'CMD-SHELL')
+    const exitCode = (text: string): number => {
+      try {
+        execFileSync('sh', ['-c', text], { stdio: 'ignore' })
+        return 0
+      } catch (error) {
+        return (error as { status: number }).status
+      }
+    }
+    const here = command.replace('redis-cli', `redis-cli -p ${port}`)
+    t.equal(exitCode(here), 0)
+    t.not(exitCode(here.replace('--user health', '--user nobody')), 0, 'refused')
+    t.not(exitCode(here.replace(' ping', ' get x')), 0, 'an error reply')
+    t.not(exitCode(command.replace('redis-cli', 'redis-cli -p 1')), 0, 'not there')
+    t.end()
+  })
+})
+
+void t.test('what Redis refuses is named, and no password is shown', async (t) => {
+  const port = await startRedis(t, [
+    ...['--requirepass', 'secret-word', '--user', 'narrow', 'on', '>narrow', '~x:*', '+get'],
+  ])
+  const host = `127.0.0.1:${port}`
+  const lines: [string, RegExp][] = [
+    [`redis://:wrong-word@${host}`, /^REDIS_URL: 127\.0\.0\.1:\d+ refuses the user or the password/],
+    [`redis://nobody:wrong-word@${host}`, /^REDIS_URL: 127\.0\.0\.1:\d+ refuses the user or the password/],
+    [`redis://${host}`, /^REDIS_URL: 127\.0\.0\.1:\d+ wants a password/],
+    [`redis://narrow:narrow@${host}`, /^REDIS_URL: 127\.0\.0\.1:\d+ denies this user/],
+    [`redis://:secret-word@${host}/99`, /^REDIS_URL: 127\.0\.0\.1:\d+ cannot be used: .*out of range/],
+    ['redis://:wrong-word@127.0.0.1:1', /^REDIS_URL: 127\.0\.0\.1:1 cannot be reached/],
+  ]
+  for (const [url, message] of lines) {
+    const error = await checkRedis(url).then(
+      () => new Error('it was accepted'),
+      (error: unknown) => error as Error,
+    )
+    t.match(error.message, message, url)
+    t.notMatch(error.message, /wrong-word|secret-word/)
+  }
+  t.same(await checkRedis(`redis://:secret-word@${host}`), [])
+})
