@@ -14,6 +14,7 @@ import { runImportVouchers } from './import-vouchers.ts'
 import { runMigrate } from './migrate.ts'
 import { runReindex, runVerify } from './reindex.ts'
 import { runReplay } from './replay.ts'
+import { runRoles } from './roles.ts'
 import { runStatus } from './status.ts'
 
 const block = (text: string): number => {
@@ -45,6 +46,16 @@ program
   .description('bring the database’s schema up to this version')
   .option('--json', 'as JSON')
   .action(runMigrate)
+program
+  .command('roles')
+  .description(
+    'grant each program a database role of its own what it needs and nothing else; run it as the owner, after `migrate`. INDEXER_PASSWORD, API_PASSWORD and PRODUCER_PASSWORD, where set, create the role or change its password',
+  )
+  .option('--indexer <role>', 'the role of the indexer', 'loan_activity_indexer')
+  .option('--api <role>', 'the role of the API, which only reads', 'loan_activity_api')
+  .option('--producer <role>', 'a role that hands in vouchers through the queue on Postgres (default: none)')
+  .option('--json', 'as JSON')
+  .action(runRoles)
 program
   .command('status')
   .description(

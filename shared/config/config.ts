@@ -79,6 +79,21 @@ export function requireDatabaseUrl(environment: Environment): string {
   )
 }
 
+export interface RolePasswords {
+  indexer?: string | undefined
+  api?: string | undefined
+  producer?: string | undefined
+}
+
+/** The passwords with which `ops roles` creates the programs' database roles; an empty one counts as unset. */
+export function loadRolePasswords(source: EnvironmentSource = process.env): RolePasswords {
+  return {
+    indexer: source['INDEXER_PASSWORD'] || undefined,
+    api: source['API_PASSWORD'] || undefined,
+    producer: source['PRODUCER_PASSWORD'] || undefined,
+  }
+}
+
 /** Reads, completes (`${NAME}` from the environment) and checks the networks file. */
 export function loadNetworks(path: string | undefined, source: EnvironmentSource = process.env): Networks {
   if (path === undefined) {

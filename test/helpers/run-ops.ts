@@ -18,6 +18,8 @@ export interface Ran {
 interface Setup {
   databaseUrl: string
   networks: object
+  /** More variables. */
+  env?: Record<string, string>
 }
 
 /** Runs one operators' command in a process of its own, as `npm run ops -- …` does. */
@@ -38,7 +40,12 @@ export async function startOps(
   const { path, flags } = serviceProgram('indexer/cli/main')
   const running = promisify(execFile)(process.execPath, [...flags, path, ...args], {
     cwd: ROOT,
-    env: { PATH: process.env['PATH'], DATABASE_URL: setup.databaseUrl, NETWORKS_FILE: networksFile },
+    env: {
+      PATH: process.env['PATH'],
+      DATABASE_URL: setup.databaseUrl,
+      NETWORKS_FILE: networksFile,
+      ...setup.env,
+    },
   })
   const ended = running.then(
     ({ stdout, stderr }) => ({ code: 0, out: stdout, err: stderr }),

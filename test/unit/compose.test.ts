@@ -22,6 +22,20 @@ const serviceSchema = z.object({
   volumes: z.array(z.string()).default([]),
   profiles: z.array(z.string()).default([]),
   restart: z.string().optional(),
+  env_file: z.array(z.strictObject({ path: z.string(), required: z.literal(false) })).default([]),
+  deploy: z.strictObject({ replicas: z.int() }).optional(),
+  user: z.string().optional(),
+  read_only: z.boolean().optional(),
+  tmpfs: z.array(z.string()).default([]),
+  cap_drop: z.array(z.string()).default([]),
+  security_opt: z.array(z.string()).default([]),
+  mem_limit: z.string().optional(),
+  logging: z
+    .strictObject({
+      driver: z.literal('json-file'),
+      options: z.strictObject({ 'max-size': z.string(), 'max-file': z.string() }),
+    })
+    .optional(),
 })
 type Service = z.infer<typeof serviceSchema>
 const composeSchema = z.object({
@@ -36,7 +50,16 @@ const scripts = Object.fromEntries(
   Object.entries(written).map(([name, script]) => [name, script.replace(/^exec /, '')]),
 )
 const compose = composeSchema.parse(parse(read('docker-compose.yml'), { merge: true }))
-const operator = { POSTGRES_PASSWORD: 'aB3xY9', NETWORKS_FILE: './networks.json' }
+const operator = {
+  POSTGRES_PASSWORD: 'aB3xY9',
+  INDEXER_PASSWORD: 'iNd3x',
+  API_PASSWORD: 'aPi4',
+  REDIS_INDEXER_PASSWORD: 'rEd1s',
+  REDIS_PRODUCER_PASSWORD: 'pRo5',
+  NETWORKS_FILE: './networks.json',
+}
+/** Programs that read chains. */
+const CHAIN_READERS = ['indexer', 'ops']
 
 /** Fills in `${NAME:?message}` and `${NAME:-default}` as compose does. */
 function interpolate(text: string, given: Record<string, string>): string {
@@ -61,9 +84,65 @@ function environmentOf(name: string): Record<string, string> {
 
 const own = Object.keys(compose.services).filter((name) => service(name).build !== undefined)
 
-void t.test('the services are those that the README tells of', (t) => {
-  t.same(Object.keys(compose.services).sort(), ['api', 'indexer', 'migrate', 'ops', 'postgres', 'redis'])
-  t.same(own.sort(), ['api', 'indexer', 'migrate', 'ops'])
+void t.test('the services are those that the README names', (t) => {
+  const names = ['api', 'indexer', 'migrate', 'ops', 'postgres', 'proxy', 'redis', 'roles']
+  t.same(Object.keys(compose.services).sort(), names)
+  t.same(own.sort(), ['api', 'indexer', 'migrate', 'ops', 'roles'])
+  t.end()
+})
+
+void t.test('each service is confined: no capability, no writable image, bounded memory and logs', (t) => {
+  for (const [name, one] of Object.entries(compose.services)) {
+    t.equal(one.read_only, true, `${name} writes only its volumes`)
+    t.same(one.cap_drop, ['ALL'], name)
+    t.ok(one.security_opt.includes('no-new-privileges:true'), name)
+    t.match(one.mem_limit, /^\d+[mg]$/, name)
+    t.same(one.logging?.options, { 'max-size': '10m', 'max-file': '3' }, name)
+    t.ok(one.tmpfs.includes('/tmp'), name)
+  }
+  for (const name of ['indexer', 'api']) t.equal(service(name).deploy?.replicas, 2, name)
+  t.end()
+})
+
+void t.test('images of others are fixed by their digests', (t) => {
+  const foreign = Object.keys(compose.services).filter((name) => !own.includes(name))
+  for (const name of foreign) t.match(service(name).image, /^[a-z]+:[\w.-]+@sha256:[0-9a-f]{64}$/, name)
+  const bases = [...read('.docker/Dockerfile').matchAll(/^FROM (\S+)/gm)].map(([, image]) => image)
+  t.equal(new Set(bases).size, 1, 'the build and the image have one base')
+  t.match(bases[0], /^node:22-slim@sha256:[0-9a-f]{64}$/)
+  t.end()
+})
+
+void t.test('tokens of RPC endpoints reach only the programs that read chains', (t) => {
+  for (const [name, { env_file }] of Object.entries(compose.services)) {
+    t.equal(env_file.length > 0, CHAIN_READERS.includes(name), name)
+  }
+  t.end()
+})
+
+void t.test('each program has the database role and the Redis user that are its own', (t) => {
+  const userOf = (name: string): string => new URL(environmentOf(name)['DATABASE_URL'] ?? '').username
+  t.equal(userOf('indexer'), 'loan_activity_indexer')
+  t.equal(userOf('api'), 'loan_activity_api')
+  for (const name of ['migrate', 'roles', 'ops']) t.equal(userOf(name), 'loan_activity', `${name} owns it`)
+  t.match(environmentOf('roles'), { INDEXER_PASSWORD: 'iNd3x', API_PASSWORD: 'aPi4' })
+  t.match(service('roles').command?.join(' '), 'dist/indexer/cli/main.js roles')
+  t.equal(new URL(environmentOf('indexer')['REDIS_URL'] ?? '').username, 'indexer')
+  t.notOk(environmentOf('api')['REDIS_URL'], 'the API needs the database alone')
+  t.end()
+})
+
+void t.test('the proxy is the one port, trusted by the APIs behind it', (t) => {
+  const published = Object.entries(compose.services).filter(([, { ports }]) => ports.length > 0)
+  t.same(
+    published.map(([name]) => name),
+    ['proxy'],
+  )
+  t.match(interpolate(service('proxy').ports[0] ?? '', operator), /^127\.0\.0\.1:3000:3000$/)
+  const file = read('deploy/haproxy.cfg')
+  t.match(file, /^ {2}bind :3000$/m)
+  for (const path of ['/readyz', '/healthz']) t.match(file, `option httpchk GET ${path}`)
+  t.match(file, `api:${environmentOf('api')['API_PORT'] ?? ''} resolvers`)
   t.end()
 })
 
@@ -79,7 +158,7 @@ void t.test('each program runs as its npm script does, from compiled JavaScript 
 })
 
 void t.test('every variable is one that the configuration knows, with a value that it takes', (t) => {
-  const known = Object.keys(environmentSchema.shape)
+  const known = [...Object.keys(environmentSchema.shape), 'INDEXER_PASSWORD', 'API_PASSWORD']
   for (const name of own) {
     const environment = environmentOf(name)
     for (const variable of Object.keys(environment)) t.ok(known.includes(variable), `${name}: ${variable}`)
@@ -90,7 +169,11 @@ void t.test('every variable is one that the configuration knows, with a value th
 })
 
 void t.test('hosts, users and databases of the URLs are those of the services', (t) => {
-  const url = new URL(environmentOf('indexer')['DATABASE_URL'] ?? '')
+  const url = new URL(environmentOf('migrate')['DATABASE_URL'] ?? '')
+  for (const name of own) {
+    const { host, pathname } = new URL(environmentOf(name)['DATABASE_URL'] ?? '')
+    t.same([host, pathname], [url.host, url.pathname], name)
+  }
   const postgres = environmentOf('postgres')
   t.ok(compose.services[url.hostname], 'the database is a service')
   t.equal(url.username, postgres['POSTGRES_USER'])
@@ -100,7 +183,7 @@ void t.test('hosts, users and databases of the URLs are those of the services', 
   const redis = new URL(environmentOf('indexer')['REDIS_URL'] ?? '')
   t.ok(compose.services[redis.hostname], 'Redis is a service')
   const networks = environmentOf('indexer')['NETWORKS_FILE'] ?? ''
-  for (const name of ['indexer', 'ops']) {
+  for (const name of CHAIN_READERS) {
     const mounts = service(name).volumes.map((volume) => interpolate(volume, operator))
     t.ok(mounts.includes(`./networks.json:${networks}:ro`), `${name} sees the networks file`)
   }
@@ -125,12 +208,12 @@ void t.test('secrets have no default: without them compose stops and names them'
 
 void t.test('nothing starts before what it needs is there', (t) => {
   t.equal(service('migrate').depends_on['postgres']?.condition, 'service_healthy')
-  t.equal(service('migrate').restart, 'no')
-  for (const name of ['indexer', 'api', 'ops']) {
-    t.equal(service(name).depends_on['migrate']?.condition, 'service_completed_successfully', name)
-  }
+  const complete = 'service_completed_successfully'
+  for (const name of ['migrate', 'roles', 'ops']) t.equal(service(name).restart, 'no', name)
+  for (const name of ['roles', 'ops']) t.equal(service(name).depends_on['migrate']?.condition, complete, name)
+  for (const name of ['indexer', 'api']) t.equal(service(name).depends_on['roles']?.condition, complete, name)
   t.equal(service('indexer').depends_on['redis']?.condition, 'service_healthy')
-  t.same(Object.keys(service('api').depends_on), ['migrate'], 'the API needs the database alone')
+  t.same(Object.keys(service('api').depends_on), ['roles'], 'the API needs the database alone')
   for (const { depends_on } of Object.values(compose.services)) {
     for (const name of Object.keys(depends_on)) t.ok(compose.services[name], name)
   }
@@ -146,14 +229,12 @@ void t.test('health is asked where the program listens', (t) => {
     t.match((service(name).healthcheck.test ?? []).join(' '), `http://127.0.0.1:${listens}/healthz`)
     t.equal(environmentOf(name)[port.replace('PORT', 'HOST')], '0.0.0.0')
   }
-  t.match(interpolate(service('api').ports[0] ?? '', operator), /:3000:3000$/)
-  t.same(service('indexer').ports, [], 'metrics stay inside')
   t.end()
 })
 
 void t.test('named volumes exist', (t) => {
   const used = Object.values(compose.services).flatMap(({ volumes }) =>
-    volumes.flatMap((volume) => /^([a-z-]+):/.exec(volume)?.[1] ?? []),
+    volumes.flatMap((volume) => /^([a-z][a-z-]*):/.exec(volume)?.[1] ?? []),
   )
   t.same(used.sort(), Object.keys(compose.volumes).sort())
   t.end()

@@ -1,0 +1,77 @@
+import { sql } from 'kysely'
+import t, { type Test } from 'tap'
+import { connect, type Db } from '../../../shared/db/connect.ts'
+import { testDatabase, type TestDatabase } from '../../helpers/database.ts'
+import { runOps } from '../../helpers/run-ops.ts'
+
+/** Roles belong to the server, so each test names its own. */
+let made = 0
+function roleNames(t: Test, { serverUrl }: TestDatabase): { indexer: string; api: string; producer: string } {
+  made += 1
+  const names = ['indexer', 'api', 'producer'].map((program) => `test_${process.pid}_${made}_${program}`)
+  t.teardown(async () => {
+    const admin = connect(`${serverUrl}/postgres`, { name: 'loan-activity test admin', max: 1 })
+    for (const name of names) await sql`drop role if exists ${sql.id(name)}`.execute(admin)
+    await admin.destroy()
+  })
+  const [indexer = '', api = '', producer = ''] = names
+  return { indexer, api, producer }
+}
+
+function connectAs(t: Test, url: string, role: string): Db {
+  const own = new URL(url)
+  own.username = role
+  own.password = 'letters1'
+  const db = connect(own.href, { name: 'loan-activity test role', max: 1 })
+  t.teardown(() => db.destroy())
+  return db
+}
+
+const PASSWORDS = { INDEXER_PASSWORD: 'letters1', API_PASSWORD: 'letters1', PRODUCER_PASSWORD: 'letters1' }
+
+void t.test('each program’s role may do what it needs and nothing else', async (t) => {
+  const database = await testDatabase(t)
+  const { url, db } = database
+  const names = roleNames(t, database)
+  const args = ['--indexer', names.indexer, '--api', names.api, '--producer', names.producer]
+  const roles = (...more: string[]): ReturnType<typeof runOps> =>
+    runOps(t, { databaseUrl: url, networks: {}, env: PASSWORDS }, 'roles', ...args, ...more)
+  const first = await roles()
+  t.equal(first.code, 0, first.err)
+  t.match(first.out, `${names.api}: may do what the API needs`)
+  t.equal((await roles('--json')).code, 0, 'a second run changes nothing')
+
+  await sql`create table ledger.made_later (n int)`.execute(db)
+  const api = connectAs(t, url, names.api)
+  const indexer = connectAs(t, url, names.indexer)
+  const producer = connectAs(t, url, names.producer)
+  await sql`select * from projection.activity, ledger.network_status, migration.kysely_migration, ledger.made_later`.execute(api) // prettier-ignore
+  await sql`insert into ledger.made_later values (1)`.execute(indexer)
+  await sql`select * from migration.kysely_migration`.execute(indexer)
+
+  const denied: [string, Db, string][] = [
+    ['the API writes', api, 'insert into ledger.made_later values (1)'],
+    ['the API deletes', api, 'delete from projection.activity'],
+    ['the API creates', api, 'create table projection.mine (n int)'],
+    ['the API creates a schema', api, 'create schema mine'],
+    ['the indexer drops', indexer, 'drop table projection.activity'],
+    ['the indexer alters', indexer, 'alter table ledger.event_log add column n int'],
+    ['the indexer changes migrations', indexer, 'delete from migration.kysely_migration'],
+    ['a producer reads the log', producer, 'select * from ledger.event_log'],
+    ['a producer reads the read model', producer, 'select * from projection.loans'],
+  ]
+  for (const [what, role, statement] of denied) {
+    await t.rejects(sql.raw(statement).execute(role), { code: '42501' }, what)
+  }
+  await Promise.all([api, indexer, producer].map((one) => one.destroy()))
+  await sql`drop owned by ${sql.id(names.indexer)}, ${sql.id(names.api)}, ${sql.id(names.producer)}`.execute(
+    db,
+  )
+})
+
+void t.test('a role that is not there, without a password to create it, is one line', async (t) => {
+  const { url } = await testDatabase(t)
+  const missing = await runOps(t, { databaseUrl: url, networks: {} }, 'roles', '--indexer', 'nobody_here')
+  t.equal(missing.code, 2)
+  t.match(missing.err, /^ops: there is no role nobody_here: create it .*, or set INDEXER_PASSWORD\n$/)
+})
