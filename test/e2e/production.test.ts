@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os'
 import { join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import * as z from 'zod'
 import { startAnvil } from '../../devnet/evm/anvil.ts'
@@ -53,6 +54,23 @@ async function playedChain(t: Test, folder: string): Promise<{ networksFile: str
   writeFileSync(networksFile, JSON.stringify({ evm: [network] }))
   process.env['TEST_RPC_URL'] = anvil.url
   return { networksFile, events: diary.length }
+}
+
+const ROLES = { indexer: 'loan_activity_indexer', api: 'loan_activity_api' }
+const ROLE_PASSWORD = 'letters1'
+
+/** Variables of the programs that have a database role of their own. */
+const ROLE_URLS: Record<string, (url: string) => Record<string, string>> = {
+  indexer: (url) => ({ DATABASE_URL: asRole(url, ROLES.indexer) }),
+  api: (url) => ({ DATABASE_URL: asRole(url, ROLES.api) }),
+  ops: () => ({ INDEXER_PASSWORD: ROLE_PASSWORD, API_PASSWORD: ROLE_PASSWORD }),
+}
+
+function asRole(databaseUrl: string, role: string): string {
+  const url = new URL(databaseUrl)
+  url.username = role
+  url.password = ROLE_PASSWORD
+  return url.href
 }
 
 async function answers(url: string): Promise<boolean> {
@@ -154,7 +172,7 @@ void t.test('build, migrate, indexer, api and ops of the compiled program', asyn
   if (redisUrl === null) return
   const folder = mkdtempSync(join(tmpdir(), 'loan-activity-production-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-  const { url: databaseUrl } = await testDatabase(t, { migrated: false })
+  const { url: databaseUrl, db } = await testDatabase(t, { migrated: false })
   const [chain] = await Promise.all([playedChain(t, folder), buildInto(folder)])
   const [apiPort, indexerPort] = [await freePort(), await freePort()]
   const environment = {
@@ -166,19 +184,23 @@ void t.test('build, migrate, indexer, api and ops of the compiled program', asyn
     INDEXER_PORT: `${indexerPort}`,
   }
   const programs: RunningProgram[] = []
+  /** As the owner of the database, unless a program has a role of its own. */
   const run = (...args: string[]): RunningProgram => {
-    const program = runNpm(folder, args, environment)
+    const program = runNpm(folder, args, { ...environment, ...ROLE_URLS[args[0] ?? '']?.(databaseUrl) })
     programs.push(program)
     return program
   }
   t.teardown(() => programs.forEach((program) => program.signal('SIGTERM')))
 
-  const early = run('api')
+  const early = runNpm(folder, ['api'], environment)
   t.equal((await early.ended).code, 2, 'without a schema it does not start')
   t.match(early.stderr(), /run `npm run migrate` first/)
 
   const migrations = [run('migrate'), run('migrate')]
   for (const { ended } of migrations) t.equal((await ended).code, 0, 'two may migrate at once')
+
+  const roles = run('ops', '--', 'roles')
+  t.equal((await roles.ended).code, 0, `each program has its role: ${roles.stderr()}`)
 
   const [indexer, api] = [run('indexer'), run('api')]
   const url = `http://127.0.0.1:${apiPort}`
@@ -209,4 +231,7 @@ void t.test('build, migrate, indexer, api and ops of the compiled program', asyn
     t.equal(program.stderr(), '')
   }
   t.notOk(await answers(`${url}/healthz`), 'and has really gone')
+  // Roles belong to the whole server.
+  const made = sql.join(Object.values(ROLES).map((role) => sql.id(role)))
+  await sql`drop owned by ${made}; drop role ${made}`.execute(db)
 })

@@ -33,6 +33,7 @@ const RUN_BY: Record<string, { file: string; proof: RegExp }> = {
   'npm run migrate': { ...PRODUCTION, proof: /run\('migrate'\)/ },
   'npm run indexer': { ...PRODUCTION, proof: /run\('indexer'\)/ },
   'npm run api': { ...PRODUCTION, proof: /run\('api'\)/ },
+  'npm run ops -- roles': { ...PRODUCTION, proof: /run\('ops', '--', 'roles'\)/ },
   'npm run ops -- status': { ...PRODUCTION, proof: /run\('ops', '--', 'status'\)/ },
   'npm run ops -- audit': { ...PRODUCTION, proof: /run\('ops', '--', 'audit'/ },
   'npm run ops -- digest': { ...OPERATORS, proof: /ops\('digest'/ },
