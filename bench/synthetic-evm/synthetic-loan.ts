@@ -256,7 +256,7 @@ export class SyntheticLoan {
       ? has('CancelLoan', 'RefundPayback')
       : has('UnlockCollateral', 'SeizeCollateral', 'CancelBorrowRequest')
     const amount = word(isZeroed ? 0n : this.amount)
-    const shownA1 = has('Withdraw', 'SeizeCollateral', 'CancelBorrowRequest') ? this.secretA1 : '0x'
+    const shownA1 = has('Withdraw', 'SeizeCollateral') ? this.secretA1 : '0x'
     const shownB1 = has('AcceptRepayment', 'CancelLoan', 'UnlockCollateral') ? this.secretB1 : '0x'
     const knowsBorrower = !isLoan || isAgreed
     const knowsLender = isLoan || isAgreed

@@ -48,7 +48,7 @@ contract ERC20CollateralLock {
 
     mapping(uint256 => Loan) private loans;
     /// Loans are numbered from 1.
-    uint256 public lastLoanId;
+    uint256 public loanIdCounter;
     address public owner;
     /// What one FIL costs in whole tokens, with 18 decimals.
     uint256 public price;
@@ -67,7 +67,7 @@ contract ERC20CollateralLock {
     function createBorrowRequest(bytes32 secretHashA1, bytes calldata filBorrower, uint256 collateralAmount, address token, uint256 principalAmount, uint256 interestRate, uint256 loanExpirationPeriod) external {
         require(collateralAmount > 0, "no-collateral");
         require(loanExpirationPeriod <= LONGEST_PERIOD, "period-too-long");
-        uint256 loanId = ++lastLoanId;
+        uint256 loanId = ++loanIdCounter;
         Loan storage loan = loans[loanId];
         loan.borrower = msg.sender;
         loan.filBorrower = filBorrower;
@@ -129,13 +129,13 @@ contract ERC20CollateralLock {
         emit UnlockRefundableCollateral(loanId, loan.borrower, refundable, loan.token);
     }
 
+    /// As in the original contract: the secret is in the event and is not stored.
     function cancelBorrowRequest(uint256 loanId, bytes calldata secretA1) external {
         Loan storage loan = existing(loanId, State.Funded);
         require(msg.sender == loan.borrower, "not-the-borrower");
         require(secretA1.hash256() == loan.secretHashA1, "wrong-secret");
         uint256 amount = loan.collateralAmount;
         loan.collateralAmount = 0;
-        loan.secretA1 = secretA1;
         loan.state = State.Canceled;
         loan.token.push(loan.borrower, amount);
         emit CancelBorrowRequest(loanId, loan.borrower, amount, loan.token, secretA1);

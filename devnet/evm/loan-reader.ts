@@ -32,7 +32,7 @@ export async function readLoans(
 
 /** How many loans a market has made. */
 export async function lastLoanId(rpc: Rpc, deployment: Deployment, market: Market): Promise<number> {
-  const data = contracts[market].interface.encodeFunctionData('lastLoanId')
+  const data = contracts[market].interface.encodeFunctionData('loanIdCounter')
   const [answer] = await rpc.all(hex, [callRequest(deployment[market], data)])
   return Number(answer)
 }

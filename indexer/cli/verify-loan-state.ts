@@ -10,12 +10,15 @@ export interface Difference {
 
 const FIL_DECIMALS = 18
 const PRICE_DECIMALS = 18
-const ZERO_HEX = /^0x0*$/
+/** A collateral lock's state after a cancelled request. */
+const CANCELED = 4
+/** No bytes, no address, no hash. */
+const NOTHING = new Set(['0x', `0x${'0'.repeat(40)}`, `0x${'0'.repeat(64)}`])
 
 /**
- * Compares a loan of the index with what its contract's `fetchLoan` says at the same block. An amount that the
- * contract has set to zero is not compared: the contract zeroes what it pays out, the index keeps what was agreed.
- * Nor can a contract tell an empty text from one that was never given: events can.
+ * Compares a loan of the index with what its contract's `fetchLoan` says at the same block. Left out is what the contract
+ * cannot tell: an amount that it zeroed when it paid it out, and the secret of a cancelled request, which it emits and
+ * does not store. Zero bytes and nothing given look the same there, and count as the same.
  * `tokenDecimals` null: the token has none, its amounts are null in the index.
  */
 export function verifyLoanState(
@@ -27,7 +30,7 @@ export function verifyLoanState(
     state.role === 'erc20Loans' ? erc20Loan(state, tokenDecimals) : collateralLock(state, tokenDecimals)
   return Object.entries(expected).flatMap(([field, onChain]) => {
     const indexed = part[field] ?? null
-    return indexed === onChain || (indexed === '0x' && onChain === null) ? [] : [{ field, indexed, onChain }]
+    return unlessNothing(indexed) === onChain ? [] : [{ field, indexed, onChain }]
   })
 }
 
@@ -47,8 +50,11 @@ function collateralLock(
   state: Extract<LoanState, { role: 'erc20CollateralLock' }>,
   decimals: number | null,
 ): Fields {
+  const { secretA1, ...rest } = common(state)
+  const isEmittedOnly = state.state === CANCELED && secretA1 === null
   return {
-    ...common(state),
+    ...rest,
+    ...(isEmittedOnly ? {} : { secretA1 }),
     ...amount('collateralAmount', state.collateralAmount, decimals),
     ...amount('principalAmount', state.principalAmount, FIL_DECIMALS),
     ...amount('interestRate', state.interestRate, PRICE_DECIMALS),
@@ -57,19 +63,19 @@ function collateralLock(
   }
 }
 
-function common(state: LoanState): Fields {
+function common(state: LoanState) {
   return {
-    borrower: unlessEmpty(state.borrower),
-    lender: unlessEmpty(state.lender),
-    filBorrower: unlessNone(state.filBorrower),
-    filLender: unlessNone(state.filLender),
-    secretHashA1: unlessEmpty(state.secretHashA1),
-    secretHashB1: unlessEmpty(state.secretHashB1),
-    secretA1: unlessNone(state.secretA1),
-    secretB1: unlessNone(state.secretB1),
+    borrower: unlessNothing(state.borrower),
+    lender: unlessNothing(state.lender),
+    filBorrower: unlessNothing(state.filBorrower),
+    filLender: unlessNothing(state.filLender),
+    secretHashA1: unlessNothing(state.secretHashA1),
+    secretHashB1: unlessNothing(state.secretHashB1),
+    secretA1: unlessNothing(state.secretA1),
+    secretB1: unlessNothing(state.secretB1),
     loanExpiration: unlessZero(state.loanExpiration),
     loanExpirationPeriod: state.loanExpirationPeriod,
-    paymentChannelId: unlessEmpty(state.paymentChannelId),
+    paymentChannelId: unlessNothing(state.paymentChannelId),
     token: state.token,
     state: String(state.state),
   }
@@ -80,6 +86,6 @@ function amount(field: string, value: string, decimals: number | null): Fields {
   return { [field]: decimals === null ? null : formatUnits(BigInt(value), decimals) }
 }
 
-const unlessEmpty = (hex: string): string | null => (ZERO_HEX.test(hex) ? null : hex)
-const unlessNone = (hex: string): string | null => (hex === '0x' ? null : hex)
+const unlessNothing = (text: string | null): string | null =>
+  text === null || NOTHING.has(text) ? null : text
 const unlessZero = (number: string): string | null => (number === '0' ? null : number)

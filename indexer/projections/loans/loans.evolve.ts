@@ -81,7 +81,8 @@ function evolveTimes(times: LoanTimes, { kind, blockTimeS }: EvmLoanEvent): Loan
     case 'UnlockCollateral':
     case 'SeizeCollateral':
     case 'CancelBorrowRequest':
-      return { ...times, endedS: blockTimeS }
+      // A contract accepts a repayment in any state, also of a loan that has ended.
+      return { ...times, endedS: times.endedS ?? blockTimeS }
     case 'Withdraw':
     case 'Payback':
     case 'UnlockRefundableCollateral':

@@ -114,6 +114,7 @@ await t.test('who may do what, with which secret, in which state, when', async (
   t.same(cancelled?.name, 'CancelBorrowRequest')
   const loan = await markets.fetchLoan('erc20CollateralLock', open)
   t.same([loan.details[0], loan.state], [0n, 4n])
+  t.equal(loan.secrets[0], '0x', 'as the original: it is emitted and not stored')
   await refused(t, accept(borrower, open), 'wrong-state')
   const loanId = await locked()
   await refused(t, send(borrower, 'cancelBorrowRequest', loanId, a1), 'wrong-state')

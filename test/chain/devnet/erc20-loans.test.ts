@@ -115,9 +115,25 @@ await t.test('who may do what, with which secret, in which state', async (t) => 
   const spent = await repaid()
   await refused(t, send(lender, 'cancelLoan', spent, b1), 'wrong-state')
   await refused(t, send(lender, 'acceptRepayment', spent, a1), 'wrong-secret')
-  await refused(t, send(borrower, 'acceptRepayment', spent, b1), 'not-the-lender')
   await refused(t, send(borrower, 'refundPayback', spent), 'accept-period-not-expired')
 })
+
+await t.test(
+  'as the original: a repayment is accepted from any caller, in any state, more than once',
+  async (t) => {
+    await refused(t, send(lender, 'acceptRepayment', await offered(), b1), 'accept-period-expired')
+    const loanId = await approved()
+    for (const caller of [stranger, borrower]) {
+      const [accepted] = await send(caller, 'acceptRepayment', loanId, b1)
+      t.same([accepted?.name, accepted?.args[1]], ['AcceptRepayment', owed])
+      t.equal((await left(loanId)).state, 5n)
+    }
+    const cancelled = await approved()
+    await send(lender, 'cancelLoan', cancelled, b1)
+    await send(stranger, 'acceptRepayment', cancelled, b1)
+    t.same(await left(cancelled), { state: 5n, details: [0n, 0n, 0n] })
+  },
+)
 
 await t.test('a cancelled offer: before and after the approval, the amounts become zero', async (t) => {
   for (const make of [offered, approved]) {

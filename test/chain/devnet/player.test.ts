@@ -157,7 +157,7 @@ async function openLoans({ rpc, deployment }: Play): Promise<string[]> {
       const answer = await rpc.call(hex, 'eth_call', { to: deployment[market], data }, 'latest')
       return contract.decodeFunctionResult(method, answer).toArray(true) as unknown[]
     }
-    const [last] = await ask('lastLoanId', [])
+    const [last] = await ask('loanIdCounter', [])
     for (let id = 1n; id <= BigInt(String(last)); id++) {
       const state = Number((await ask('fetchLoan', [id])).at(-1))
       if (state <= (market === 'erc20Loans' ? 3 : 1)) found.push(`${market}/${id}`)

@@ -145,7 +145,7 @@ export class Player {
   /** What the contracts say is made, after a reorg took loans away. */
   async resync(): Promise<void> {
     for (const market of ['loans', 'lock'] as const) {
-      const data = ABI[market].encodeFunctionData('lastLoanId', [])
+      const data = ABI[market].encodeFunctionData('loanIdCounter', [])
       this.#counts[market] = BigInt(
         (await this.#chain.rpc('eth_call', { to: this.#chain[market], data }, 'latest')) as string,
       )

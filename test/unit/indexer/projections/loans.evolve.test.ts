@@ -222,6 +222,24 @@ void t.test('states follow the contracts’ numbers', (t) => {
   t.end()
 })
 
+void t.test('a loan has ended when it first did: a contract accepts a repayment again later', (t) => {
+  const at = (kind: string, blockTimeS: number): ChainEvent[] =>
+    ERC20_LIFE.filter((event) => event.kind === kind).map((event) => ({
+      ...event,
+      ...{ blockTimeS, blockNumber: blockTimeS, txHash: `0x${kind}${blockTimeS}` },
+    }))
+  const life = [
+    ...at('CreateLoanOffer', 1),
+    ...at('ApproveRequest', 2),
+    ...at('AcceptRepayment', 3),
+    ...at('AcceptRepayment', 9),
+  ]
+  const loan = entries(life).reduce<Loan | undefined>(evolveLoan, undefined)
+  t.strictSame(loan?.times, { openedS: 1, agreedS: 2, endedS: 3 })
+  t.equal(loan?.part.state, '5')
+  t.end()
+})
+
 void t.test('amounts are exact for any uint256 and any decimals', (t) => {
   fc.assert(
     fc.property(
