@@ -1,4 +1,4 @@
-import { word } from './encode-abi.ts'
+import { bytes, encodeAbi, fixedList, word } from './encode-abi.ts'
 import type { SyntheticBlock, SyntheticChain } from './synthetic-chain.ts'
 
 /** A block as it is kept: the truth of it is nothing that a node knows. */
@@ -6,6 +6,14 @@ type KeptBlock = Pick<SyntheticBlock, 'number' | 'hash' | 'header'> & { logs: st
 
 const FETCH_LOAN_CHARS = 2 + 8 + 64
 const DECIMALS = '0x313ce567'
+/** By role: `fetchLoan` of a number that no loan has. */
+const NO_LOAN: Record<string, string> = { erc20Loans: noLoan(3), erc20CollateralLock: noLoan(5) }
+
+function noLoan(details: number): string {
+  const zeros = (count: number): string => word(0).repeat(count)
+  const nothing = fixedList(bytes('0x'), bytes('0x'))
+  return encodeAbi([zeros(2), nothing, zeros(2), nothing, zeros(3 + details + 3)])
+}
 
 /** One whole branch of a chain, every answer of it ready as JSON text. */
 export class Branch {
@@ -68,7 +76,7 @@ export class Branch {
     if (role === undefined || number === undefined || data.length !== FETCH_LOAN_CHARS) return '"0x"'
     const loan = this.#chain.loans.get(`${role}/${BigInt(`0x${data.slice(10)}`)}`)
     const shown = loan?.answers.findLast((answer) => answer.block <= number)
-    return ['"0x', shown?.data ?? '', '"']
+    return ['"0x', shown?.data ?? NO_LOAN[role] ?? '', '"']
   }
 }
 

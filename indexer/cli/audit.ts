@@ -18,13 +18,14 @@ const ROLE_OF_TYPE: Record<ListedLoan['loanType'], ContractRole> = {
 /**
  * Compares every loan with its contract's `fetchLoan`, and every payment channel with the node's state or with its
  * messages, at the block at which the index stands, and prints what differs. Exit code 1 when anything does, when a
- * network has nothing to compare (the others are compared all the same), or when interrupted.
+ * network was never indexed (the others are compared all the same), when nothing at all was compared, or when interrupted.
  */
 export async function runAudit(options: OutputOptions & { network?: string }): Promise<void> {
   await withDatabase(({ db, signal }) =>
     withNetworks(options.network, async (networks) => {
       const differences: AuditDifference[] = []
       const empty: string[] = []
+      const nothingOf: string[] = []
       let loans = 0
       let channels = 0
       const tell = (difference: AuditDifference): void => {
@@ -38,20 +39,29 @@ export async function runAudit(options: OutputOptions & { network?: string }): P
           if (position?.block == null) {
             empty.push(watched.network)
             if (options.json !== true) console.log(neverIndexed(watched.network))
-          } else if (watched.chain === 'evm')
-            loans += await auditLoans(trx, watched, position.block, signal, tell)
-          else channels += await auditChannels(trx, watched, position.block, signal, tell)
+            return
+          }
+          const isEvm = watched.chain === 'evm'
+          const compared = isEvm
+            ? await auditLoans(trx, watched, position.block, signal, tell)
+            : await auditChannels(trx, watched, position.block, signal, tell)
+          if (isEvm) loans += compared
+          else channels += compared
+          if (compared > 0 || signal.aborted) return
+          nothingOf.push(watched.network)
+          if (options.json !== true) console.log(nothingIn(watched))
         })
       }
       if (options.json === true)
         console.log(
-          JSON.stringify({ loans, channels, finished: !signal.aborted, differences, neverIndexed: empty }),
+          JSON.stringify({
+            ...{ loans, channels, finished: !signal.aborted, differences },
+            ...{ neverIndexed: empty, nothingToCompare: nothingOf },
+          }),
         )
-      else
-        console.log(
-          `${loans} loans and ${channels} channels compared, ${differences.length} differences${signal.aborted ? ' (interrupted)' : ''}`,
-        )
-      if (differences.length > 0 || empty.length > 0 || signal.aborted) process.exitCode = 1
+      else console.log(sum(loans, channels, differences.length, signal.aborted))
+      const isNothing = loans + channels === 0
+      if (differences.length > 0 || empty.length > 0 || isNothing || signal.aborted) process.exitCode = 1
     }),
   )
 }
@@ -92,6 +102,17 @@ async function auditLoans(
   }
   progress.end()
   return audited
+}
+
+function nothingIn({ network, chain }: { network: string; chain: 'evm' | 'filecoin' }): string {
+  return `${network}: the index holds no ${chain === 'evm' ? 'loan' : 'payment channel'} of it`
+}
+
+/** No difference among nothing would pass for a proof. */
+function sum(loans: number, channels: number, differences: number, isInterrupted: boolean): string {
+  const interrupted = isInterrupted ? ' (interrupted)' : ''
+  if (loans + channels === 0) return `nothing was compared${interrupted}`
+  return `${loans} loans and ${channels} channels compared, ${differences} differences${interrupted}`
 }
 
 function describe({ network, subject, field, indexed, onChain }: AuditDifference): string {

@@ -41,6 +41,12 @@ const evmNetworkSchema = z
     (network) => network.erc20Loans ?? network.erc20CollateralLock,
     'names neither erc20Loans nor erc20CollateralLock',
   )
+  .refine(
+    ({ erc20Loans, erc20CollateralLock }) =>
+      erc20Loans === undefined ||
+      erc20Loans.address.toLowerCase() !== erc20CollateralLock?.address.toLowerCase(),
+    'erc20Loans and erc20CollateralLock have the same address',
+  )
 
 const filecoinNetworkSchema = z.strictObject({
   /** As records show it: `mainnet`, `testnet`. */

@@ -6,7 +6,7 @@ import { createChannel, createdChannel, fundChannel } from '../../devnet/filecoi
 import { startLotus } from '../../devnet/filecoin/lotus.ts'
 import { startProxy } from '../chain/sources/faulty-proxy.ts'
 import { testDatabase } from '../helpers/database.ts'
-import { indexerProcess } from '../helpers/indexer-process.ts'
+import { indexerProcess, untilSynced } from '../helpers/indexer-process.ts'
 import { eventually } from '../helpers/programs.ts'
 import { runOps } from '../helpers/run-ops.ts'
 
@@ -15,6 +15,32 @@ t.setTimeout(240_000)
 /** For the sessions of whoever connects with it: shorter than what the node is silent for. */
 const SHORT_LIMIT = 'idle_in_transaction_session_timeout=3000'
 const SILENT_MS = 5_000
+
+void t.test('an audit of nothing says so and proves nothing', async (t) => {
+  const { url: databaseUrl, db } = await testDatabase(t)
+  const anvil = await startAnvil()
+  t.teardown(() => anvil.stop())
+  const { erc20Loans: address } = await deployContracts(anvil.url)
+  const evm = { blockchain: 'DEVNET', networkId: '31337', rpcUrls: [anvil.url], pollIntervalMs: 50 }
+  const networks = { evm: [{ ...evm, erc20Loans: { address } }] }
+  const indexer = await indexerProcess(t, { databaseUrl, networks })
+  indexer.start()
+  await untilSynced(db, anvil.url, indexer)
+  t.equal(await indexer.stop(), 0)
+  const said = 'evm:31337: the index holds no loan of it\nnothing was compared\n'
+  t.match(await runOps(t, { databaseUrl, networks }, 'audit'), { code: 1, out: said })
+  const { code, out } = await runOps(t, { databaseUrl, networks }, 'audit', '--json')
+  t.equal(code, 1)
+  t.match(JSON.parse(out), { loans: 0, channels: 0, differences: [], nothingToCompare: ['evm:31337'] })
+  const wrong = { evm: [{ ...evm, erc20CollateralLock: { address } }] }
+  const refused = await runOps(t, { databaseUrl, networks: wrong }, 'audit')
+  t.not(refused.code, 0)
+  t.match(refused.err, /erc20CollateralLock\.address 0x\S+ is an ERC20Loans: are the two swapped\?/)
+  const other = await indexerProcess(t, { databaseUrl: (await testDatabase(t)).url, networks: wrong })
+  other.start()
+  await other.untilSays('are the two swapped?')
+  t.equal(await other.stop(), 2, 'a mistake in the configuration')
+})
 
 void t.test('an audit of a channel that lives', async (t) => {
   const { url: databaseUrl, db } = await testDatabase(t)
@@ -72,7 +98,7 @@ void t.test('an audit of a channel that lives', async (t) => {
     t.strictSame({ ...both, err: '' }, { code: 1, out: `${said}${compared}`, err: '' }, both.err)
     const { code, out } = await audit('--json')
     t.equal(code, 1)
-    const rest = { finished: true, differences: [], neverIndexed: ['evm:31337'] }
+    const rest = { finished: true, differences: [], neverIndexed: ['evm:31337'], nothingToCompare: [] }
     t.strictSame(JSON.parse(out), { loans: 0, channels: 1, ...rest })
     t.match(await audit('--network', 'evm:31337'), { code: 1, out: said })
     t.match(await audit('--network', 'filecoin:testnet'), { code: 0, out: compared })

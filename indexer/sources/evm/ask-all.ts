@@ -107,6 +107,7 @@ async function viewByNumber(endpoint: RpcEndpoint, calls: readonly ViewCall[]): 
   return answers
 }
 
-function ethCall(to: string, data: string, block: unknown): RpcCall {
+/** `block`: a tag, a height or a block's hash, as nodes take it. */
+export function ethCall(to: string, data: string, block: unknown): RpcCall {
   return { method: 'eth_call', params: [{ to, data, gas: quantity(VIEW_GAS) }, block] }
 }

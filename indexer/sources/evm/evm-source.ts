@@ -10,16 +10,15 @@ import { within } from '../waiting.ts'
 import { headersByHash, mayConcernUs, readHeaders, readWholeBlocks } from './block-reader.ts'
 import { chainEvents, type EventReader } from './chain-events.ts'
 import { ChainHead } from './chain-head.ts'
+import { checkContracts } from './check-contracts.ts'
 import { plainHeader, type EvmHeader, type EvmLog } from './decode-answer.ts'
 import type { LoanState } from './decode-loan.ts'
 import type { Report } from '../rpc/rpc-client.ts'
 import { createEvmClient } from './evm-client.ts'
 import { headTicks, type TickOptions } from '../rpc/head-ticks.ts'
-import { parseHex } from './hex.ts'
 import { readLoans } from './loan-reader.ts'
 import { RangeEvidence } from './range-evidence.ts'
 import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
-import { BadAnswer } from '../rpc/rpc-error.ts'
 import { TokenDecimals } from './token-decimals.ts'
 import { watchedContracts } from './watched-contracts.ts'
 
@@ -151,36 +150,15 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
 
   async function check(): Promise<void> {
     const head = await heads.head()
-    for (const contract of contracts.values()) {
-      if (await hasCode(contract.address)) continue
-      throw new PermanentError(
-        `${key}: no code at ${contract.address} (${contract.role}) on chain ${network.networkId} at block ${head.number}`,
-      )
-    }
+    const where = { network: key, chainId: network.networkId, head: head.number }
+    await checkContracts(client, contracts, where, warnOnce)
   }
 
-  /** False only when every endpoint that is there says so: one that says it alone is behind, and is put aside. */
-  async function hasCode(address: string): Promise<boolean> {
-    const without: RpcEndpoint[] = []
-    const others = (): RpcEndpoint[] => client.available().filter((endpoint) => !without.includes(endpoint))
-    while (without.length === 0 || others().length > 0) {
-      try {
-        const { endpoint, code } = await client.read('contract code', (e) => codeAt(e, address), {
-          excluding: [...without],
-        })
-        if (code === '0x') {
-          without.push(endpoint)
-          continue
-        }
-        for (const behind of without) client.distrust(behind, `no code at ${address}`)
-        return true
-      } catch (error) {
-        // Those who might know better are no more there: of another chain, or put aside.
-        const alone = without.length > 0 && others().length === 0
-        if (!(error instanceof RetryableError) || !alone) throw error
-      }
-    }
-    return false
+  const warned = new Set<string>()
+  function warnOnce(message: string): void {
+    if (warned.has(message)) return
+    warned.add(message)
+    report('warn', message)
   }
 
   async function fetchLoanStates(queries: readonly LoanAsked[], block: BlockRef): Promise<LoanAnswer[]> {
@@ -231,15 +209,6 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
 function tickOptions({ wsUrl, pollIntervalMs }: EvmNetwork, report: Report): TickOptions {
   const request = { method: 'eth_subscribe', params: ['newHeads'] }
   return { subscriptions: wsUrl === null ? [] : [{ url: wsUrl, request }], pollIntervalMs, report }
-}
-
-async function codeAt(
-  endpoint: RpcEndpoint,
-  address: string,
-): Promise<{ endpoint: RpcEndpoint; code: string }> {
-  const code = parseHex(await endpoint.call('eth_getCode', [address, 'latest']))
-  if (code === null) throw new BadAnswer('eth_getCode: malformed answer')
-  return { endpoint, code }
 }
 
 function timesOf(blocks: readonly TimedBlock[]): ReadonlyMap<string, number> {

@@ -65,6 +65,7 @@ void t.test('each mistake names its place', (t) => {
     ['evm.0.erc20Loans.idPrefix', { evm: [evm({ erc20Loans: { address: ADDRESS, idPrefix: '7-' } })] }],
     ['evm.0', { evm: [evm({ confirmation: 3 })] }, /confirmation/],
     ['evm.0', { evm: [evm({ erc20Loans: undefined })] }, /neither erc20Loans nor erc20CollateralLock/],
+    ['evm.0', { evm: [evm({ erc20CollateralLock: { address: ADDRESS } })] }, /have the same address/],
     ['evm.1.networkId', { evm: [evm(), evm({ networkId: '' })] }],
     ['evm', { evm: [evm(), evm()] }, /two networks have the networkId 1/],
     ['evm', { evm: [evm(), evm({ networkId: '5' })] }, /two deployments of erc20Loans have no idPrefix/],
