@@ -34,13 +34,17 @@ export interface EventReader {
 
 /**
  * Our contracts' logs, in chain order, as events that need no chain to be understood. A whole list costs a few
- * batches: the loans, the transactions of those that need it, the tokens not seen before.
+ * batches: the loans, the transactions of those that need it, the tokens not seen before. Logs of a contract before its
+ * own `startBlock` are left out: blocks are read from the lowest one on.
  */
 export async function chainEvents(
   reader: EventReader,
-  logs: readonly EvmLog[],
+  read: readonly EvmLog[],
   blockTimes: ReadonlyMap<string, number>,
 ): Promise<ChainEvent[]> {
+  const logs = read.filter(
+    ({ address, blockNumber }) => blockNumber >= (reader.contracts.get(address)?.startBlock ?? 0),
+  )
   if (logs.length === 0) return []
   await READING.next()
   const found = place(reader.contracts, logs, blockTimes)

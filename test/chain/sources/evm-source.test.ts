@@ -575,9 +575,11 @@ void t.test('whatever a contract logs, the source goes on', async (t) => {
     await chain.rpc('eth_sendTransaction', { from: sender, to: hostile, data, gas: '0x1000000' })
   }
   await chain.mine()
-  const source = await opened(t, chain, {
-    erc20CollateralLock: { address: hostile, startBlock: 0, idPrefix: null },
-  })
+  // Its check refuses such a contract: it turns hostile after that.
+  const source = createEvmSource(
+    chain.network({ erc20CollateralLock: { address: hostile, startBlock: 0, idPrefix: null } }),
+  )
+  t.teardown(() => source.close())
   const events = await readAll(t, chain, source)
   t.same(
     events.map((event) => (event.kind === 'Undecodable' ? event.reason.slice(0, 40) : event.kind)),
