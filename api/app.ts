@@ -1,5 +1,6 @@
 import cors from '@fastify/cors'
 import { fastify, LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify'
+import { installCompression } from './plugins/compression.ts'
 import { installErrors } from './plugins/errors.ts'
 import { onClientError, onUnroutable } from './plugins/protocol-errors.ts'
 import { createAnswerCache } from './queries/answer-cache.ts'
@@ -25,7 +26,9 @@ export async function buildApp({ database, log, version, keptBytes }: AppOptions
     logController: new LogController({ disableRequestLogging: true }),
     requestTimeout: 10_000,
     // A page number of 3,000 digits is a page beyond the last, and a loan of that name no loan: as long as a URL may be here.
-    routerOptions: { maxParamLength: 16 * 1024 },
+    routerOptions: { maxParamLength: 16 * 1024, ignoreTrailingSlash: true },
+    // Each route answers HEAD itself: what Fastify adds would have another length than a compressed GET.
+    exposeHeadRoutes: false,
     // What arrives on open connections while closing is still answered.
     return503OnClosing: false,
     frameworkErrors: (error, _request, reply) => onUnroutable(error, reply),
@@ -39,6 +42,7 @@ export async function buildApp({ database, log, version, keptBytes }: AppOptions
     strictPreflight: false,
     maxAge: 86_400,
   })
+  await installCompression(app)
   installErrors(app)
   const cache = createAnswerCache(database, keptBytes)
   activityHistory(app, database, cache)

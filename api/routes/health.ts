@@ -1,9 +1,10 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { messageOf } from '../../shared/errors.ts'
 import { judgeNetwork, NOT_FOLLOWED } from '../../shared/indexing-health.ts'
 import { getIndexingStatus } from '../queries/indexing-status.ts'
 import { DatabaseAway, type ReadDatabase } from '../queries/read-database.ts'
 import { responses } from '../schemas/common.ts'
+import { READ } from './read.ts'
 import { livenessAnswer, readinessAnswer } from '../schemas/status.ts'
 
 interface Readiness {
@@ -14,15 +15,19 @@ interface Readiness {
 
 /** /healthz: this process lives. /readyz: what it answers is fresh. */
 export function health(app: FastifyInstance, database: ReadDatabase): void {
-  app.get('/healthz', { schema: { response: responses(livenessAnswer) } }, () =>
-    Promise.resolve({ status: 'OK' }),
-  )
+  app.route({
+    method: READ,
+    url: '/healthz',
+    schema: { response: responses(livenessAnswer) },
+    handler: () => Promise.resolve({ status: 'OK' }),
+  })
   const ready = responses(readinessAnswer)
   const response: Record<string, unknown> = { ...ready, 503: ready['200'] }
-  app.get('/readyz', { schema: { response } }, async (_request, reply) => {
+  const handler = async (_request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const readiness = await judgeReadiness(database)
     return reply.code(readiness.status === 'OK' ? 200 : 503).send(readiness)
-  })
+  }
+  app.route({ method: READ, url: '/readyz', schema: { response }, handler })
 }
 
 async function judgeReadiness(database: ReadDatabase): Promise<Readiness> {

@@ -239,13 +239,13 @@ void t.test('a client that has the answer already is told so', async (t) => {
   await seedRecords(db, 30)
   for (const url of ['/api/activity/history', '/api/activity/history/2', '/api/activity/history/999']) {
     const { headers, body } = await app.inject(url)
-    t.match(headers, { 'cache-control': 'no-cache', etag: /^"[\w-]{27}"$/ }, url)
+    t.match(headers, { 'cache-control': 'no-cache', etag: /^W\/"[\w-]{27}"$/ }, url)
     const etag = String(headers['etag'])
-    for (const condition of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+    for (const condition of [etag, etag.slice(2), `"other", ${etag}`, '*']) {
       const again = await app.inject({ url, headers: { 'if-none-match': condition } })
       t.match(again, { statusCode: 304, body: '', headers: { etag } }, condition)
     }
-    for (const condition of ['"other"', etag.slice(1), '']) {
+    for (const condition of ['"other"', etag.slice(3), '']) {
       const again = await app.inject({ url, headers: { 'if-none-match': condition } })
       t.match(again, { statusCode: 200, body }, condition)
     }
