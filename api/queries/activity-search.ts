@@ -24,18 +24,23 @@ export interface ActivitySearch {
   filters: Partial<Record<ActivityFilter, string>>
 }
 
+export interface FoundActivity {
+  json: string
+  isEmpty: boolean
+}
+
 /**
  * The JSON answer, newest first: up to `limit` records, fewer where they would not fit into an answer. `next` is the
  * `before` of the following page, null when this is the last.
  */
-export async function searchActivity(database: ReadDatabase, search: ActivitySearch): Promise<string> {
+export async function searchActivity(database: ReadDatabase, search: ActivitySearch): Promise<FoundActivity> {
   const filters = ACTIVITY_FILTERS.filter((name) => search.filters[name] !== undefined)
   const values = [search.limit, ...filters.map((name) => search.filters[name])]
   const before = search.before === undefined ? [] : [search.before]
   const statement = statementFor(filters, before.length > 0)
-  const [row] = await database.rows<{ answer: string }>(statement, [...values, ...before])
+  const [row] = await database.rows<FoundActivity>(statement, [...values, ...before])
   if (row === undefined) throw new Error('the search has no row')
-  return row.answer
+  return row
 }
 
 /** One statement, and one prepared plan, for each set of filters: a plan for all of them would serve none well. */
@@ -55,7 +60,7 @@ export function statementFor(filters: ActivityFilter[], before: boolean): Statem
       ), shown as materialized (${newestThatFit('select * from found order by id desc limit $1::bigint')})
       select '{"status":"OK","payload":[' || (select coalesce(string_agg(json, ',' order by id desc), '') from shown)
         || '],"next":' || case when (select count(*) from found) > (select count(*) from shown)
-          then (select min(id) from shown)::text else 'null' end || '}' as answer`,
+          then (select min(id) from shown)::text else 'null' end || '}' as json, not exists (select from shown) as "isEmpty"`,
   }
 }
 

@@ -5,24 +5,27 @@ import type { AnswerCache } from '../queries/answer-cache.ts'
 import type { ReadDatabase } from '../queries/read-database.ts'
 import { historyAnswer } from '../schemas/activity.ts'
 import { responses } from '../schemas/common.ts'
+import { mistakeInPage } from '../schemas/parameters.ts'
 import { noParameters } from './no-parameters.ts'
+import { READ } from './read.ts'
 import { sendAnswer } from './send-answer.ts'
-
-const PAGE = /^[1-9]\d*$/
 
 /** The whole history, newest first, 25 a page. */
 export function activityHistory(app: FastifyInstance, database: ReadDatabase, cache: AnswerCache): void {
   const getPage = historyPages(database)
   const schema = { response: responses(historyAnswer, 400, 405, 500, 503) }
-  app.get<{ Params: { page?: string } }>(
-    '/api/activity/history/:page?',
-    { schema, onRequest: noParameters },
-    async (request, reply) => {
+  app.route<{ Params: { page?: string } }>({
+    method: READ,
+    url: '/api/activity/history/:page?',
+    schema,
+    onRequest: noParameters,
+    handler: async (request, reply) => {
       const page = request.params.page || '1'
-      if (!PAGE.test(page)) return sendError(reply, 400, 'page must be a positive integer')
+      const mistake = mistakeInPage(page)
+      if (mistake !== null) return sendError(reply, 400, mistake)
       const answer = await cache.answer(`history/${page}`, () => getPage(BigInt(page)))
       if (answer === undefined) throw new Error('a history page is never missing')
       return sendAnswer(request, reply, answer)
     },
-  )
+  })
 }

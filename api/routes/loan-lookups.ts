@@ -7,13 +7,10 @@ import { findLoan } from '../queries/loans.ts'
 import type { ReadDatabase } from '../queries/read-database.ts'
 import { responses } from '../schemas/common.ts'
 import { erc20LoanAnswer, filLoanAnswer } from '../schemas/loan.ts'
+import { mistakeInLoanId } from '../schemas/parameters.ts'
 import { noParameters } from './no-parameters.ts'
+import { READ } from './read.ts'
 import { sendAnswer } from './send-answer.ts'
-
-/** The contract's id, with its deployment's prefix if that has one; a uint256 has at most 78 digits. */
-const LOAN_ID = /^(?:[A-Za-z][A-Za-z0-9]{0,15}-)?\d{1,78}$/
-
-const TOO_LONG = /^(?:[A-Za-z][A-Za-z0-9]{0,15}-)?\d{79,}$/
 
 /** A loan with everything that happened to it, by market. */
 export function loanLookups(app: FastifyInstance, database: ReadDatabase, cache: AnswerCache): void {
@@ -29,21 +26,18 @@ function lookup(
   answer: z.ZodType,
 ): void {
   const schema = { response: responses(answer, 400, 404, 405, 500, 503) }
-  app.get<{ Params: { loanId: string } }>(
+  app.route<{ Params: { loanId: string } }>({
+    method: READ,
     url,
-    { schema, onRequest: noParameters },
-    async (request, reply) => {
+    schema,
+    onRequest: noParameters,
+    handler: async (request, reply) => {
       const { loanId } = request.params
-      if (!LOAN_ID.test(loanId)) return sendError(reply, 400, whatIsWrongWith(loanId))
+      const mistake = mistakeInLoanId(loanId)
+      if (mistake !== null) return sendError(reply, 400, mistake)
       const found = await cache.answer(`${loanType}/${loanId}`, () => findLoan(database, loanType, loanId))
       if (found === undefined) return sendError(reply, 404, `there is no ${loanType} loan ${loanId}`)
       return sendAnswer(request, reply, found)
     },
-  )
-}
-
-function whatIsWrongWith(loanId: string): string {
-  return TOO_LONG.test(loanId)
-    ? 'loanId is too long: its number has at most 78 digits'
-    : 'loanId must be a decimal number, or <prefix>-<decimal number>'
+  })
 }

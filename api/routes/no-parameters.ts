@@ -1,14 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { sendError } from '../plugins/errors.ts'
+import { unknownParameter } from '../schemas/parameters.ts'
 
-const MAX_QUOTED = 100
-
-/**
- * For a route that takes no parameters: one that is not known is a mistake, and an answer without it would be another one
- * than was asked for.
- */
+/** For a route that takes no parameters: ignoring one would answer another question than was asked. */
 export function noParameters(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
   const [name] = Object.keys(request.query as object)
   if (name === undefined) return done()
-  sendError(reply, 400, `there is no parameter "${name.slice(0, MAX_QUOTED)}" here`)
+  sendError(reply, 400, unknownParameter(name))
 }

@@ -1,6 +1,10 @@
 import * as z from 'zod'
 import { MAX_TX_HASH } from '../../shared/events/event-place.ts'
+import { RECORD_EVENTS } from '../../shared/events/record-events.ts'
 import { isoTime } from './common.ts'
+import { mistakeInLoanId, notOneOf } from './parameters.ts'
+
+const LOAN_TYPES = ['ERC20FIL', 'FILERC20'] as const
 
 /** Newest records of a loan that its lookup shows. */
 export const MOST_LOAN_EVENTS = 1_000
@@ -14,7 +18,7 @@ export const activityRecord = z.strictObject({
   blockchain: z.string(),
   networkId: z.string(),
   contractAddress: z.string().nullable(),
-  loanType: z.enum(['ERC20FIL', 'FILERC20']),
+  loanType: z.enum(LOAN_TYPES),
   createdAt: isoTime,
   updatedAt: isoTime,
 })
@@ -26,40 +30,46 @@ export const historyAnswer = z.strictObject({
   pages: z.int().min(0),
 })
 
-/** A value that no record has is a search without results and not a mistake; Postgres has no text with a NUL. */
-const filter = (length: number) =>
+/** Postgres has no text with a NUL. */
+const text = (name: string, length: number) =>
   z
     .string()
-    .min(1)
-    .max(length)
-    .refine((text) => !text.includes('\0'), 'must not contain a NUL')
-    .optional()
+    .min(1, `${name} must not be empty`)
+    .max(length, `${name} must have at most ${length} characters`)
+    .refine((value) => !value.includes('\0'), `${name} must not contain a NUL`)
+
+const oneOf = (name: string, known: readonly string[]) =>
+  z.string().refine((value) => known.includes(value), notOneOf(name, known))
+
+const loanId = z.string().superRefine((value, context) => {
+  const message = mistakeInLoanId(value)
+  if (message !== null) context.addIssue({ code: 'custom', message })
+})
 
 /**
  * As records have it: hashes in lower case; and no text has a space, but in a query an unescaped `+` of a voucher is one.
  */
-function asKept(txHash: string | undefined): string | undefined {
-  return txHash !== undefined && /^0x[0-9a-f]{64}$/i.test(txHash)
-    ? txHash.toLowerCase()
-    : txHash?.replaceAll(' ', '+')
+function asKept(txHash: string): string {
+  return /^0x[0-9a-f]{64}$/i.test(txHash) ? txHash.toLowerCase() : txHash.replaceAll(' ', '+')
 }
 
+/** `blockchain` and `networkId` are closed sets as well: the database knows their values. */
 export const searchQuery = z.strictObject({
   before: z
     .string()
-    .regex(/^[1-9]\d{0,17}$/, 'must be the id of a record')
+    .regex(/^[1-9]\d{0,17}$/, 'before must be the id of a record')
     .optional(),
   limit: z
     .string()
-    .regex(/^([1-9]\d?|1\d\d|200)$/, 'must be a number from 1 to 200')
+    .regex(/^([1-9]\d?|1\d\d|200)$/, 'limit must be an integer from 1 to 200')
     .default('25')
     .transform(Number),
-  loanId: filter(200),
-  loanType: z.enum(['ERC20FIL', 'FILERC20']).optional(),
-  event: filter(200),
-  blockchain: filter(200),
-  networkId: filter(200),
-  txHash: filter(MAX_TX_HASH).transform(asKept),
+  loanId: loanId.optional(),
+  loanType: oneOf('loanType', LOAN_TYPES).optional(),
+  event: oneOf('event', RECORD_EVENTS).optional(),
+  blockchain: text('blockchain', 64).optional(),
+  networkId: text('networkId', 64).optional(),
+  txHash: text('txHash', MAX_TX_HASH).transform(asKept).optional(),
 })
 
 export const searchAnswer = z.strictObject({

@@ -1,4 +1,5 @@
 import type { LoanType } from '../../../shared/events/chain-event.ts'
+import type { ChannelEventName } from '../../../shared/events/record-events.ts'
 import type { ChannelRole, Link } from '../links/link.evolve.ts'
 import type { LoanFacts } from '../links/loan-facts.evolve.ts'
 import type { Channel, KnownVoucher, Party, Redemption } from './channel.evolve.ts'
@@ -99,11 +100,11 @@ const NAMES = {
 } as const satisfies Record<ChannelRole, RoleNames>
 
 interface RoleNames {
-  create: string
-  sign: Partial<Record<VoucherUse, string>>
-  redeem: Partial<Record<VoucherUse, string>>
-  settle: Partial<Record<VoucherUse, string>>
-  collect: Partial<Record<VoucherUse, string>>
+  create: ChannelEventName
+  sign: Partial<Record<VoucherUse, ChannelEventName>>
+  redeem: Partial<Record<VoucherUse, ChannelEventName>>
+  settle: Partial<Record<VoucherUse, ChannelEventName>>
+  collect: Partial<Record<VoucherUse, ChannelEventName>>
   withoutRedeem: VoucherUse
 }
 

@@ -2,13 +2,14 @@ import fc from 'fast-check'
 import { sql } from 'kysely'
 import t from 'tap'
 import type * as z from 'zod'
+import { errorAnswer } from '../../../api/schemas/common.ts'
 import { historyAnswer, searchAnswer } from '../../../api/schemas/activity.ts'
 import { statementFor } from '../../../api/queries/activity-search.ts'
 import { MAX_TX_HASH } from '../../../shared/events/event-place.ts'
 import { testApi, type TestApi } from '../../helpers/api.ts'
 import { testDatabase } from '../../helpers/database.ts'
 import { rowsRead, scansOf } from '../../helpers/query-plan.ts'
-import { SEEDED_ID_STEP, seedRecords } from '../../helpers/seed-projection.ts'
+import { SEEDED_ID_STEP, seedNetwork, seedRecords } from '../../helpers/seed-projection.ts'
 
 type Answer = z.infer<typeof searchAnswer>
 
@@ -27,9 +28,16 @@ async function walk(api: TestApi, query: Record<string, string>): Promise<Answer
   }
 }
 
+/** An indexer has made a record of this chain before. */
+async function seedFilecoinKind(db: TestApi['db']): Promise<void> {
+  await sql`insert into projection.record_kinds values
+    (3, 'LendFIL/CollectPayback', 'FILERC20', 'FIL', 'testnet', null)`.execute(db)
+}
+
 void t.test('pages of any size, with any filters, are what the whole history says of them', async (t) => {
   const api = await testApi(t)
   await seedRecords(api.db, 120)
+  await seedFilecoinKind(api.db)
   const history: Answer['payload'] = []
   for (const page of [1, 2, 3, 4, 5]) {
     const response = await api.app.inject(`/api/activity/history/${page}`)
@@ -41,10 +49,10 @@ void t.test('pages of any size, with any filters, are what the whole history say
     fc.option(fc.constantFrom(...values), { nil: undefined })
   const filters = fc.record({
     loanType: value('ERC20FIL', 'FILERC20'),
-    loanId: value('1', '2', '77', 'nobody'),
-    event: value('CreateLoanOffer', 'CreateBorrowRequest', 'nothing'),
-    blockchain: value('DEVNET', "'; drop table"),
-    networkId: value('31337', '1'),
+    loanId: value('1', '2', '77', 'other-1'),
+    event: value('CreateLoanOffer', 'CreateBorrowRequest', 'Withdraw'),
+    blockchain: value('DEVNET', 'FIL'),
+    networkId: value('31337', 'testnet'),
     txHash: value(`0x${'2'.padStart(64, '0')}`),
   })
   await fc.assert(
@@ -73,28 +81,46 @@ void t.test('25 records unless asked otherwise; the last page has no next', asyn
   t.strictSame(await search(api, { before: '1' }), { status: 'OK', payload: [], next: null })
 })
 
-void t.test('what is no search is 400', async (t) => {
-  const { app } = await testApi(t)
-  for (const query of [
-    'limit=0',
-    'limit=201',
-    'limit=-1',
-    'limit=x',
-    'limit=1&limit=2',
-    'before=0',
-    'before=abc',
-    'before=9999999999999999999',
-    'loanType=FIL',
-    'loanId=',
-    'page=2',
-    'event=%00',
-    `event=${'x'.repeat(201)}`,
-    `txHash=${'x'.repeat(MAX_TX_HASH + 1)}`,
-    'x'.repeat(8_000),
-  ]) {
+void t.test('a search that cannot be meant is 400, and says what can be', async (t) => {
+  const { app, db } = await testApi(t)
+  await seedRecords(db, 3)
+  await seedFilecoinKind(db)
+  await seedNetwork(db, { network: 'evm:31337' })
+  for (const [query, message] of [
+    ...['0', '201', '-1', 'x', '1.5', ''].map(
+      (limit) => [`limit=${limit}`, 'limit must be an integer from 1 to 200'] as const,
+    ),
+    ...['0', '-1', 'abc', '', '9999999999999999999'].map(
+      (before) => [`before=${before}`, 'before must be the id of a record'] as const,
+    ),
+    ['limit=1&limit=2', 'limit must be given once'],
+    ['event=Withdraw&event=Payback', 'event must be given once'],
+    ['loanType=FIL', 'loanType must be one of ERC20FIL, FILERC20'],
+    ['event=Nope', /^event must be one of CreateLoanOffer, ApproveRequest, .*LendFIL\/CollectPayback$/],
+    ['event=createLoanOffer', /^event must be one of /],
+    ['event=', /^event must be one of /],
+    ['event=%00', /^event must be one of /],
+    ['blockchain=fil', 'blockchain must be one of DEVNET, FIL'],
+    ['blockchain=fil&loanId=1&event=Withdraw', 'blockchain must be one of DEVNET, FIL'],
+    ['networkId=1', 'networkId must be one of 31337, testnet'],
+    ['networkId=%00', 'networkId must not contain a NUL'],
+    ['networkId=', 'networkId must not be empty'],
+    ['loanId=', 'loanId must be a decimal number, or <prefix>-<decimal number>'],
+    ['loanId=abc', 'loanId must be a decimal number, or <prefix>-<decimal number>'],
+    [`loanId=${'9'.repeat(79)}`, 'loanId is too long: its number has at most 78 digits'],
+    ['page=2', 'there is no parameter "page" here'],
+    [`${'x'.repeat(8_000)}`, `there is no parameter "${'x'.repeat(100)}" here`],
+    [`txHash=${'x'.repeat(MAX_TX_HASH + 1)}`, `txHash must have at most ${MAX_TX_HASH} characters`],
+  ] as const) {
     const response = await app.inject(`/api/activity?${query}`)
     t.equal(response.statusCode, 400, query)
-    t.match(response.json(), { status: 'ERROR', message: /^.{1,200}$/ })
+    t.match(errorAnswer.parse(response.json()).message, message, query)
+    t.ok(response.body.length < 2_000)
+  }
+  for (const query of ['blockchain=FIL', 'networkId=testnet', 'event=LendFIL/CollectPayback']) {
+    t.strictSame(await search({ app } as TestApi, Object.fromEntries(new URLSearchParams(query))), {
+      ...{ status: 'OK', payload: [], next: null },
+    })
   }
 })
 

@@ -4,6 +4,7 @@ import type { LightMyRequestResponse } from 'fastify'
 import t from 'tap'
 import { errorAnswer } from '../../../api/schemas/common.ts'
 import { testApi } from '../../helpers/api.ts'
+import { seedRecords } from '../../helpers/seed-projection.ts'
 
 function envelope(response: LightMyRequestResponse): string {
   return errorAnswer.parse(response.json()).message
@@ -42,6 +43,45 @@ void t.test('a parameter that a route does not know is 400, and not left out', a
   for (const url of ['/api/activity/history?', '/api/status?', '/healthz?a=1']) {
     t.equal((await app.inject(url)).statusCode, 200, url)
   }
+})
+
+void t.test('one mistake has one wording, whatever route it is made in', async (t) => {
+  const { app } = await testApi(t)
+  const said = async (url: string): Promise<string> => envelope(await app.inject(url))
+  for (const loanId of ['abc', '1.5', '-1', '1e3', '9'.repeat(79)]) {
+    const message = await said(`/api/loan/ERC20/${loanId}`)
+    t.match(message, /^loanId /)
+    t.equal(await said(`/api/loan/FIL/${loanId}`), message)
+    t.equal(await said(`/api/activity?loanId=${loanId}`), message)
+  }
+  for (const page of ['0', '-1', 'x', '1.5', '01'])
+    t.equal(await said(`/api/activity/history/${page}`), 'page must be a positive integer')
+  for (const url of ['/api/activity', '/api/activity/history', '/api/loan/FIL/1', '/api/status'])
+    t.equal(await said(`${url}?nope=1`), 'there is no parameter "nope" here')
+})
+
+void t.test('a trailing slash is the same route, for HEAD too', async (t) => {
+  const { app, db } = await testApi(t)
+  await seedRecords(db, 60)
+  for (const url of [
+    '/api/activity/history',
+    '/api/activity/history/2',
+    '/api/activity',
+    '/api/status',
+    '/api/loan/ERC20/5',
+    '/healthz',
+  ]) {
+    const [plain, slash, head] = await Promise.all([
+      app.inject(url),
+      app.inject(`${url}/`),
+      app.inject({ method: 'HEAD', url: `${url}/` }),
+    ])
+    t.equal(slash.statusCode, plain.statusCode, url)
+    t.equal(slash.body, plain.body, url)
+    t.match(head, { statusCode: plain.statusCode, body: '' }, url)
+    t.equal(head.headers['content-length'], plain.headers['content-length'], url)
+  }
+  t.equal((await app.inject('/api/activity/?limit=1')).json<{ payload: [] }>().payload.length, 1)
 })
 
 void t.test('any other method is 405 and says what is allowed', async (t) => {

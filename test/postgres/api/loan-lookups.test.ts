@@ -83,7 +83,7 @@ void t.test('an unknown loan is 404, what cannot be a loan id is 400', async (t)
     for (const id of ['abc', '-1', '1.5', '1-1', 'a-', "1'", '%00', '9'.repeat(79), '0x1']) {
       t.equal((await app.inject(`/api/loan/${route}/${id}`)).statusCode, 400, id)
     }
-    t.equal((await app.inject(`/api/loan/${route}/`)).statusCode, 400)
+    t.equal((await app.inject(`/api/loan/${route}/`)).statusCode, 404, 'no such route')
     for (const id of ['9'.repeat(79), '9'.repeat(92), `goerli-${'9'.repeat(79)}`, '9'.repeat(8_000)]) {
       const { message } = (await app.inject(`/api/loan/${route}/${id}`)).json<{ message: string }>()
       t.equal(message, 'loanId is too long: its number has at most 78 digits')
