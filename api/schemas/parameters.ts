@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import type * as z from 'zod'
 
 /** Parameters that several routes take. Each mistake has one wording, whatever route it is made in. */
 

@@ -109,7 +109,7 @@ void t.test('a search that cannot be meant is 400, and says what can be', async 
     ['loanId=abc', 'loanId must be a decimal number, or <prefix>-<decimal number>'],
     [`loanId=${'9'.repeat(79)}`, 'loanId is too long: its number has at most 78 digits'],
     ['page=2', 'there is no parameter "page" here'],
-    [`${'x'.repeat(8_000)}`, `there is no parameter "${'x'.repeat(100)}" here`],
+    ['x'.repeat(8_000), `there is no parameter "${'x'.repeat(100)}" here`],
     [`txHash=${'x'.repeat(MAX_TX_HASH + 1)}`, `txHash must have at most ${MAX_TX_HASH} characters`],
   ] as const) {
     const response = await app.inject(`/api/activity?${query}`)
