@@ -1,21 +1,24 @@
 import type { Db } from '../shared/db/connect.ts'
 import { messageOf } from '../shared/errors.ts'
 import type { Logger } from '../shared/log.ts'
-import { putNetworkStatus } from './event-log/network-status.ts'
+import { Repeats } from '../shared/repeats.ts'
+import { askDatabase, putNetworkStatus } from './event-log/network-status.ts'
 import type { NetworkHealth } from './network-state.ts'
 import { pause, type Wakeup } from './sources/waiting.ts'
 
-/** What moves all the time is told so often; how old it is says whether somebody still tells it. */
+/** The status is written so often; its age shows whether an indexer is alive. */
 const INTERVAL_MS = 1000
-/** A network that fails and recovers all the time is not told of more often. */
+/** The least time between two writes, for a network that fails and recovers all the time. */
 const LEAST_GAP_MS = 100
-/** Intervals without a word of who leads, after which another process says what it knows. */
+/** Intervals without a status from the leader, after which another process writes its own view. */
 const SILENT_INTERVALS = 5
+/** A database that has not answered for so long is away. */
+const ANSWER_WITHIN_MS = 2_500
 
 /**
- * Tells the readers of the database how this process sees its networks, until `signal` aborts: every second, and as
- * soon as one's state has `changed`. Of a network that another process leads it says nothing: a network that was stopped here
- * may be followed there. Never rejects; what cannot be written now is told the next time.
+ * Writes how this process sees its networks, until `signal` aborts: every second, and as soon as a state has `changed`. A
+ * network that another process leads is left to that process. The write is also the watch on the database: while it fails,
+ * or has no answer for `answerWithinMs`, every network has that problem. Never rejects.
  */
 export async function keepStatus(
   db: Db,
@@ -25,21 +28,37 @@ export async function keepStatus(
     signal,
     log,
     intervalMs = INTERVAL_MS,
-  }: { changed: Wakeup; signal: AbortSignal; log: Logger; intervalMs?: number },
+    answerWithinMs = ANSWER_WITHIN_MS,
+  }: { changed: Wakeup; signal: AbortSignal; log: Logger; intervalMs?: number; answerWithinMs?: number },
 ): Promise<void> {
   const all = networks.map(({ network }) => network)
   const toRow = (network: NetworkHealth): StatusRow => toStatusRow(network, all)
+  const lines = new Repeats({ write: (line, kind) => log[kind === 'end' ? 'info' : 'warn'](line) })
+  const fail = (message: string): void => {
+    lines.note(message)
+    for (const network of networks) network.fail('status', 'database', message)
+  }
   while (!signal.aborted) {
-    const told = networks.filter(({ state }) => state !== 'standby' && state !== 'starting')
-    const [led, others] = [told.filter(({ leads }) => leads), told.filter(({ leads }) => !leads)]
+    const own = networks.filter(({ state }) => state !== 'standby' && state !== 'starting')
+    const [led, others] = [own.filter(({ leads }) => leads), own.filter(({ leads }) => !leads)]
     const unlessToldForMs = SILENT_INTERVALS * intervalMs
+    const late = setTimeout(
+      () => fail(`the database has not answered for ${answerWithinMs / 1000} s`),
+      answerWithinMs,
+    )
     try {
+      if (own.length === 0) await askDatabase(db)
       await putNetworkStatus(db, led.map(toRow))
       await putNetworkStatus(db, others.map(toRow), { unlessToldForMs })
+      clearTimeout(late)
+      lines.over()
+      for (const network of networks) network.clear('status')
     } catch (error) {
-      log.warn({ error: messageOf(error) }, 'the status could not be written')
+      fail(`the database is away: ${messageOf(error)}`)
+    } finally {
+      clearTimeout(late)
     }
-    await pause(told.length > 0 ? LEAST_GAP_MS : 0, signal)
+    await pause(own.length > 0 ? LEAST_GAP_MS : 0, signal)
     await changed.wait(intervalMs - LEAST_GAP_MS, signal)
   }
 }
@@ -53,6 +72,7 @@ function toStatusRow(network: NetworkHealth, toldWith: string[]): StatusRow {
     network_id: network.networkId,
     state: network.state,
     problem: network.problem,
+    problem_kind: network.problemKind,
     head_number: network.head?.number ?? null,
     head_time_s: network.head?.timeS ?? null,
     finalized_number: network.finalized?.number ?? null,

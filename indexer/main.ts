@@ -5,6 +5,7 @@ import { requireKnownSchema } from '../shared/db/migrate.ts'
 import { ConfigError, messageOf, PermanentError } from '../shared/errors.ts'
 import { createLogger, type Logger } from '../shared/log.ts'
 import { onStopRequest, runProgram } from '../shared/program.ts'
+import { Repeats } from '../shared/repeats.ts'
 import { untilAborted } from '../shared/until-aborted.ts'
 import { getWatched } from './event-log/chain-position.ts'
 import { forgetOtherNetworks } from './event-log/network-status.ts'
@@ -19,6 +20,7 @@ import type { NodeVoucher } from './sources/filecoin/node-vouchers.ts'
 import { Wakeup } from './sources/waiting.ts'
 import { startTelemetry } from './telemetry-server.ts'
 import { settleV8 } from './v8-settings.ts'
+import { watchQueue } from './watch-queue.ts'
 import { openNetworks, refuseCollisions, type WatchedNetwork } from './watched-networks.ts'
 
 const HELP = `Usage: npm run indexer
@@ -40,9 +42,10 @@ await runProgram('indexer', HELP, async () => {
     stopping.abort(reason)
   })
 
+  const databaseErrors = new Repeats({ write: (line) => log.warn(line) })
   const db = connect(databaseUrl, {
     name: 'loan-activity indexer',
-    onError: (error) => log.warn({ error: messageOf(error) }, 'lost an idle database connection'),
+    onError: (error) => databaseErrors.note(`lost an idle database connection: ${messageOf(error)}`),
   })
   const networks = openNetworks(configured, (network, message) => log.warn({ network }, message))
   try {
@@ -54,9 +57,10 @@ await runProgram('indexer', HELP, async () => {
       networks.map(({ network }) => network),
     )
     const changed = new Wakeup()
-    const health = networks.map((watched) => newNetworkHealth(watched, () => changed.raise()))
+    const health = networks.map((watched) => newNetworkHealth(watched, () => changed.raise(), log))
+    const queueErrors = new Repeats({ write: (line) => log.warn(line) })
     const backend = openQueueBackend({ redisUrl: environment.REDIS_URL, databaseUrl }, (error) =>
-      log.warn({ error: messageOf(error) }, 'queue connection'),
+      queueErrors.note(`queue connection: ${messageOf(error)}`),
     )
     for (const warning of await backend.check()) log.warn(warning)
     const telemetry = await startTelemetry(
@@ -70,11 +74,12 @@ await runProgram('indexer', HELP, async () => {
     const room = new Room()
     const firstWidth = Math.max(1, Math.floor(FIRST_WIDTH / networks.length))
     const status = keepStatus(db, health, { changed, signal: stopping.signal, log })
+    const queueWatch = watchQueue(backend, db, health, { signal: stopping.signal, log })
     try {
       await Promise.all(
         networks.map((watched, index) => {
-          const own = health[index] ?? newNetworkHealth(watched, () => changed.raise())
-          const shared = { db, databaseUrl, backend, log, signal: stopping.signal, firstWidth }
+          const own = health[index] ?? newNetworkHealth(watched, () => changed.raise(), log)
+          const shared = { db, databaseUrl, backend, queueWatch, log, signal: stopping.signal, firstWidth }
           const run = { ...watched, ...shared, health: own, room: room.of(own.network) }
           return runOne({ ...run, beside: vouchersBeside(watched, run, configured) })
         }),
@@ -82,7 +87,7 @@ await runProgram('indexer', HELP, async () => {
       // Every network has stopped for good or was told to: health stays up until the program is told to stop.
       await untilAborted(stopping.signal)
     } finally {
-      await status
+      await Promise.all([status, queueWatch.ended])
       telemetry.closeAllConnections()
       telemetry.close()
       backend.close()
@@ -98,7 +103,8 @@ async function runOne(run: Parameters<typeof runNetwork>[0]): Promise<void> {
   try {
     await runNetwork(run)
   } catch (error) {
-    run.health.become('stopped', messageOf(error))
+    run.health.enter('stopped')
+    run.health.fail('stopped', 'stopped', messageOf(error))
     run.log.error({ network: run.health.network }, `stopped: ${messageOf(error)}`)
   }
 }

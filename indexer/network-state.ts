@@ -1,5 +1,8 @@
-import type { BlockHeader, BlockRef } from '../shared/events/chain-step.ts'
 import type { NetworkState } from '../shared/db/schema.ts'
+import type { BlockHeader, BlockRef } from '../shared/events/chain-step.ts'
+import { PROBLEM_KINDS, type ProblemKind } from '../shared/indexing-health.ts'
+import type { Logger } from '../shared/log.ts'
+import { Repeats } from '../shared/repeats.ts'
 
 /** What was handed in, by outcome, since this process started; and the jobs that wait in the voucher queue. */
 export interface HandedInCounts {
@@ -10,25 +13,49 @@ export interface HandedInCounts {
   queued: number
 }
 
+/** What a process does for a network. Problems are kept beside it. */
+export type Phase = 'starting' | 'standby' | 'following' | 'stopped'
+
+/**
+ * Parts that fail and recover on their own: each keeps its problem until that part has succeeded. `status` is the write of
+ * the status table, `lease` the leadership, `session` the start of a writer session, `head` the look at the head.
+ */
+export type ProblemSource =
+  'stopped' | 'status' | 'lease' | 'queue' | 'session' | 'reading' | 'head' | 'writing' | 'worker'
+
+interface Problem {
+  kind: ProblemKind
+  message: string
+}
+
 /** What this process knows of one network right now: for the status table, readiness and metrics. */
 export interface NetworkHealth {
   readonly network: string
   readonly blockchain: string
   readonly networkId: string
+  readonly phase: Phase
+  /** The phase; `retrying` while a network that is starting or followed has a problem. */
   readonly state: NetworkState
-  /** What is wrong, in one line; null when nothing is. */
+  /** The most important problem, in one line; null when there is none. */
   readonly problem: string | null
-  /** Whether this process is the network's one writer: then nobody else tells how it is. */
+  readonly problemKind: ProblemKind | null
+  /** Whether the queue's worker takes what waits. */
+  readonly workerHealthy: boolean
+  /** Whether this process is the network's one writer: then only it publishes the network's status. */
   leads: boolean
-  /** Enters a state; whoever tells of it hears of a change at once. */
-  become: (state: NetworkState, problem: string | null) => void
+  /** Who leads, if another process does. */
+  leader: string | null
+  enter: (phase: Phase) => void
+  /** Keeps a source's problem, in place of an earlier one of that source. */
+  fail: (source: ProblemSource, kind: ProblemKind, message: string) => void
+  /** These sources have succeeded. */
+  clear: (...sources: ProblemSource[]) => void
   head: BlockHeader | null
   finalized: BlockRef | null
   /** The last block that was written; null before the first. */
   indexed: BlockRef | null
   queueWaiting: number | null
   queueFailed: number | null
-  workerHealthy: boolean
   counts: {
     steps: number
     reorgs: number
@@ -41,28 +68,72 @@ export interface NetworkHealth {
   handedIn: HandedInCounts | null
 }
 
-/** A network that is starting; `onChange` is called whenever its state or its problem becomes another. */
+/** Logged once for all networks (keep-status.ts, watch-queue.ts), or as an error (main.ts). */
+const LOGGED_ELSEWHERE: readonly ProblemSource[] = ['queue', 'status', 'stopped']
+
+/** A network that is starting; `onChange` is called whenever its state or its problem changes. */
 export function newNetworkHealth(
   identity: { network: string; blockchain: string; networkId: string },
   onChange: () => void = () => undefined,
+  log?: Logger,
 ): NetworkHealth {
-  const health: NetworkHealth & { state: NetworkState; problem: string | null } = {
-    ...identity,
-    state: 'starting',
-    problem: null,
-    leads: false,
-    become: (state, problem) => {
-      if (health.state === state && health.problem === problem) return
-      health.state = state
-      health.problem = problem
-      onChange()
+  const problems = new Map<ProblemSource, Problem>()
+  const lines = new Map<ProblemSource, Repeats>()
+  let phase: Phase = 'starting'
+
+  const worst = (): Problem | undefined =>
+    [...problems.values()].sort((a, b) => PROBLEM_KINDS.indexOf(a.kind) - PROBLEM_KINDS.indexOf(b.kind))[0]
+  const told = (): string => JSON.stringify([health.state, health.problem, health.problemKind])
+  const change = (work: () => void): void => {
+    const before = told()
+    work()
+    if (told() !== before) onChange()
+  }
+  const linesOf = (source: ProblemSource): Repeats | undefined => {
+    if (log === undefined || LOGGED_ELSEWHERE.includes(source)) return undefined
+    const known = lines.get(source)
+    if (known !== undefined) return known
+    const made = new Repeats({
+      write: (line, kind) => log[kind === 'end' ? 'info' : 'warn']({ network: identity.network }, line),
+    })
+    lines.set(source, made)
+    return made
+  }
+
+  const health: NetworkHealth = {
+    ...{ network: identity.network, blockchain: identity.blockchain, networkId: identity.networkId },
+    get phase() {
+      return phase
     },
-    head: null,
-    finalized: null,
-    indexed: null,
-    queueWaiting: null,
-    queueFailed: null,
-    workerHealthy: true,
+    get state() {
+      const isAtWork = phase === 'starting' || phase === 'following'
+      return isAtWork && problems.size > 0 ? 'retrying' : phase
+    },
+    get problem() {
+      return worst()?.message ?? null
+    },
+    get problemKind() {
+      return worst()?.kind ?? null
+    },
+    get workerHealthy() {
+      return !problems.has('worker')
+    },
+    leads: false,
+    leader: null,
+    enter: (next) =>
+      change(() => {
+        phase = next
+      }),
+    fail: (source, kind, message) =>
+      change(() => {
+        problems.set(source, { kind, message })
+        linesOf(source)?.note(message)
+      }),
+    clear: (...sources) =>
+      change(() => {
+        for (const source of sources) if (problems.delete(source)) lines.get(source)?.over()
+      }),
+    ...{ head: null, finalized: null, indexed: null, queueWaiting: null, queueFailed: null },
     counts: { steps: 0, reorgs: 0, events: 0, undecodable: 0, retries: 0, restarts: 0 },
     handedIn: identity.network.startsWith('filecoin:')
       ? { accepted: 0, known: 0, waiting: 0, refused: 0, queued: 0 }

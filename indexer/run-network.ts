@@ -2,8 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from '../shared/log.ts'
 import type { ChainStep } from '../shared/events/chain-step.ts'
 import { messageOf, PermanentError, RetryableError } from '../shared/errors.ts'
+import type { ProblemKind } from '../shared/indexing-health.ts'
+import { Repeats } from '../shared/repeats.ts'
 import type { Db } from '../shared/db/connect.ts'
-import { tryAdvisoryLock, type HeldLock } from '../shared/db/locks.ts'
+import { findHolder, takeLease, writerLease, type Lease } from '../shared/db/leases.ts'
 import { isDatabaseRetryable } from '../shared/db/transaction.ts'
 import { findPosition, getHeaders, putWatched, raiseWriterEpoch } from './event-log/chain-position.ts'
 import { putDeadLetter } from './ingest/dead-letters.store.ts'
@@ -17,6 +19,8 @@ import type { NetworkRoom } from './queue/room.ts'
 import { watchJobs } from './queue/watch-jobs.ts'
 import type { ChainSource, ResumePoint } from './sources/chain-source.ts'
 import { followChain } from './sources/follow-chain.ts'
+import { pause } from './sources/waiting.ts'
+import type { QueueWatch } from './watch-queue.ts'
 import { sameJson } from './watched-networks.ts'
 
 export interface NetworkRun {
@@ -27,6 +31,8 @@ export interface NetworkRun {
   db: Db
   databaseUrl: string
   backend: QueueBackend
+  /** Whether the queue answers: a worker is not stuck while it does not. */
+  queueWatch: QueueWatch
   /** This network's part of what the process may hold. */
   room: NetworkRoom
   /** Blocks that are read first. */
@@ -39,65 +45,107 @@ export interface NetworkRun {
 
 const STANDBY_POLL_MS = 500
 const RESTART_PAUSE_MS = 500
-/** A worker that writes nothing for so long while steps wait is replaced. */
+/** A worker that writes nothing for so long, while steps wait in a queue that answers, is replaced. */
 const STUCK_MS = 30_000
-/** A queue whose Redis is away never closes: then it is left behind, and its jobs are void. So is work beside the writer. */
+/** A queue whose Redis is away never closes: it is left behind, and its jobs are void. */
 const CLOSE_MS = 5_000
 
 /**
- * Keeps one network indexed until `signal` aborts: waits for the lock that makes this process the network's one
- * writer, then follows the chain. Whatever breaks the order of steps (a lost queue, a lost lock, a worker that
- * takes nothing) ends in reading again from the position in Postgres. Rejects with a PermanentError when this
- * network can never go on; other networks do not care.
+ * Keeps one network indexed until `signal` aborts: waits for the lease that makes this process the network's one writer,
+ * then runs one writer session after the other for as long as it holds the lease. A session ends when the order of steps
+ * breaks (the queue lost steps, a worker takes nothing); the next one reads again from the position in Postgres. Rejects
+ * with a PermanentError when this network can never go on; other networks go on.
  */
 export async function runNetwork(run: NetworkRun): Promise<void> {
-  while (!run.signal.aborted) {
+  const { health, signal } = run
+  while (!isAborted(signal)) {
+    const lease = await waitForLead(run)
+    if (lease === undefined) return
+    health.leads = true
     try {
-      const lock = await waitForLead(run)
-      if (lock === undefined) return // stopped
-      run.health.leads = true
-      try {
-        await lead(run, lock)
-      } finally {
-        run.health.leads = false
-        await lock.release().catch(() => undefined)
-      }
-    } catch (error) {
-      if (isAborted(run.signal)) return
-      if (error instanceof PermanentError) throw error
-      reportProblem(run, messageOf(error))
+      await runSessions({ ...run, signal: AbortSignal.any([signal, lease.lost]) })
+    } finally {
+      health.leads = false
+      await within(CLOSE_MS, Promise.allSettled([lease.release()]))
     }
-    await sleep(RESTART_PAUSE_MS, undefined, { signal: run.signal }).catch(() => undefined)
+    if (isAborted(signal)) return
+    health.enter('starting')
+    health.fail(
+      'lease',
+      'database',
+      'the lease of the writer was lost: its session ended or was not renewed in time',
+    )
+    await pause(RESTART_PAUSE_MS, signal)
   }
 }
 
-/** A function, for the compiler takes a flag that it saw once for one that never changes. */
+/** Works around TypeScript's narrowing of `signal.aborted`. */
 function isAborted(signal: AbortSignal): boolean {
   return signal.aborted
 }
 
-async function waitForLead({ databaseUrl, health, log, signal }: NetworkRun): Promise<HeldLock | undefined> {
+/** Undefined when `signal` aborted first. */
+async function waitForLead(run: NetworkRun): Promise<Lease | undefined> {
+  const { db, databaseUrl, health, log, signal } = run
+  const name = writerLease(health.network)
   while (!signal.aborted) {
-    const lock = await tryAdvisoryLock(databaseUrl, `writer of ${health.network}`)
-    if (lock !== undefined) return lock
-    if (health.state !== 'standby')
-      log.info({ network: health.network }, 'another process leads: standing by')
-    health.become('standby', health.problem)
-    await sleep(STANDBY_POLL_MS, undefined, { signal }).catch(() => undefined)
+    try {
+      const holder = await findHolder(db, name)
+      const lease = holder === undefined ? await takeLease(databaseUrl, name) : undefined
+      health.clear('lease')
+      if (lease !== undefined) {
+        health.leader = null
+        return lease
+      }
+      standBy(health, holder ?? null, log)
+    } catch (error) {
+      health.fail('lease', 'database', `the lease of the writer: ${messageOf(error)}`)
+    }
+    await pause(STANDBY_POLL_MS, signal)
   }
   return undefined
 }
 
-/** Follows the chain as its one writer, until the lock is lost, `signal` aborts or the order of steps breaks. */
-async function lead(run: NetworkRun, lock: HeldLock): Promise<void> {
+function standBy(health: NetworkHealth, leader: string | null, log: Logger): void {
+  // Another candidate took it between the two questions: the next look knows which.
+  if (leader === null) return
+  if (health.state !== 'standby' || health.leader !== leader)
+    log.info({ network: health.network, leader }, `another process leads: ${leader}; standing by`)
+  health.leader = leader
+  // The leader publishes what is wrong with the network; a standby keeps only what it sees itself.
+  health.clear('session', 'reading', 'head', 'writing', 'worker')
+  health.enter('standby')
+}
+
+/** One writer session after the other, until `signal` aborts (the lease of the writer is lost, or the program stops). */
+async function runSessions(run: NetworkRun): Promise<void> {
+  const { health, log, signal } = run
+  const restarts = new Repeats({ write: (line) => log.warn({ network: health.network }, line) })
+  while (!isAborted(signal)) {
+    try {
+      const reason = await runSession(run)
+      if (isAborted(signal)) return
+      restarts.note(`reading again from the position in Postgres: ${reason}`)
+    } catch (error) {
+      if (isAborted(signal)) return
+      if (error instanceof PermanentError) throw error
+      health.fail('session', kindOf(error), messageOf(error))
+    }
+    health.counts.restarts += 1
+    await pause(RESTART_PAUSE_MS, signal)
+  }
+}
+
+/** Follows the chain until `signal` aborts or the order of steps breaks. Returns why it ended. */
+async function runSession(run: NetworkRun): Promise<string> {
   await checkSource(run)
   const queue = openBatchQueue(run.backend, run.health.network)
-  // What an earlier writer left behind is void, and would be read again anyway. To open a queue takes as long as to read the first blocks.
-  const drained = within(CLOSE_MS, queue.drain(true))
-  // Whoever waits for it hears of it.
+  // Jobs of an earlier writer are void. Draining takes as long as reading the first blocks, so both go on side by side.
+  const drained = queue.drain(true)
+  // publishSteps waits for it, and throws what it rejects with.
   drained.catch(() => undefined)
   try {
-    await leadThrough({ queue, drained }, run, lock)
+    return await followThrough({ queue, drained }, run)
   } finally {
     await within(CLOSE_MS, Promise.allSettled([queue.close()]))
   }
@@ -109,7 +157,7 @@ interface DrainedQueue {
   drained: Promise<void>
 }
 
-async function leadThrough(through: DrainedQueue, run: NetworkRun, lock: HeldLock): Promise<void> {
+async function followThrough(through: DrainedQueue, run: NetworkRun): Promise<string> {
   const { source, db, health, log } = run
   const writerEpoch = await raiseWriterEpoch(db, health.network, {
     startNumber: source.startBlock,
@@ -117,33 +165,33 @@ async function leadThrough(through: DrainedQueue, run: NetworkRun, lock: HeldLoc
   })
   const resume = await loadResumePoint(run)
   health.indexed = resume.position
-  health.become('following', null)
-  log.info({ network: health.network, writerEpoch, from: resume.position?.number ?? null }, 'following')
+  if (health.phase !== 'following')
+    log.info({ network: health.network, writerEpoch, from: resume.position?.number ?? null }, 'following')
+  health.enter('following')
+  health.clear('session')
 
   const ending = new AbortController()
   const end = (reason: string): void => ending.abort(reason)
   const stop = AbortSignal.any([run.signal, ending.signal])
-  void lock.lost.then(() => {
-    health.leads = false
-    end('the writer’s lock was lost')
-  })
   const beside = run.beside?.(stop)
-  const reason = await pipe(through, run, writerEpoch, resume, stop, end)
-  // A node, or a database, that answers nothing would keep it for as long as a request may take.
+  const reason = await pipe(through, run, writerEpoch, resume, stop, end).catch((error: unknown) => {
+    if (error instanceof PermanentError) throw error
+    health.fail('writing', kindOf(error), messageOf(error))
+    return messageOf(error)
+  })
+  // A node or a database that never answers would keep it for as long as a request may take.
   await within(CLOSE_MS, Promise.resolve(beside))
-  if (run.signal.aborted) return
-  health.counts.restarts += 1
-  log.warn({ network: health.network, writerEpoch, reason }, 'reading again from the position in Postgres')
+  return reason
 }
 
-/** What was there when blocks were read cannot be wrong for good: then an endpoint is, or the configuration was changed. */
+/** After the first block was indexed, a failed check is retried: an endpoint is wrong, not the configuration. */
 async function checkSource({ source, db, health }: NetworkRun): Promise<void> {
   try {
     await source.check()
   } catch (error) {
     const position = await findPosition(db, health.network)
-    if (error instanceof PermanentError && position?.block != null) throw new RetryableError(error.message)
-    throw error
+    if (error instanceof PermanentError && position?.block == null) throw error
+    throw new RetryableError(messageOf(error))
   }
 }
 
@@ -169,20 +217,22 @@ async function pipe(
     onDone: (job, outcome) => onDone(run, writerEpoch, inFlight, job, outcome, end),
     onRetry: (job, error) => {
       health.counts.retries += 1
-      reportProblem(run, `writing ${describe(job.step)}: ${messageOf(error)}`)
+      health.fail('writing', kindOf(error), `writing ${describe(job.step)}: ${messageOf(error)}`)
     },
     onDead: (job, error) => {
       if (job !== undefined && job.writerEpoch !== writerEpoch) return
       log.error({ network: health.network, error: messageOf(error) }, 'a step became a dead letter')
       keepDeadStep(run, job, error)
-      if (!stop.aborted) reportProblem(run, messageOf(error))
+      if (!stop.aborted) health.fail('writing', 'step', messageOf(error))
       end(`a step could not be written: ${messageOf(error)}`)
     },
     signal: stop,
   })
   const watchdog = setInterval(() => {
-    health.workerHealthy = inFlight.stuckForMs < STUCK_MS
-    if (!health.workerHealthy) end(`the worker took nothing for ${STUCK_MS} ms while steps were waiting`)
+    const stuckForMs = Math.min(inFlight.stuckForMs, run.queueWatch.answersForMs)
+    if (stuckForMs < STUCK_MS) return
+    health.fail('worker', 'worker', 'the queue worker takes nothing although work waits')
+    end(`the worker took nothing for ${STUCK_MS} ms while steps were waiting`)
   }, 1000)
   const counting = watchJobs(queue, inFlight, {
     signal: stop,
@@ -200,9 +250,16 @@ async function pipe(
       onHead: ({ head, finalized }) => {
         health.head = head
         health.finalized = finalized
-        if (health.state === 'retrying') recovered(run)
+        health.clear('head')
       },
-      onProblem: (message) => reportProblem(run, message),
+      onLate: (message) => health.fail('head', 'node', message),
+      onProblem: (message) => health.fail('reading', 'node', message),
+      onRead: () => {
+        health.clear('reading')
+        // Nothing is left that could fail: what failed was replaced by a reorg, or written by an earlier session.
+        if (inFlight.size === 0 && health.indexed?.hash === health.head?.hash)
+          health.clear('writing', 'worker')
+      },
     })
     await publishSteps(steps, { queue, ready: drained }, writerEpoch, inFlight, {
       signal: stop,
@@ -236,7 +293,7 @@ function onDone(
   // A job that an earlier writer left: it was void, and says nothing of this one.
   if (job.writerEpoch !== writerEpoch) return
   inFlight.done(job.sequence)
-  health.workerHealthy = true
+  if (outcome === 'applied' || outcome === 'seen') health.clear('writing', 'worker')
   log.debug({ network: health.network, outcome, step: describe(job.step) }, 'step')
   switch (outcome) {
     case 'applied':
@@ -297,14 +354,9 @@ function keepDeadStep({ db, health, log }: NetworkRun, job: BatchJob | undefined
   )
 }
 
-function reportProblem({ health, log }: NetworkRun, message: string): void {
-  if (health.problem !== message) log.warn({ network: health.network }, message)
-  health.become('retrying', message)
-}
-
-function recovered({ health, log }: NetworkRun): void {
-  health.become('following', null)
-  log.info({ network: health.network }, 'following again')
+function kindOf(error: unknown): ProblemKind {
+  if (isDatabaseRetryable(error)) return 'database'
+  return error instanceof RetryableError ? 'node' : 'other'
 }
 
 function describe(step: ChainStep): string {

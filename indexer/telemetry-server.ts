@@ -43,18 +43,16 @@ function refuseMethod({ method }: IncomingMessage, response: ServerResponse): vo
 
 function sendReadiness(response: ServerResponse, networks: NetworkHealth[]): void {
   const ready = networks.every((network) => isReady(network))
-  const payload = networks.map(({ network, state, problem, workerHealthy }) => ({
-    network,
-    state,
-    problem,
-    workerHealthy,
+  const payload = networks.map(({ network, state, problem, problemKind, workerHealthy, leader }) => ({
+    ...{ network, state, problem, problemKind, workerHealthy },
+    ...(state === 'standby' ? { leader } : {}),
   }))
   sendJson(response, ready ? 200 : 503, { status: ready ? 'OK' : 'ERROR', payload })
 }
 
-/** A standby does what it should; who leads is ready while it follows and its worker takes what waits. */
-function isReady({ state, workerHealthy }: NetworkHealth): boolean {
-  return state === 'standby' || (state === 'following' && workerHealthy)
+/** The leader is ready while it follows without a problem; a standby while it could take over from a leader that it knows. */
+function isReady({ state, problem, leader }: NetworkHealth): boolean {
+  return problem === null && (state === 'following' || (state === 'standby' && leader !== null))
 }
 
 function sendJson(response: ServerResponse, status: number, body: unknown): void {

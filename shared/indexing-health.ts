@@ -13,6 +13,13 @@ const STANDSTILL_S = 120
 /** The state of a network that was indexed once, and that no indexer is configured to follow. */
 export const NOT_FOLLOWED = 'not followed'
 
+/**
+ * The part that fails, most important first: a network that stopped for good, the database, the queue, the node, a step
+ * that cannot be written, a worker that takes nothing, anything else.
+ */
+export const PROBLEM_KINDS = ['stopped', 'database', 'queue', 'node', 'step', 'worker', 'other'] as const
+export type ProblemKind = (typeof PROBLEM_KINDS)[number]
+
 /** What the database knows of a network. Heights are block numbers, times Unix seconds of the chain's own clock. */
 export interface NetworkRow {
   network: string
@@ -21,6 +28,7 @@ export interface NetworkRow {
   /** As the indexer told it; null when none is configured to. */
   state: string | null
   problem: string | null
+  problemKind: ProblemKind | null
   /** The newest block to index. */
   head: number | null
   headTimeS: number | null
@@ -45,6 +53,7 @@ export interface NetworkHealth {
   /** As the indexer tells it; 'unobserved': it has told nothing for a while; NOT_FOLLOWED. */
   state: string
   problem: string | null
+  problemKind: ProblemKind | null
   head: number | null
   indexed: number | null
   finalized: number | null
@@ -80,6 +89,7 @@ export function judgeNetwork(told: NetworkRow): NetworkHealth {
     networkId: row.networkId,
     state: observed ? (row.state ?? 'unobserved') : row.observedAgoS === null ? NOT_FOLLOWED : 'unobserved',
     problem: row.problem,
+    problemKind: row.problemKind,
     head: row.head,
     indexed: row.indexed,
     finalized: row.finalized,

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { PROBLEM_KINDS } from '../../shared/indexing-health.ts'
 
 const height = z.int().nullable()
 
@@ -8,6 +9,7 @@ const networkHealth = z.strictObject({
   networkId: z.string().nullable(),
   state: z.string(),
   problem: z.string().nullable(),
+  problemKind: z.enum(PROBLEM_KINDS).nullable(),
   head: height,
   indexed: height,
   finalized: height,

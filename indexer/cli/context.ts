@@ -1,6 +1,6 @@
 import { loadEnvironment, loadNetworks, requireDatabaseUrl } from '../../shared/config/config.ts'
 import { connect, type Db } from '../../shared/db/connect.ts'
-import { tryAdvisoryLock, type HeldLock } from '../../shared/db/locks.ts'
+import { findHolder, takeLease } from '../../shared/db/leases.ts'
 import { requireKnownSchema } from '../../shared/db/migrate.ts'
 import { ConfigError } from '../../shared/errors.ts'
 import { onStopRequest } from '../../shared/program.ts'
@@ -48,13 +48,20 @@ export async function withDatabase(work: (context: CommandContext) => Promise<vo
 }
 
 /** Runs `work` while no other process runs the same operation. */
-export async function exclusively<T>(databaseUrl: string, name: string, work: () => Promise<T>): Promise<T> {
-  const lock: HeldLock | undefined = await tryAdvisoryLock(databaseUrl, `operation ${name}`)
-  if (lock === undefined) throw new Error(`another ${name} is running on this database: wait for it to end`)
+export async function exclusively<T>(
+  { db, databaseUrl }: Pick<CommandContext, 'db' | 'databaseUrl'>,
+  name: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  const lease = await takeLease(databaseUrl, `operation ${name}`)
+  if (lease === undefined) {
+    const holder = (await findHolder(db, `operation ${name}`)) ?? 'it has just ended'
+    throw new Error(`another ${name} is running on this database (${holder}): wait for it to end`)
+  }
   try {
     return await work()
   } finally {
-    await lock.release()
+    await lease.release()
   }
 }
 

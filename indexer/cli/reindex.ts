@@ -38,9 +38,7 @@ export async function runReindex(options: SpanOptions & { restart?: boolean }): 
   await withDatabase((context) =>
     withNetworks(options.network, async ([watched]) => {
       if (watched === undefined) return
-      await exclusively(context.databaseUrl, `reindex of ${watched.network}`, () =>
-        reindex(context, watched, options),
-      )
+      await exclusively(context, `reindex of ${watched.network}`, () => reindex(context, watched, options))
     }),
   )
 }

@@ -5,7 +5,7 @@ import { createProgress, exclusively, withDatabase, type OutputOptions } from '.
 /** Builds the read model again from the log alone. Exit code 1 when interrupted. */
 export async function runReplay(options: OutputOptions & { restart?: boolean }): Promise<void> {
   await withDatabase(({ db, databaseUrl, signal }) =>
-    exclusively(databaseUrl, 'replay', async () => {
+    exclusively({ db, databaseUrl }, 'replay', async () => {
       const startedAtMs = performance.now()
       const progress = createProgress()
       const folded: { foldedPosition: number | null; lastPosition: number | null } = {

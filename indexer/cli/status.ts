@@ -11,6 +11,8 @@ export async function runStatus(options: OutputOptions): Promise<void> {
     const told = await getStatus(db)
     const networks = told.networks.map((row) => ({
       ...judgeNetwork(row),
+      /** The process that writes it, as host and process id; null when there is none. */
+      leader: row.leader,
       /** Null where no indexer is configured to follow it any more. */
       observedSecondsAgo: row.observedAgoS === null ? null : Math.max(0, row.observedAgoS),
     }))
@@ -27,13 +29,14 @@ export async function runStatus(options: OutputOptions): Promise<void> {
   })
 }
 
-function describe(network: NetworkHealth): string {
+function describe(network: NetworkHealth & { leader: string | null }): string {
   const parts = [
     `${network.network} (${network.blockchain ?? '?'}): ${network.state}`,
     `head ${network.head ?? '?'}`,
     `indexed ${network.indexed ?? 'nothing'}`,
     `finalized ${network.finalized ?? '?'}`,
     `queue ${network.queueWaiting ?? '?'} waiting, ${network.queueFailed ?? '?'} failed`,
+    `leader ${network.leader ?? 'none'}`,
   ]
   const { note, problem } = network
   const isTold = problem === null || note.includes(problem)

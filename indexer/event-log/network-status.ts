@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../../shared/db/connect.ts'
+import { findHolders, writerLease } from '../../shared/db/leases.ts'
 import { NETWORK_ROWS } from '../../shared/db/network-rows.ts'
 import type { NetworkStatusTable } from '../../shared/db/schema.ts'
 import type { NetworkRow } from '../../shared/indexing-health.ts'
@@ -29,6 +30,7 @@ export async function putNetworkStatus(
           network_id: excluded.ref('excluded.network_id'),
           state: excluded.ref('excluded.state'),
           problem: excluded.ref('excluded.problem'),
+          problem_kind: excluded.ref('excluded.problem_kind'),
           head_number: excluded.ref('excluded.head_number'),
           head_time_s: excluded.ref('excluded.head_time_s'),
           finalized_number: excluded.ref('excluded.finalized_number'),
@@ -41,6 +43,11 @@ export async function putNetworkStatus(
         .where(isSilent),
     )
     .execute()
+}
+
+/** Asks for nothing: rejects when the database is away. */
+export async function askDatabase(db: Db): Promise<void> {
+  await sql`select 1`.execute(db)
 }
 
 /**
@@ -60,7 +67,7 @@ export async function forgetOtherNetworks(db: Db, configured: string[]): Promise
 export interface Status {
   records: number
   lastPosition: number
-  networks: NetworkRow[]
+  networks: (NetworkRow & { leader: string | null })[]
 }
 
 /** What the database knows of every network that was ever indexed. Cheap: no table is counted. */
@@ -69,10 +76,11 @@ export async function getStatus(db: Db): Promise<Status> {
     select records, (select last_position from ledger.log_head) as position
     from projection.fold_state`.execute(db)
   const { rows } = await sql<NetworkRow>`${sql.raw(NETWORK_ROWS)} order by network`.execute(db)
+  const leaders = await findHolders(db)
   const [total] = totals.rows
   return {
     records: total?.records ?? 0,
     lastPosition: total?.position ?? 0,
-    networks: rows,
+    networks: rows.map((row) => ({ ...row, leader: leaders.get(writerLease(row.network)) ?? null })),
   }
 }

@@ -8,11 +8,12 @@ import {
   type JobsOptions,
   type WorkerOptions,
 } from 'bullmq'
-import { Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { messageOf } from '../../shared/errors.ts'
 import { checkRedis } from './check-redis.ts'
 import { MadeReady, type Readying } from './made-ready.ts'
+import { patientRedis, RedisProbe } from './redis-connections.ts'
 
 /** What this service asks of a BullMQ queue, on either backend. */
 export interface JobQueue {
@@ -47,6 +48,8 @@ export interface QueueBackend {
   openWorker(name: string, handler: JobHandler, options: WorkerSettings): JobWorker
   /** What an operator should know of the set-up before it hurts. Rejects when Redis cannot be reached. */
   check(): Promise<string[]>
+  /** Rejects when the queue does not answer in time, or does not take what is written to it, with the server's host and port. */
+  ask(): Promise<void>
   /** Closes the connections that queues and workers share. */
   close(): void
 }
@@ -65,6 +68,11 @@ const OPENED_AGAIN_MS = 500
 const ASKED_AGAIN_MS = 250
 /** What a worker waits after a refused connection (ECONNREFUSED). BullMQ's own 15 s would outlast the outage. */
 const RETRY = { runRetryDelay: 500 }
+/**
+ * Seconds for which a worker on Redis waits to be woken before it looks by itself: a wake-up that was on its way to a lost
+ * connection costs no more.
+ */
+const POLL = { drainDelay: 1 }
 /**
  * A queue's pool, and a worker's, that listens on one connection more. One is enough for a pool that BullMQ opens itself: what
  * it waits on is never taken from it.
@@ -110,6 +118,7 @@ export function queueOnPostgres(
       )
     },
     check: () => Promise.resolve([]),
+    ask: () => Promise.resolve(),
     close: () => undefined,
   }
 }
@@ -164,18 +173,34 @@ function received(handler: JobHandler): (job: Job<unknown>, token?: string) => P
 }
 
 export function queueOnRedis(url: string, onError: (error: Error) => void): QueueBackend {
-  // A worker blocks on its connection, and commands must outlive an outage: no limit of retries.
-  const connection = new Redis(url, { maxRetriesPerRequest: null, lazyConnect: true })
-  connection.on('error', onError)
+  const shared = { connection: undefined as Redis | undefined }
+  const connect = (): Redis => (shared.connection ??= patientRedis(url).on('error', onError))
+  const probe = new RedisProbe(url, PREFIX)
   return {
     kind: 'redis',
-    openQueue: (name) => new Queue(name, { connection, prefix: PREFIX }).on('error', onError),
-    openWorker: (name, handler, settings) =>
-      new Worker(name, received(handler), { connection, prefix: PREFIX, ...RETRY, ...settings }).on(
-        'error',
-        onError,
+    openQueue: (name) =>
+      queueOnceReady(
+        new MadeReady(() => new Queue(name, { connection: connect(), prefix: PREFIX }).on('error', onError)),
       ),
+    openWorker: (name, handler, settings) => {
+      const options = {
+        connection: connect(),
+        prefix: PREFIX,
+        ...RETRY,
+        ...POLL,
+        ...settings,
+        autorun: false,
+      }
+      return workerOnceReady(
+        new MadeReady(() => new Worker(name, received(handler), options).on('error', onError)),
+        onError,
+      )
+    },
     check: () => checkRedis(url),
-    close: () => connection.disconnect(),
+    ask: () => probe.ask(),
+    close: () => {
+      shared.connection?.disconnect()
+      probe.close()
+    },
   }
 }

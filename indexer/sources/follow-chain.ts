@@ -28,8 +28,12 @@ export interface FollowOptions {
   onHead?: (info: { head: BlockHeader; finalized: BlockRef | null }) => void
   /** A look at the chain that takes longer is a problem: requests that are never answered fail much later. */
   lookWithinMs?: number
-  /** Something failed and is tried again. */
+  /** The look at the head has had no answer for `lookWithinMs`; `onHead` is the end of it. */
+  onLate?: (message: string) => void
+  /** Reading failed and is tried again. */
   onProblem?: (message: string) => void
+  /** What was tried again was read: new blocks, or all that there is. */
+  onRead?: () => void
 }
 
 /** A reorg reaches the new head in one step, unless that is further beyond the replaced blocks than this. */
@@ -39,7 +43,7 @@ const TARGET_EVENTS_PER_RANGE = 500
 /** Blocks from the head to a final one above it that are read to see whether that one continues it. */
 const MOST_LINKED = 64
 const LOOK_AT_HEAD_EVERY_MS = 10_000
-const LOOK_WITHIN_MS = 20_000
+const LOOK_WITHIN_MS = 4_000
 /** As long as an endpoint is put aside at most: when the node is well again, the index is not long behind. */
 const LONGEST_PAUSE_MS = 5_000
 const FIRST_PAUSE_MS = 200
@@ -73,9 +77,12 @@ export async function* followChain(
           yield step
           backoff.reset()
           moves = 0
+          // Finality alone is no success: the blocks after it may still fail.
+          if (step.type !== 'finalized') options.onRead?.()
         }
         backoff.reset()
         moves = 0
+        options.onRead?.()
         const tick = await unlessAborted(ticks.next(), signal)
         if (tick === ABORTED || tick.done === true) return
       } catch (error) {
@@ -168,9 +175,9 @@ class Follower {
   }
 
   async #askHead(): Promise<{ head: BlockHeader; finalized: BlockRef | null }> {
-    const { lookWithinMs = LOOK_WITHIN_MS, onProblem } = this.#options
+    const { lookWithinMs = LOOK_WITHIN_MS, onLate } = this.#options
     const late = setTimeout(
-      () => onProblem?.(`${this.#source.network}: no node has told its head for ${lookWithinMs / 1000} s`),
+      () => onLate?.(`${this.#source.network}: no node has told its head for ${lookWithinMs / 1000} s`),
       lookWithinMs,
     )
     try {

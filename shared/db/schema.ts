@@ -1,5 +1,6 @@
 import type { Generated } from 'kysely'
 import type { ChainEvent } from '../events/chain-event.ts'
+import type { ProblemKind } from '../indexing-health.ts'
 
 /** The tables' row types. Heights, positions and ids are safe integers; the migrations say what each means. */
 
@@ -76,6 +77,7 @@ export interface NetworkStatusTable {
   network_id: string
   state: NetworkState
   problem: string | null
+  problem_kind: ProblemKind | null
   head_number: number | null
   head_time_s: number | null
   finalized_number: number | null
@@ -85,6 +87,16 @@ export interface NetworkStatusTable {
   /** All networks of the process that told this. */
   told_with: string[]
   observed_at: Date
+}
+
+interface WriterLeasesTable {
+  name: string
+  holder: string
+  token: string
+  backend_pid: number
+  backend_start: Date
+  expires_at: Date
+  taken_at: Date
 }
 
 export interface WaitingVouchersTable {
@@ -212,6 +224,7 @@ export interface Tables {
   'ledger.block_headers': BlockHeadersTable
   'ledger.ranges_read': RangesReadTable
   'ledger.network_status': NetworkStatusTable
+  'ledger.writer_leases': WriterLeasesTable
   'ledger.waiting_vouchers': WaitingVouchersTable
   'ledger.dead_letters': DeadLettersTable
   'ledger.operations': OperationsTable

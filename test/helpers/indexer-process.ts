@@ -31,6 +31,11 @@ export class IndexerProcess {
     this.#environment = environment
   }
 
+  /** Where it answers `/readyz`. */
+  get url(): string {
+    return `http://127.0.0.1:${this.#environment['INDEXER_PORT'] ?? ''}`
+  }
+
   get pid(): number {
     return this.#child?.pid ?? 0
   }

@@ -41,22 +41,23 @@ void t.test('a state is told when it is entered, not at the next interval', asyn
   t.teardown(() => stopping.abort())
   const following = { state: 'following', problem: null }
 
-  first?.become('following', null)
-  second?.become('standby', null)
+  first?.enter('following')
+  second?.enter('standby')
   const alone = [{ network: 'evm:1', ...following }]
   t.same(await untilTold(db, alone), alone, 'a standby says nothing')
 
-  second?.become('following', null)
+  second?.enter('following')
   const both = [...alone, { network: 'evm:2', ...following }]
   t.same(await untilTold(db, both), both)
   const rows = await db.selectFrom('ledger.network_status').select('told_with').execute()
   t.same(rows, Array(2).fill({ told_with: ['evm:1', 'evm:2'] }), 'told together')
 
   // Two changes while the first is being written: neither is lost.
-  first?.become('retrying', 'the node is away')
-  first?.become('retrying', 'the node is still away')
+  first?.fail('reading', 'node', 'the node is away')
+  first?.fail('reading', 'node', 'the node is still away')
   await delay(1)
-  second?.become('stopped', 'other contracts')
+  second?.enter('stopped')
+  second?.fail('stopped', 'stopped', 'other contracts')
   const troubled = [
     { network: 'evm:1', state: 'retrying', problem: 'the node is still away' },
     { network: 'evm:2', state: 'stopped', problem: 'other contracts' },
@@ -82,12 +83,13 @@ void t.test('who leads a network has the word, and others say what they know whe
   })
   if (here === undefined || there === undefined) throw new Error('two processes')
   here.network.leads = true
-  here.network.become('following', null)
+  here.network.enter('following')
   const leading = here.keep()
   const following = [{ network: 'evm:1', state: 'following', problem: null }]
   t.same(await untilTold(db, following), following)
 
-  there.network.become('stopped', 'other contracts')
+  there.network.enter('stopped')
+  there.network.fail('stopped', 'stopped', 'other contracts')
   const other = there.keep()
   const said = new Set<string>()
   for (let looks = 0; looks < 60; looks += 1) {
@@ -101,18 +103,4 @@ void t.test('who leads a network has the word, and others say what they know whe
   t.same(await untilTold(db, stopped), stopped)
   there.stop()
   await other
-})
-
-void t.test('the same again is no change', (t) => {
-  let changes = 0
-  const health = newNetworkHealth({ network: 'evm:1', blockchain: 'DEVNET', networkId: '1' }, () => {
-    changes += 1
-  })
-  health.become('following', null)
-  health.become('following', null)
-  t.equal(changes, 1)
-  health.become('following', 'a problem')
-  t.equal(changes, 2)
-  t.match(health, { state: 'following', problem: 'a problem' })
-  t.end()
 })

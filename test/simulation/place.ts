@@ -14,7 +14,7 @@ export async function placeOf(pid: number, databaseUrl: string): Promise<string>
   try {
     const { rows } = await sql<Session>`
       select application_name as name, query, xact_start is not null as "isOpen",
-        exists (select from pg_locks l where l.pid = s.pid and locktype = 'advisory' and granted) as "hasLock"
+        exists (select from ledger.writer_leases l where l.backend_pid = s.pid and l.backend_start = s.backend_start) as "hasLease"
       from pg_stat_activity s where client_port = any (${ports})`.execute(db)
     return describe(rows)
   } catch {
@@ -28,19 +28,19 @@ interface Session {
   name: string
   query: string
   isOpen: boolean
-  hasLock: boolean
+  hasLease: boolean
 }
 
-const LOCK = 'loan-activity lock writer of '
+const LEASE = 'loan-activity lease writer of '
 
 /** `the leader of evm:31337: copy ledger.event_log`. */
 function describe(sessions: readonly Session[]): string {
   const leads = sessions
-    .filter(({ name, hasLock }) => name.startsWith(LOCK) && hasLock)
-    .map(({ name }) => name.slice(LOCK.length))
+    .filter(({ name, hasLease }) => name.startsWith(LEASE) && hasLease)
+    .map(({ name }) => name.slice(LEASE.length))
     .sort()
   const doing = sessions
-    .filter(({ isOpen, name }) => isOpen && !name.startsWith(LOCK))
+    .filter(({ isOpen, name }) => isOpen && !name.startsWith(LEASE))
     .map(({ query }) => shortened(query))
     .sort()
   const who = leads.length === 0 ? 'leading nothing' : `leading ${leads.join(' and ')}`

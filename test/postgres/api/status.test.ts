@@ -18,6 +18,7 @@ void t.test('the status tells every network, the records and the version', async
     networkId: '31337',
     state: 'following',
     problem: null,
+    problemKind: null,
     head: 120,
     indexed: 117,
     finalized: 50,

@@ -11,6 +11,7 @@ function row(change: Partial<NetworkRow>): NetworkRow {
     networkId: '1',
     state: 'following',
     problem: null,
+    problemKind: null,
     head: 1000,
     headTimeS: NOW - 5,
     indexed: 1000,

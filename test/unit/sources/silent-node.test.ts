@@ -47,7 +47,7 @@ void t.test(
         signal: stop.signal,
         lookWithinMs: 100,
         onHead: () => said.push('head'),
-        onProblem: (p) => said.push(p),
+        onLate: (p) => said.push(p),
       },
     )
     for await (const step of steps) t.equal(step.type, 'blocks')

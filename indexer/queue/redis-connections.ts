@@ -1,0 +1,83 @@
+import { Redis, type RedisOptions } from 'ioredis'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { messageOf } from '../../shared/errors.ts'
+
+const RECONNECT_MS = 500
+const ANSWER_MS = 2_000
+
+/**
+ * Redis answers, but takes no writes now: it is a replica, full, loading, cannot persist or lost its master. Redis before 7
+ * puts the code inside the message of a script.
+ */
+const REFUSES_WRITES = /(^|-)(READONLY|OOM|LOADING|MISCONF|MASTERDOWN|CLUSTERDOWN|NOREPLICAS)\b/
+
+/**
+ * Connections of queues and workers: commands outlive any outage and go on within a second of its end. Not `lazyConnect`: the
+ * copy that BullMQ makes for a worker would reject for good when its first attempt fails.
+ */
+export function patientRedis(url: string): Redis {
+  return new Redis(url, {
+    ...RECONNECTING,
+    maxRetriesPerRequest: null,
+    // Milliseconds. A worker waits one second for jobs, so a silent socket is dead.
+    socketTimeout: 10_000,
+    maxLoadingRetryTime: 1_000,
+    // 2: the command is sent again on the next connection.
+    reconnectOnError: ({ message }) => (REFUSES_WRITES.test(message) ? 2 : false),
+  })
+}
+
+const RECONNECTING = {
+  retryStrategy: () => RECONNECT_MS,
+  connectTimeout: 3_000,
+  keepAlive: 10_000,
+} satisfies RedisOptions
+
+/** A connection of its own that asks whether Redis takes writes, and gives up after two seconds. */
+export class RedisProbe {
+  readonly #client: Redis
+  readonly #place: string
+  readonly #key: string
+  #lastError: Error | undefined
+
+  constructor(url: string, prefix: string) {
+    this.#place = `Redis at ${new URL(url).host}`
+    this.#key = `${prefix}:alive`
+    this.#client = new Redis(url, {
+      ...RECONNECTING,
+      lazyConnect: true,
+      enableOfflineQueue: false,
+      commandTimeout: ANSWER_MS,
+      socketTimeout: 2 * ANSWER_MS,
+    })
+    this.#client.on('error', (error: Error) => (this.#lastError = error))
+    this.#client.on('ready', () => (this.#lastError = undefined))
+  }
+
+  /** Rejects with the reason, host and port when Redis does not answer or takes no writes. */
+  async ask(): Promise<void> {
+    try {
+      if (this.#client.status === 'wait') await this.#connect()
+      if (this.#client.status !== 'ready') throw this.#lastError ?? new Error('no connection')
+      await this.#client.set(this.#key, '1', 'PX', 60_000)
+    } catch (error) {
+      throw new Error(`${this.#place}: ${messageOf(error)}`, { cause: error })
+    }
+  }
+
+  close(): void {
+    this.#client.disconnect()
+  }
+
+  async #connect(): Promise<void> {
+    const limit = new AbortController()
+    const connecting = this.#client.connect()
+    connecting.catch(() => undefined)
+    await Promise.race([
+      connecting,
+      sleep(ANSWER_MS, undefined, { signal: limit.signal }).then(() => {
+        throw new Error(`no connection within ${ANSWER_MS} ms`)
+      }),
+    ]).finally(() => limit.abort())
+  }
+}

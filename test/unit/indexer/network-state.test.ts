@@ -1,0 +1,60 @@
+import t from 'tap'
+import { newNetworkHealth, type NetworkHealth } from '../../../indexer/network-state.ts'
+
+function health(onChange?: () => void): NetworkHealth {
+  return newNetworkHealth({ network: 'evm:1', blockchain: 'DEVNET', networkId: '1' }, onChange)
+}
+
+void t.test('the same again is no change', (t) => {
+  let changes = 0
+  const network = health(() => {
+    changes += 1
+  })
+  network.enter('following')
+  network.enter('following')
+  t.equal(changes, 1)
+  network.fail('reading', 'node', 'a problem')
+  network.fail('reading', 'node', 'a problem')
+  t.equal(changes, 2)
+  t.match(network, { state: 'retrying', problem: 'a problem', problemKind: 'node' })
+  network.clear('reading')
+  network.clear('reading')
+  t.equal(changes, 3)
+  t.match(network, { state: 'following', problem: null, problemKind: null })
+  t.end()
+})
+
+void t.test('a problem stays until its own source has succeeded', (t) => {
+  const network = health()
+  network.enter('following')
+  network.fail('writing', 'step', 'blocks 1 to 2 cannot be written')
+  network.fail('reading', 'node', 'block 3 cannot be read')
+  network.fail('head', 'node', 'no head')
+  t.equal(network.problem, 'block 3 cannot be read', 'the most important one is shown')
+  network.clear('head')
+  network.enter('following')
+  t.match(network, { state: 'retrying', problem: 'block 3 cannot be read' })
+  network.fail('queue', 'queue', 'the queue is away')
+  t.match(network, { state: 'retrying', problemKind: 'queue' })
+  network.fail('status', 'database', 'the database is away')
+  t.equal(network.problemKind, 'database')
+  network.clear('status', 'queue', 'reading')
+  t.match(network, { state: 'retrying', problemKind: 'step' })
+  network.clear('writing')
+  t.match(network, { state: 'following', problem: null })
+  t.end()
+})
+
+void t.test('a standby with a problem stays a standby; a stopped network says why before all else', (t) => {
+  const network = health()
+  network.fail('queue', 'queue', 'the queue is away')
+  t.equal(network.state, 'retrying')
+  network.enter('standby')
+  t.match(network, { state: 'standby', problem: 'the queue is away' })
+  network.enter('stopped')
+  network.fail('stopped', 'stopped', 'other contracts')
+  t.match(network, { state: 'stopped', problem: 'other contracts', problemKind: 'stopped' })
+  network.fail('worker', 'worker', 'takes nothing')
+  t.equal(network.workerHealthy, false)
+  t.end()
+})
