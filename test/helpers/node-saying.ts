@@ -1,5 +1,4 @@
 import type { HttpPost } from '../../indexer/sources/rpc/http-post.ts'
-import { uncut } from './cut-text.ts'
 
 /** Hex of so many bytes. */
 export const bytes = (count: number, value: number): string =>
@@ -35,6 +34,6 @@ export function nodeSaying(
     asked(method, id)
     const result = method === 'eth_getLogs' ? logs : header(params[0] ?? '')
     const text = JSON.stringify({ jsonrpc: '2.0', id, result }, null, space)
-    return Promise.resolve({ status: 200, retryAfterMs: null, pieces: uncut(text) })
+    return Promise.resolve({ status: 200, retryAfterMs: null, body: Buffer.from(text) })
   }
 }

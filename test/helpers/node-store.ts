@@ -1,6 +1,5 @@
 import { classifyLotusError } from '../../indexer/sources/filecoin/classify-lotus-error.ts'
 import type { LotusClient } from '../../indexer/sources/filecoin/lotus-client.ts'
-import { uncut } from './cut-text.ts'
 import { RpcClient } from '../../indexer/sources/rpc/rpc-client.ts'
 import { parseAnswer } from '../../indexer/sources/filecoin/lotus-client.ts'
 
@@ -34,7 +33,7 @@ export function answeringClient(urls: readonly string[], answer: NodeAnswer): Rp
     parse: parseAnswer,
     // Longer than a "slow down" is waited for.
     connect: (url) => (body) =>
-      Promise.resolve({ status: 200, retryAfterMs: 10_000, pieces: uncut(reply(url, body)) }),
+      Promise.resolve({ status: 200, retryAfterMs: 10_000, body: Buffer.from(reply(url, body)) }),
     verify: () => Promise.resolve(),
     report: () => undefined,
   })

@@ -11,6 +11,8 @@ export interface ViewCall {
   to: string
   data: string
   block: BlockRef
+  /** Bytes of a result that is kept; a longer one counts as too large. */
+  longest: number
 }
 
 /** Far above what a view needs, and a bound for what a hostile contract can make a node do. */
@@ -35,7 +37,7 @@ export function viewAll(
     asked.add(endpoint)
     return viewOn(client, endpoint, open)
   }
-  return askEveryone(client, what, calls, ask, ['pruned'], excluding, lacks)
+  return askEveryone(client, what, calls, ask, ['pruned', 'too-large'], excluding, lacks)
 }
 
 /** A view function's answer in the newest state. Throws, and minds who is in `asked`, as {@link viewAll} does. */
@@ -47,7 +49,7 @@ export function viewLatest(
 ): Promise<RpcAnswer[]> {
   const viewOne = async (endpoint: RpcEndpoint): Promise<RpcAnswer[]> => {
     asked.add(endpoint)
-    const answers = await endpoint.send(calls.map(({ to, data }) => ethCall(to, data, 'latest')))
+    const answers = await sendViews(endpoint, calls, () => 'latest')
     return settle(
       client,
       endpoint,
@@ -73,10 +75,10 @@ async function viewOn(
   endpoint: RpcEndpoint,
   calls: readonly ViewCall[],
 ): Promise<RpcAnswer[]> {
-  const byHash = calls.map(({ to, data, block }) =>
-    ethCall(to, data, { blockHash: block.hash, requireCanonical: false }),
-  )
-  const answers = await endpoint.send(byHash)
+  const answers = await sendViews(endpoint, calls, ({ block }) => ({
+    blockHash: block.hash,
+    requireCanonical: false,
+  }))
   const refused = calls.filter((_, index) => isRefusedForm(answers[index]))
   const byNumber = refused.length === 0 ? [] : await viewByNumber(endpoint, refused)
   return settle(
@@ -93,9 +95,7 @@ function isRefusedForm(answer: RpcAnswer | undefined): boolean {
 
 /** For nodes that do not know EIP-1898: by height, and the block must still be that height's afterwards. */
 async function viewByNumber(endpoint: RpcEndpoint, calls: readonly ViewCall[]): Promise<RpcAnswer[]> {
-  const answers = await endpoint.send(
-    calls.map(({ to, data, block }) => ethCall(to, data, quantity(block.number))),
-  )
+  const answers = await sendViews(endpoint, calls, ({ block }) => quantity(block.number))
   const blocks = [...new Map(calls.map(({ block }) => [block.number, block])).values()]
   const headers = await endpoint.send(
     blocks.map((block) => ({ method: 'eth_getBlockByNumber', params: [quantity(block.number), false] })),
@@ -105,6 +105,23 @@ async function viewByNumber(endpoint: RpcEndpoint, calls: readonly ViewCall[]): 
     if (header?.hash !== block.hash) throw new BadAnswer(`block ${block.number} is not ${block.hash} here`)
   }
   return answers
+}
+
+/** Contracts return what they like, up to a megabyte each: long results are let go of batch by batch. */
+function sendViews<Call extends Omit<ViewCall, 'block'>>(
+  endpoint: RpcEndpoint,
+  calls: readonly Call[],
+  blockOf: (call: Call) => unknown,
+): Promise<RpcAnswer[]> {
+  return endpoint.sendEach(
+    calls.map((call) => ethCall(call.to, call.data, blockOf(call))),
+    (answer, index) => {
+      const longest = calls[index]?.longest ?? 0
+      if (!answer.ok || typeof answer.result !== 'string' || answer.result.length <= 2 + 2 * longest)
+        return answer
+      return { ok: false, kind: 'too-large', code: 0, message: `it returned more than ${longest} bytes` }
+    },
+  )
 }
 
 /** `block`: a tag, a height or a block's hash, as nodes take it. */

@@ -1,6 +1,7 @@
 import { RpcClient, type Report } from '../rpc/rpc-client.ts'
 import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { BadAnswer, WrongChain } from '../rpc/rpc-error.ts'
+import { EVM_LIMITS } from './answer-limits.ts'
 import { classifyRpcError } from './classify-error.ts'
 
 export interface EvmClientOptions {
@@ -23,6 +24,7 @@ export function createEvmClient(urls: readonly string[], options: EvmClientOptio
   return new RpcClient(urls, {
     ...rest,
     classify: classifyRpcError,
+    limits: EVM_LIMITS,
     identity: { what: 'chain id', expected: chainId },
     verify: (endpoint) => compareChainId(endpoint, chainId),
   })

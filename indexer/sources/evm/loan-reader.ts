@@ -3,6 +3,7 @@ import type { AddressText, ContractRole, HexText, UintText } from '../../../shar
 import type { BlockRef } from '../../../shared/events/chain-step.ts'
 import { viewAll } from './ask-all.ts'
 import { decodeLoan, encodeFetchLoan, type LoanState, type TransactionInput } from './decode-loan.ts'
+import { ownText } from '../rpc/foreign-text.ts'
 import type { RpcClient } from '../rpc/rpc-client.ts'
 import { parseHex, quantity } from './hex.ts'
 import type { RpcAnswer, RpcEndpoint } from '../rpc/rpc-endpoint.ts'
@@ -16,6 +17,11 @@ export interface LoanQuery {
   /** The state in which the block's own events leave the loan; null where they are not looked at. */
   stateAfter: number | null
 }
+
+/** Bytes that `fetchLoan` returns: some 700, and the Filecoin addresses, which anybody may have made longer. */
+const LONGEST_LOAN = 8 * 1024
+/** Bytes of an input that are kept: a direct call has some 500. */
+const LONGEST_INPUT = 8 * 1024
 
 const NO_SUCH_LOAN = 'fetchLoan knows no such loan'
 const NOTHING = 'fetchLoan answered nothing'
@@ -78,6 +84,7 @@ async function fetchLoans(
     to: contract,
     data: encodeFetchLoan(role, contractLoanId),
     block,
+    longest: LONGEST_LOAN,
   }))
   const answers = await viewAll(client, 'fetchLoan', calls, asked)
   return queries.map((query, index) => loanIn(query.role, answers[index]))
@@ -114,17 +121,18 @@ export function readTransactions(
   places: readonly TransactionPlace[],
 ): Promise<(TransactionInput | string)[]> {
   return client.read('transactions', async (endpoint) => {
-    const answers = await endpoint.send(
-      places.map(({ blockHash, txIndex }) => ({
-        method: 'eth_getTransactionByBlockHashAndIndex',
-        params: [blockHash, quantity(txIndex)],
-      })),
-    )
-    const found = places.map((place, index) => {
+    const calls = places.map(({ blockHash, txIndex }) => ({
+      method: 'eth_getTransactionByBlockHashAndIndex',
+      params: [blockHash, quantity(txIndex)],
+    }))
+    const found = await endpoint.sendEach(calls, (answer, index) => {
+      const place = places[index]
+      if (place === undefined) throw new Error('an answer that nobody asked for')
       try {
-        return transactionIn(place, endpoint.resultOf('transaction', answers[index]))
+        return transactionIn(place, endpoint.resultOf('transaction', answer))
       } catch (error) {
         if (!(error instanceof CallFailed)) throw error
+        if (error.kind === 'too-large') return error.message
         client.refusals.note(place.txHash, endpoint, messageOf(error))
         return error
       }
@@ -137,6 +145,11 @@ export function readTransactions(
   })
 }
 
+/** At most so many bytes, in a text of their own; a longer input does not decode. */
+function ownHex(hex: HexText, bytes: number): HexText {
+  return hex.length <= 2 + 2 * bytes ? hex : ownText(hex.slice(0, 2 + 2 * bytes))
+}
+
 function transactionIn(place: TransactionPlace, value: unknown): TransactionInput {
   if (value === null) throw new CallFailed('the transaction is not available', 'missing-block')
   const transaction: Record<string, unknown> = typeof value === 'object' ? { ...value } : {}
@@ -147,5 +160,5 @@ function transactionIn(place: TransactionPlace, value: unknown): TransactionInpu
   if (parseHex(transaction['hash'], 32) !== place.txHash) {
     throw new BadAnswer(`the transaction at ${place.txIndex} of ${place.blockHash} is not ${place.txHash}`)
   }
-  return { from, to, input }
+  return { from, to, input: ownHex(input, LONGEST_INPUT) }
 }

@@ -3,7 +3,6 @@ import { headersAt, mayConcernUs, readHeaders, readWholeBlocks } from './block-r
 import { decodeLogs, type EvmHeader, type EvmLog } from './decode-answer.ts'
 import { quantity } from './hex.ts'
 import type { TimedBlock } from '../../../shared/events/chain-step.ts'
-import { bytesIn } from '../rpc/body-text.ts'
 import type { RpcEndpoint, SaidResult } from '../rpc/rpc-endpoint.ts'
 import { BadAnswer, CallFailed } from '../rpc/rpc-error.ts'
 import type { WatchedContract, WatchedContracts } from './watched-contracts.ts'
@@ -68,7 +67,7 @@ export async function readLogsBetween(
     knownHeader(endpoint, from),
     knownHeader(endpoint, to),
   ])
-  const isLong = bytesIn(answer.pieces) > MOST_COMPARED
+  const isLong = answer.body.byteLength > MOST_COMPARED
   return { range: { from, to, first, last, logs }, answer: isLong ? undefined : answer }
 }
 

@@ -6,6 +6,8 @@ import type { RpcClient } from '../rpc/rpc-client.ts'
 import type { RpcAnswer, RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 
 const DECIMALS_SELECTOR = '0x313ce567'
+/** Bytes. A number takes 32; some tokens return more, which tells no decimals. */
+const LONGEST_ANSWER = 128
 const MAX_TOKENS = 10_000
 /** decimals() is a uint8 by its standard. */
 const MAX_DECIMALS = 255n
@@ -75,7 +77,12 @@ export class TokenDecimals {
 
   /** In the tokens' order. Decimals do not change, so the newest state is as good where the block's own is gone. */
   async #ask(tokens: readonly Missing[], asked: Asked): Promise<RpcAnswer[]> {
-    const calls = tokens.map(([to, block]) => ({ to, data: DECIMALS_SELECTOR, block }))
+    const calls = tokens.map(([to, block]) => ({
+      to,
+      data: DECIMALS_SELECTOR,
+      block,
+      longest: LONGEST_ANSWER,
+    }))
     const answers = await viewAll(this.#client, 'token decimals', calls, asked.ofBlock)
     const late = calls.filter((_, index) => isPruned(answers[index]))
     if (late.length === 0) return answers
@@ -107,7 +114,7 @@ function isDoubted(answer: RpcAnswer | undefined): boolean {
 
 /** Not where nothing was said: there may be a token one day. */
 function isForGood(answer: RpcAnswer): boolean {
-  if (!answer.ok) return answer.kind === 'revert'
+  if (!answer.ok) return answer.kind === 'revert' || answer.kind === 'too-large'
   return (parseHex(answer.result) ?? '0x') !== '0x'
 }
 

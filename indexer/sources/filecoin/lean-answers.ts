@@ -10,13 +10,8 @@ export function leanAnswers(parsed: unknown): unknown {
     makeLean(parsed)
     return parsed
   }
-  const items: unknown[] = parsed
-  for (const [index, item] of items.entries()) {
-    // The items of one call's list, where that was a long one.
-    if (concernsNobody(item)) items[index] = NOT_OURS
-    else makeLean(item)
-  }
-  return items
+  for (const answer of parsed) makeLean(answer)
+  return parsed
 }
 
 /** An answer to one call. */

@@ -3,11 +3,11 @@ import type { FilecoinNetwork } from '../../../shared/config/networks.ts'
 import { parseLotusJson } from '../../../shared/filecoin/lotus-json.ts'
 import { undiciExchange, type HttpAnswer } from '../rpc/http-exchange.ts'
 import { httpTarget, underTimeLimit, type HttpPost } from '../rpc/http-post.ts'
-import type { Pieces } from '../rpc/body-text.ts'
-import { parsePieces } from '../rpc/parse-pieces.ts'
+import type { BodyRoom } from '../rpc/read-body.ts'
 import { RpcClient, type Report } from '../rpc/rpc-client.ts'
 import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { AccessRefused, BadAnswer, CallFailed, WrongChain } from '../rpc/rpc-error.ts'
+import { LOTUS_LIMITS } from './answer-limits.ts'
 import { classifyLotusError } from './classify-lotus-error.ts'
 import { record, textOf } from './decode-json.ts'
 import { decodeTipset, type ChainFacts, type Tipset } from './decode-tipset.ts'
@@ -61,6 +61,7 @@ export function createLotusClient(config: FilecoinNetwork, options: LotusClientO
     ...options,
     classify: classifyLotusError,
     parse: parseAnswer,
+    limits: LOTUS_LIMITS,
     connect: (url) => glifPost(url, config.token),
     secret: config.token,
     identity: { what: 'network', expected: config.networkId },
@@ -76,9 +77,9 @@ export function createLotusClient(config: FilecoinNetwork, options: LotusClientO
   }
 }
 
-/** As {@link parseLotusJson} of an answer that came in pieces, without what nobody reads. */
-export function parseAnswer(pieces: Pieces): unknown {
-  return parsePieces(pieces, undefined, (text) => leanAnswers(parseLotusJson(text)))
+/** As {@link parseLotusJson}, without what nobody reads. */
+export function parseAnswer(text: string): unknown {
+  return leanAnswers(parseLotusJson(text))
 }
 
 function isLockedOut(error: unknown): boolean {
@@ -115,6 +116,7 @@ function epochDuration(first: Tipset, head: Tipset, blockDelay: unknown): number
 interface Carried {
   body: string
   signal: AbortSignal
+  room: BodyRoom
 }
 
 /**
@@ -134,17 +136,17 @@ export function glifPost(rpcUrl: string, token: string | null): HttpPost {
       transformRequest: (call: { params: [Carried] }) => call,
       transformResponse: [],
       adapter: async (config) => {
-        const [{ body, signal }] = (config.data as { params: [Carried] }).params
+        const [{ body, signal, room }] = (config.data as { params: [Carried] }).params
         const named = Object.entries(config.headers.toJSON(true))
         const own = Object.fromEntries(named.map(([name, value]) => [name.toLowerCase(), value]))
-        const result = await undiciExchange(target, own, body, signal)
+        const result = await undiciExchange(target, own, body, { signal, room })
         return { data: { result }, status: result.status, statusText: '', headers: {}, config }
       },
     },
   })
-  return (body, timeoutMs, controller) =>
+  return (body, { timeoutMs, controller, room }) =>
     underTimeLimit(timeoutMs, controller, () => {
-      const carried: Carried = { body, signal: controller.signal }
+      const carried: Carried = { body, signal: controller.signal, room }
       return engine.request<HttpAnswer>('', carried)
     })
 }

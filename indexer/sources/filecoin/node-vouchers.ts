@@ -1,5 +1,6 @@
 import { messageOf, RetryableError } from '../../../shared/errors.ts'
 import { voucherText } from '../../../shared/filecoin/voucher.ts'
+import { ownText } from '../rpc/foreign-text.ts'
 import type { Report } from '../rpc/rpc-client.ts'
 import type { RpcAnswer, RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { BadAnswer, CallFailed } from '../rpc/rpc-error.ts'
@@ -65,8 +66,14 @@ export class NodeVouchers {
     const channels = itemsOf(await endpoint.call(method, params), 'channels')
       .slice(0, MOST_CHANNELS)
       .map((channel) => textOf(channel, 'channel'))
-    const answers = await endpoint.send(channels.map((channel) => lotusCall('PaychVoucherList', channel)))
-    return answers.flatMap((answer) => vouchersIn(endpoint, answer)).slice(0, MOST_VOUCHERS)
+    let count = 0
+    const calls = channels.map((channel) => lotusCall('PaychVoucherList', channel))
+    const vouchers = await endpoint.sendEach(calls, (answer) => {
+      const some = vouchersIn(endpoint, answer).slice(0, MOST_VOUCHERS - count)
+      count += some.length
+      return some
+    })
+    return vouchers.flat()
   }
 
   #leaveOut(endpoint: RpcEndpoint, error: CallFailed): void {
@@ -83,19 +90,13 @@ function vouchersIn(endpoint: RpcEndpoint, answer: RpcAnswer): NodeVoucher[] {
       return voucherText(decodeLotusVoucher(voucherIn(item)))
     } catch (error) {
       if (!(error instanceof BadAnswer || error instanceof RangeError)) throw error
-      return { unreadable: jsonOf(item).slice(0, SHOWN_CHARACTERS), reason: messageOf(error) }
+      return { unreadable: ownText(jsonOf(item).slice(0, SHOWN_CHARACTERS)), reason: messageOf(error) }
     }
   })
 }
 
-/** Reading takes what nests ten thousand deep, writing does not. */
 function jsonOf(item: unknown): string {
-  try {
-    return JSON.stringify(item, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value))
-  } catch (error) {
-    if (error instanceof RangeError) return 'it nests too deep to be shown'
-    throw error
-  }
+  return JSON.stringify(item, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value))
 }
 
 /** Some versions wrap each voucher together with its proof. */

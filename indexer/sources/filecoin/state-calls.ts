@@ -24,9 +24,14 @@ export function askState(client: RpcClient, what: string, calls: readonly StateC
     calls,
     async (endpoint, open) => {
       const answers = await endpoint.send(open.map(rpcCall))
-      return settle(client, endpoint, open.map(nameOf), answers, ['revert', 'pruned', 'unsupported'])
+      return settle(client, endpoint, open.map(nameOf), answers, [
+        'revert',
+        'pruned',
+        'unsupported',
+        'too-large',
+      ])
     },
-    ['pruned', 'unsupported'],
+    ['pruned', 'unsupported', 'too-large'],
   )
 }
 

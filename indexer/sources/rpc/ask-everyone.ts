@@ -116,7 +116,7 @@ export function settle(
   endpoint: RpcEndpoint,
   names: readonly string[],
   answers: readonly RpcAnswer[],
-  final: readonly RpcErrorKind[] = ['revert', 'pruned'],
+  final: readonly RpcErrorKind[] = ['revert', 'pruned', 'too-large'],
 ): RpcAnswer[] {
   const { refusals } = client
   for (const [index, name] of names.entries()) {

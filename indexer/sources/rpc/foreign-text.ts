@@ -19,3 +19,8 @@ export function unescaped(part: string): string {
     return part
   }
 }
+
+/** A copy: V8 makes a part of a text a view, which keeps the whole text in memory. Without lone surrogates. */
+export function ownText(text: string): string {
+  return Buffer.from(text).toString()
+}

@@ -1,6 +1,8 @@
+import type { Socket } from 'node:net'
 import WebSocket from 'ws'
 import { endpointLabel } from '../../../shared/log.ts'
 import { Backoff, Wakeup } from '../waiting.ts'
+import { exceededBound } from './json-bounds.ts'
 import type { Report } from './rpc-client.ts'
 
 /** A WebSocket on which a node tells new heads once it was asked to. */
@@ -21,7 +23,20 @@ export interface TickOptions {
 
 /** While the node tells new heads itself, polling is only a safety net: this many times slower. */
 const SAFETY_NET_FACTOR = 10
-const PING_EVERY_MS = 20_000
+const CHECK_EVERY_MS = 1_000
+const PING_EVERY_CHECKS = 20
+
+/** A new head of Ethereum takes 2 KiB; a Filecoin reorg lists whole tipsets, of 10 to 30 KiB each. A longer message ends the socket. */
+const MOST_MESSAGE_BYTES = 256 * 1024
+/** A tipset's blocks have some hundred values each. */
+const MOST_VALUES = 10_000
+/** Bytes from one check to the next, pings and empty frames included: more is a flood. */
+const FLOOD_BYTES = 1024 * 1024
+/** Messages and pings from one check to the next. */
+const FLOOD_FRAMES = 1_000
+/** Pongs that the other side does not take wait in memory. */
+const MOST_UNSENT_BYTES = 64 * 1024
+const AFTER_FLOOD_MS = 60_000
 
 /**
  * Yields whenever there may be a new head. Ticks that come while the consumer is busy count as one. Ends when the
@@ -53,6 +68,9 @@ class Subscription {
   #ping: NodeJS.Timeout | null = null
   #alive = false
   #closed = false
+  /** Since the last check. */
+  #frames = 0
+  #retryAfterMs = 0
   connected = false
 
   constructor(asked: HeadSubscription, heads: Wakeup, report: Report) {
@@ -70,23 +88,32 @@ class Subscription {
 
   #connect(): void {
     const { url, headers = {}, request } = this.#asked
-    const socket = new WebSocket(url, { handshakeTimeout: 10_000, maxPayload: 16 * 1024 * 1024, headers })
+    const socket = new WebSocket(url, {
+      ...{ handshakeTimeout: 10_000, maxPayload: MOST_MESSAGE_BYTES, headers },
+      ...{ perMessageDeflate: false, autoPong: false },
+    })
     this.#socket = socket
+    let stream: Socket | null = null
+    socket.on('upgrade', (response) => (stream = response.socket))
     socket.on('open', () => {
       socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, ...request }))
       this.#alive = true
-      this.#ping = setInterval(() => this.#checkAlive(socket), PING_EVERY_MS)
+      this.#ping = this.#checkRegularly(socket, () => stream?.bytesRead ?? 0)
     })
-    socket.on('pong', () => (this.#alive = true))
-    socket.on('message', (data: WebSocket.RawData) => this.#onMessage(data))
+    socket.on('pong', () => this.#countFrame(socket))
+    socket.on('ping', (data) => {
+      if (this.#countFrame(socket)) socket.pong(data)
+    })
+    socket.on('message', (data: WebSocket.RawData) => {
+      if (this.#countFrame(socket)) this.#onMessage(data)
+    })
     socket.on('error', () => socket.terminate())
     socket.on('close', () => this.#onClose(socket))
   }
 
   /** Whatever comes may mean a new head; the subscription's own answer says that from now on heads are told. */
   #onMessage(data: WebSocket.RawData): void {
-    this.#alive = true
-    const said = Buffer.isBuffer(data) ? whatWasSaid(data.toString('utf8'), this.#asked.endsWith) : null
+    const said = Buffer.isBuffer(data) ? whatWasSaid(data, this.#asked.endsWith) : null
     if (said === 'refused') {
       const { url, request } = this.#asked
       this.#report('warn', `${endpointLabel(url)} refuses ${request.method}: polling instead`)
@@ -99,6 +126,36 @@ class Subscription {
       this.#backoff.reset()
     }
     this.#heads.raise()
+  }
+
+  /** False: there were too many, and the socket ends. */
+  #countFrame(socket: WebSocket): boolean {
+    this.#alive = true
+    this.#frames += 1
+    if (this.#frames <= FLOOD_FRAMES && socket.bufferedAmount <= MOST_UNSENT_BYTES) return true
+    this.#endFlood(socket)
+    return false
+  }
+
+  #checkRegularly(socket: WebSocket, bytesRead: () => number): NodeJS.Timeout {
+    let checks = 0
+    let before = bytesRead()
+    return setInterval(() => {
+      checks += 1
+      this.#frames = 0
+      const now = bytesRead()
+      if (now - before > FLOOD_BYTES) this.#endFlood(socket)
+      else if (checks % PING_EVERY_CHECKS === 0) this.#checkAlive(socket)
+      before = now
+    }, CHECK_EVERY_MS)
+  }
+
+  #endFlood(socket: WebSocket): void {
+    if (socket.readyState !== WebSocket.OPEN) return
+    this.#retryAfterMs = AFTER_FLOOD_MS
+    const { url } = this.#asked
+    this.#report('warn', `${endpointLabel(url)} floods its WebSocket: polling for ${AFTER_FLOOD_MS / 1000} s`)
+    socket.terminate()
   }
 
   #checkAlive(socket: WebSocket): void {
@@ -120,7 +177,8 @@ class Subscription {
         'warn',
         `${endpointLabel(this.#asked.url)} closed the subscription: polling until it is back`,
       )
-    this.#retry = setTimeout(() => this.#connect(), this.#backoff.nextMs())
+    this.#retry = setTimeout(() => this.#connect(), Math.max(this.#retryAfterMs, this.#backoff.nextMs()))
+    this.#retryAfterMs = 0
     this.#heads.raise()
   }
 
@@ -133,9 +191,10 @@ class Subscription {
   }
 }
 
-function whatWasSaid(text: string, ending?: string): 'subscribed' | 'refused' | 'ended' | null {
+function whatWasSaid(data: Buffer, ending?: string): 'subscribed' | 'refused' | 'ended' | null {
+  if (exceededBound(data, { values: MOST_VALUES }) !== null) return null
   try {
-    const message: unknown = JSON.parse(text)
+    const message: unknown = JSON.parse(data.toString())
     if (typeof message !== 'object' || message === null) return null
     if (ending !== undefined && 'method' in message && message.method === ending) return 'ended'
     if (!('id' in message) || message.id !== 1) return null

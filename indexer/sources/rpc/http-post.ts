@@ -1,10 +1,20 @@
 import { ABORTED, unlessAborted } from '../../../shared/until-aborted.ts'
 import { unescaped } from './foreign-text.ts'
 import { undiciExchange, type HttpAnswer } from './http-exchange.ts'
+import type { BodyRoom } from './read-body.ts'
 import { codeOf, EndpointFault } from './rpc-error.ts'
 
-/** Posts JSON. Throws an EndpointFault that names no URL; the abort of `controller` ends it at once. */
-export type HttpPost = (body: string, timeoutMs: number, controller: AbortController) => Promise<HttpAnswer>
+export interface PostOptions {
+  /** For the whole exchange, the body's last byte included. */
+  timeoutMs: number
+  /** Its abort ends the exchange at once. */
+  controller: AbortController
+  /** For the answer's body. */
+  room: BodyRoom
+}
+
+/** Posts JSON. Throws an EndpointFault that names no URL. */
+export type HttpPost = (body: string, options: PostOptions) => Promise<HttpAnswer>
 
 /** A URL's user part travels as a header. */
 interface HttpTarget {
@@ -28,8 +38,10 @@ export function httpTarget(rpcUrl: string): HttpTarget {
 export function undiciPost(rpcUrl: string): HttpPost {
   const { url, headers } = httpTarget(rpcUrl)
   const target = new URL(url)
-  return (body, timeoutMs, controller) =>
-    underTimeLimit(timeoutMs, controller, () => undiciExchange(target, headers, body, controller.signal))
+  return (body, { timeoutMs, controller, room }) =>
+    underTimeLimit(timeoutMs, controller, () =>
+      undiciExchange(target, headers, body, { signal: controller.signal, room }),
+    )
 }
 
 /** One exchange: aborts `controller` when it takes too long, and throws nothing but an EndpointFault. */

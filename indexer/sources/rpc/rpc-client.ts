@@ -1,5 +1,6 @@
 import { messageOf, PermanentError, RetryableError } from '../../../shared/errors.ts'
 import { pause } from '../waiting.ts'
+import { joinNetworks } from './answer-limits.ts'
 import { Refusals } from './refusals.ts'
 import { BadAnswer, CallFailed, EndpointFault, RateLimited, WrongChain } from './rpc-error.ts'
 import { RpcEndpoint, type EndpointOptions } from './rpc-endpoint.ts'
@@ -58,6 +59,7 @@ export class RpcClient {
   readonly #members: Member[]
   readonly #options: ClientOptions
   readonly #closing = new AbortController()
+  readonly #leaveNetworks = joinNetworks()
 
   constructor(urls: readonly string[], options: ClientOptions) {
     this.#options = options
@@ -131,6 +133,7 @@ export class RpcClient {
   }
 
   close(): void {
+    if (!this.#closing.signal.aborted) this.#leaveNetworks()
     this.#closing.abort()
     for (const { endpoint } of this.#members) endpoint.close()
   }

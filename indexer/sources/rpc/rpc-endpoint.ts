@@ -1,13 +1,21 @@
 import { messageOf } from '../../../shared/errors.ts'
 import { endpointLabel } from '../../../shared/log.ts'
 import { READING } from '../turns.ts'
-import { areSameBytes, textOfPieces, type Pieces } from './body-text.ts'
-import { storableText, unescaped } from './foreign-text.ts'
+import { largestAnswer, limitOf, type AnswerLimit, type AnswerLimits } from './answer-limits.ts'
+import { ownText, storableText, unescaped } from './foreign-text.ts'
 import type { HttpAnswer } from './http-exchange.ts'
 import { undiciPost, type HttpPost } from './http-post.ts'
-import { parsePieces } from './parse-pieces.ts'
+import { exceededBound } from './json-bounds.ts'
 import { RateGovernor, type GovernorLimits } from './rate-governor.ts'
-import { AccessRefused, CallFailed, EndpointFault, RateLimited, type RpcErrorKind } from './rpc-error.ts'
+import { LargeBodies, textOf } from './read-body.ts'
+import {
+  AccessRefused,
+  AnswerTooLarge,
+  CallFailed,
+  EndpointFault,
+  RateLimited,
+  type RpcErrorKind,
+} from './rpc-error.ts'
 
 export interface RpcCall {
   method: string
@@ -20,7 +28,7 @@ export type RpcAnswer =
 /** The result of one call, and how it was said: its request's id, and the bytes of the answer. */
 export interface SaidResult {
   id: number
-  pieces: Pieces
+  body: Buffer
   result: unknown
 }
 
@@ -34,8 +42,10 @@ export interface EndpointOptions extends GovernorLimits {
   timeoutMs: number
   /** What a JSON-RPC error of this chain's nodes means. */
   classify: (code: number, message: string) => RpcErrorKind
-  /** How a body is read; as JSON.parse does where nothing else is said. */
-  parse?: (pieces: Pieces) => unknown
+  /** Reads the text of a body; JSON.parse when missing. */
+  parse?: (text: string) => unknown
+  /** What each method's answer may hold; a method that is not in it has a small answer. */
+  limits?: AnswerLimits
   /** How bodies travel; by undici where nothing else is said. */
   connect?: (url: string) => HttpPost
   /** Beside the parts of the URL: never shown, also not where an endpoint quotes it. */
@@ -48,6 +58,8 @@ export interface EndpointOptions extends GovernorLimits {
 const RATE_RETRIES = 3
 const FAULT_RETRIES = 2
 const LONGEST_RATE_WAIT_MS = 5_000
+/** Characters of an error that are looked at: patterns are matched with it. */
+const MOST_ERROR_TEXT = 10_000
 
 /**
  * One JSON-RPC endpoint over HTTP: batches, time-outs, pace. What it answers is matched by id and is one of: a
@@ -61,6 +73,7 @@ export class RpcEndpoint {
   readonly #options: EndpointOptions
   readonly #closing = new AbortController()
   readonly #underWay = new Set<AbortController>()
+  readonly #largeBodies = new LargeBodies()
   readonly #ids: RequestIds
 
   constructor(url: string, options: EndpointOptions) {
@@ -83,9 +96,9 @@ export class RpcEndpoint {
    * the same id here, and where the answer is the same, byte for byte, it is not read again: `before` itself is returned.
    */
   async ask(method: string, params: unknown[], before?: SaidResult): Promise<SaidResult> {
-    const take = (answer: RpcAnswer, _: number, { id, pieces, isRepeated }: Exchange): SaidResult =>
-      isRepeated && before !== undefined ? before : { id, pieces, result: this.resultOf(method, answer) }
-    const [said] = await this.#sendEach([{ method, params }], take, before)
+    const take = (answer: RpcAnswer, _: number, { id, body, isRepeated }: Exchange): SaidResult =>
+      isRepeated && before !== undefined ? before : { id, body, result: this.resultOf(method, answer) }
+    const [said] = await this.#sendEach([{ method, params }], take, { before })
     if (said === undefined) throw new EndpointFault(`${method}: no answer`)
     return said
   }
@@ -98,10 +111,12 @@ export class RpcEndpoint {
 
   /**
    * Answers in the order of the calls, sent in batches as large as the endpoint takes them. A batch that fails after
-   * others succeeded is tried again here, so that a long list of calls does not begin anew.
+   * others succeeded is tried again here, so that a long list of calls does not begin anew. An answer that is too large is
+   * one of the kind `too-large`, or an EndpointFault where no honest one is. Throws a CallFailed of that kind where all
+   * answers together are too large to be held.
    */
   send(calls: RpcCall[]): Promise<RpcAnswer[]> {
-    return this.sendEach(calls, (answer) => answer)
+    return this.#sendEach(calls, (answer) => answer, { mostBytes: 2 * largestAnswer() })
   }
 
   /** As {@link send}, with what `take` makes of each answer, batch by batch: no answer is kept until the last one came. */
@@ -109,20 +124,26 @@ export class RpcEndpoint {
     return this.#sendEach(calls, take)
   }
 
-  /** `before` is of a single call: see {@link ask}. */
+  /** `before` is of a single call: see {@link ask}. `mostBytes` limits the answers of all batches together. */
   async #sendEach<T>(
     calls: RpcCall[],
     take: (answer: RpcAnswer, index: number, exchange: Exchange) => T,
-    before?: SaidResult,
+    { before, mostBytes = Infinity }: { before?: SaidResult | undefined; mostBytes?: number } = {},
   ): Promise<T[]> {
     const taken: T[] = []
     let failures = 0
+    let bytes = 0
+    let most = calls.length
     while (taken.length < calls.length) {
-      const batch = calls.slice(taken.length, taken.length + this.governor.batch)
+      const batch = calls.slice(taken.length, taken.length + Math.min(most, this.governor.batch))
       let part: Exchange | 'batch-refused'
       try {
         part = await this.#attempt(batch, before)
       } catch (error) {
+        if (error instanceof AnswerTooLarge && batch.length > 1) {
+          most = Math.floor(batch.length / 2)
+          continue
+        }
         failures += 1
         if (!this.#isWorthAnother(error, failures, taken.length > 0)) throw error
         continue
@@ -132,6 +153,13 @@ export class RpcEndpoint {
         continue
       }
       failures = 0
+      most = Math.min(calls.length, most * 2)
+      bytes += part.body.byteLength
+      if (bytes > mostBytes)
+        throw new CallFailed(
+          `the answers to ${calls.length} calls have more than ${mostBytes} bytes`,
+          'too-large',
+        )
       for (const answer of part.answers) taken.push(take(answer, taken.length, part))
     }
     return taken
@@ -175,8 +203,36 @@ export class RpcEndpoint {
   ): Promise<Exchange | 'batch-refused'> {
     const id = before?.id ?? this.#takeIds(batch.length)
     const requests = batch.map((call, index) => ({ jsonrpc: '2.0', id: id + index, ...call }))
-    const body = JSON.stringify(requests.length === 1 ? requests[0] : requests)
-    const http = await this.#post(body, this.#options.timeoutMs, controller)
+    const limit = limitOf(
+      batch.map(({ method }) => method),
+      this.#options.limits ?? {},
+    )
+    const room = this.#largeBodies.enter(limit.bytes)
+    try {
+      const request = JSON.stringify(requests.length === 1 ? requests[0] : requests)
+      const http = await this.#post(request, { timeoutMs: this.#options.timeoutMs, controller, room })
+      return await this.#read(http, { id, count: batch.length, limit, before })
+    } catch (error) {
+      if (!(error instanceof AnswerTooLarge)) throw error
+      const [first] = batch
+      const tooLarge = new AnswerTooLarge(`${first?.method ?? ''}: ${error.message}`)
+      if (batch.length > 1 || limit.mayBeLarger !== true) throw tooLarge
+      const answer: RpcAnswer = { ok: false, kind: 'too-large', code: 0, message: error.message }
+      return { id, body: Buffer.alloc(0), answers: [answer], isRepeated: false }
+    } finally {
+      room.leave()
+    }
+  }
+
+  async #read(
+    http: HttpAnswer,
+    {
+      id,
+      count,
+      limit,
+      before,
+    }: { id: number; count: number; limit: AnswerLimit; before: SaidResult | undefined },
+  ): Promise<Exchange | 'batch-refused'> {
     if (http.status === 429 || (http.status === 503 && http.retryAfterMs !== null)) {
       throw new RateLimited(`HTTP ${http.status}`, http.retryAfterMs)
     }
@@ -184,17 +240,17 @@ export class RpcEndpoint {
       throw new EndpointFault(`HTTP ${http.status}: a redirect, which is not followed`)
     }
     await READING.next()
-    const { pieces } = http
-    if (before !== undefined && areSameBytes(before.pieces, pieces)) {
-      return { id, pieces, answers: [{ ok: true, result: before.result }], isRepeated: true }
+    const { body } = http
+    if (before?.body.equals(body) === true) {
+      return { id, body, answers: [{ ok: true, result: before.result }], isRepeated: true }
     }
-    const json = parseBody(http, this.#options.parse ?? parsePieces)
-    if (batch.length === 1) {
+    const json = parseBody(http, limit, this.#options.parse ?? JSON.parse)
+    if (count === 1) {
       const only: unknown = Array.isArray(json) && json.length === 1 ? json[0] : json
-      return { id, pieces, answers: [this.#accept(only, id, http)], isRepeated: false }
+      return { id, body, answers: [this.#accept(only, id, http)], isRepeated: false }
     }
     if (!Array.isArray(json)) return this.#notABatch(json, http)
-    return { id, pieces, answers: this.#match(json, id, batch.length, http), isRepeated: false }
+    return { id, body, answers: this.#match(json, id, count, http), isRepeated: false }
   }
 
   /** The first of so many ids that no other request has. */
@@ -205,13 +261,13 @@ export class RpcEndpoint {
   }
 
   #match(items: unknown[], firstId: number, count: number, http: HttpAnswer): RpcAnswer[] {
+    if (items.length !== count) throw new EndpointFault(`${items.length} answers to a batch of ${count}`)
     const byId = new Map<unknown, unknown>()
     for (const item of items) {
       const id = isRecord(item) ? item['id'] : undefined
       if (byId.has(id)) throw new EndpointFault('two answers to one request of a batch')
       byId.set(id, item)
     }
-    if (items.length !== count) throw new EndpointFault(`${items.length} answers to a batch of ${count}`)
     return Array.from({ length: count }, (_, index) =>
       this.#accept(byId.get(firstId + index), firstId + index, http),
     )
@@ -246,22 +302,23 @@ export class RpcEndpoint {
   #errorOf(error: unknown): (RpcAnswer & { ok: false }) | null {
     if (error === undefined || error === null) return null
     const code = isRecord(error) && typeof error['code'] === 'number' ? error['code'] : 0
-    const text = isRecord(error) && typeof error['message'] === 'string' ? error['message'] : 'unnamed error'
+    const said = isRecord(error) && typeof error['message'] === 'string' ? error['message'] : 'unnamed error'
+    const text = said.slice(0, MOST_ERROR_TEXT)
     return { ok: false, kind: this.#options.classify(code, text), code, message: this.#redact(text) }
   }
 
-  /** A provider's message can quote the key, also where it would be cut. It is as long as the provider likes. */
+  /** A provider's message can quote the key, also where it would be cut. */
   #redact(text: string): string {
-    let shown = text.slice(0, 10_000)
+    let shown = text
     for (const secret of this.#secrets) shown = shown.replaceAll(secret, '***')
-    return storableText(shown, 300)
+    return ownText(storableText(shown, 300))
   }
 }
 
 interface Exchange {
   /** Of the first request. */
   id: number
-  pieces: Pieces
+  body: Buffer
   answers: RpcAnswer[]
   /** Whether the bytes are those of the answer before. */
   isRepeated: boolean
@@ -274,12 +331,17 @@ function faultOf({ status }: HttpAnswer, otherwise: string): EndpointFault {
   return new EndpointFault(status === 200 ? otherwise : `HTTP ${status}`)
 }
 
-function parseBody(http: HttpAnswer, parse: (pieces: Pieces) => unknown): unknown {
+function parseBody(http: HttpAnswer, limit: AnswerLimit, parse: (text: string) => unknown): unknown {
+  const exceeded = exceededBound(http.body, limit)
+  if (exceeded !== null) {
+    if (http.status !== 200) return null
+    throw new AnswerTooLarge(`its answer has ${exceeded}`)
+  }
+  const text = textOf(http.body)
   try {
-    return parse(http.pieces)
+    return parse(text)
   } catch (error) {
     if (http.status !== 200) return null
-    const text = textOfPieces(http.pieces)
     throw new EndpointFault(
       text.trimStart().startsWith('<')
         ? 'HTML instead of JSON'

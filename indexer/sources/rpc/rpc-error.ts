@@ -10,6 +10,11 @@ export class EndpointFault extends RetryableError {
   override name = 'EndpointFault'
 }
 
+/** The answer is larger than its request can need: it is not read to its end, or not parsed. */
+export class AnswerTooLarge extends EndpointFault {
+  override name = 'AnswerTooLarge'
+}
+
 /** The endpoint does not know us: no token, or one that it does not take. */
 export class AccessRefused extends EndpointFault {
   override name = 'AccessRefused'
@@ -65,10 +70,11 @@ export function isRateLimit(code: number, message: string): boolean {
  * - invalid: the request's form is refused (older nodes do not know EIP-1898)
  * - unsupported: no such method
  * - rate: slow down
+ * - too-large: more than is held in memory
  * - other: anything else, time-outs and range limits among them
  */
 export type RpcErrorKind =
-  'revert' | 'pruned' | 'missing-block' | 'invalid' | 'unsupported' | 'rate' | 'other'
+  'revert' | 'pruned' | 'missing-block' | 'invalid' | 'unsupported' | 'rate' | 'too-large' | 'other'
 
 /** As Node and undici name what went wrong. */
 export function codeOf(error: unknown): string | null {

@@ -1,6 +1,5 @@
 import { NodeVouchers } from '../../../indexer/sources/filecoin/node-vouchers.ts'
 import type { HttpPost } from '../../../indexer/sources/rpc/http-post.ts'
-import { parsePieces } from '../../../indexer/sources/rpc/parse-pieces.ts'
 import {
   RpcEndpoint,
   type EndpointOptions,
@@ -15,12 +14,10 @@ import { parseAnswer } from '../../../indexer/sources/filecoin/lotus-client.ts'
 import { MILLION, must, mustBeStorable, shown, type FuzzTarget, type Outcome } from '../fuzz-target.ts'
 import { jsonLike, jsonSample } from '../mutate-json.ts'
 import { nodeStoreClient } from '../../helpers/node-store.ts'
-import { cut } from '../../helpers/cut-text.ts'
 import { lotusSample, sampleVouchers } from '../samples.ts'
 
 /** So long that "slow down" is told at once and not waited for: the wait is no part of what is examined. */
 const RETRY_AFTER_MS = 10_000
-const FIRST_CHARS = 110
 const KEY = 'S3CR3T-key'
 const URL = `http://node.example/${KEY}`
 
@@ -28,18 +25,12 @@ function options(isLotus: boolean, connect: () => HttpPost): EndpointOptions {
   return {
     ...{ maxConcurrent: 1, maxBatch: 3, timeoutMs: 1_000, connect },
     classify: isLotus ? classifyLotusError : classifyRpcError,
-    parse: isLotus ? parseAnswer : parsePieces,
+    ...(isLotus ? { parse: parseAnswer } : {}),
   }
 }
 
-/** The first tells what kind of answer it is; what follows is cut where sockets may cut it: anywhere. */
-function inPieces(text: string): Buffer[] {
-  const rest = Math.max(0, text.length - FIRST_CHARS)
-  return cut(text, [Math.min(FIRST_CHARS, text.length), FIRST_CHARS + Math.floor(rest / 2)])
-}
-
 function answering(status: number, text: string): () => HttpPost {
-  return () => () => Promise.resolve({ status, retryAfterMs: RETRY_AFTER_MS, pieces: inPieces(text) })
+  return () => () => Promise.resolve({ status, retryAfterMs: RETRY_AFTER_MS, body: Buffer.from(text) })
 }
 
 interface BodyInput {

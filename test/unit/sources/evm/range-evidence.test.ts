@@ -1,6 +1,5 @@
 import t from 'tap'
 import { RangeEvidence } from '../../../../indexer/sources/evm/range-evidence.ts'
-import { textOfPieces } from '../../../../indexer/sources/rpc/body-text.ts'
 import { RpcClient } from '../../../../indexer/sources/rpc/rpc-client.ts'
 import { bytes, logSaying, nodeSaying } from '../../../helpers/node-saying.ts'
 
@@ -17,8 +16,7 @@ void t.test('of two endpoints with the same words one is read, and neither has a
     classify: () => 'other',
     connect: (url) =>
       nodeSaying([logSaying(address, '0x04')], 0, (method, id) => asked.get(url)?.push({ method, id })),
-    parse: (pieces) => {
-      const text = textOfPieces(pieces)
+    parse: (text) => {
       if (text.includes('logIndex')) logsRead += 1
       return JSON.parse(text) as unknown
     },

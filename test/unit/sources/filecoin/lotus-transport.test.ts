@@ -7,7 +7,7 @@ import {
   glifPost,
   type LotusClient,
 } from '../../../../indexer/sources/filecoin/lotus-client.ts'
-import { textOfPieces } from '../../../../indexer/sources/rpc/body-text.ts'
+import { LargeBodies } from '../../../../indexer/sources/rpc/read-body.ts'
 import type { FilecoinNetwork } from '../../../../shared/config/networks.ts'
 
 interface Call {
@@ -84,10 +84,14 @@ void t.test('a token goes with each request, beside what the body is', async (t)
 void t.test('requests that begin in one turn are each their own', async (t) => {
   const { url } = await serve(t, (_request, response, body) => response.end(body))
   const post = glifPost(url, null)
+  const options = () => ({
+    ...{ timeoutMs: 2_000, controller: new AbortController() },
+    room: new LargeBodies().enter(1_000),
+  })
   const bodies = ['[1]', '[2]', '[3]']
-  const answers = await Promise.all(bodies.map((body) => post(body, 2_000, new AbortController())))
+  const answers = await Promise.all(bodies.map((body) => post(body, options())))
   t.same(
-    answers.map(({ pieces }) => textOfPieces(pieces)),
+    answers.map(({ body }) => body.toString()),
     bodies,
   )
 })

@@ -15,18 +15,18 @@ async function read(vouchers: string): Promise<NodeVoucher[]> {
   }
 }
 
-void t.test('one odd voucher does not hide the others, however deep it nests', async (t) => {
+void t.test('one odd voucher does not hide the others', async (t) => {
   const voucher = sign(unsignedVoucher())
   const form = lotusText(voucherForm(voucher, 't'))
-  const deep = `{"a":${'['.repeat(10_000)}${']'.repeat(10_000)}}`
-  t.match(await read(`[${deep},${form}]`), [
-    voucherText(voucher),
-    { unreadable: 'it nests too deep to be shown', reason: /voucher/ },
-  ])
   t.match(await read(`[${form},{"Lane":18446744073709551615}]`), [
     voucherText(voucher),
     { unreadable: '{"Lane":"18446744073709551615"}', reason: /voucher/ },
   ])
+})
+
+void t.test('a store that no node keeps is a fault of its endpoint', async (t) => {
+  const deep = `${'['.repeat(10_000)}${']'.repeat(10_000)}`
+  await t.rejects(read(deep), { message: /nested deeper/ })
 })
 
 void t.test('a node without a store does not hide that of another one at the same host', async (t) => {

@@ -5,7 +5,6 @@ import { RpcClient } from '../../../../indexer/sources/rpc/rpc-client.ts'
 import type { RpcAnswer } from '../../../../indexer/sources/rpc/rpc-endpoint.ts'
 import { EndpointFault, WrongChain } from '../../../../indexer/sources/rpc/rpc-error.ts'
 import { RetryableError } from '../../../../shared/errors.ts'
-import { uncut } from '../../../helpers/cut-text.ts'
 
 /** What an endpoint does with a question. */
 type Manner = 'answers' | 'pruned' | 'refuses' | 'is away' | 'is rate limited' | 'is of another chain'
@@ -41,7 +40,7 @@ function networkOf(t: Test, ...manners: Manner[]): Network {
       if (endpoint.manner === 'is away') return Promise.reject(new EndpointFault('nobody is there'))
       const text = JSON.stringify({ jsonrpc: '2.0', id, ...SAYS[endpoint.manner] })
       const isLimited = endpoint.manner === 'is rate limited'
-      return Promise.resolve({ status: isLimited ? 429 : 200, retryAfterMs: 0, pieces: uncut(text) })
+      return Promise.resolve({ status: isLimited ? 429 : 200, retryAfterMs: 0, body: Buffer.from(text) })
     }
   const client = new RpcClient(urls, {
     ...{ network: 'test:1', timeoutMs: 1_000, maxBatch: 10, maxConcurrent: 3, patienceMs: PATIENCE_MS },

@@ -5,10 +5,9 @@ import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import type { Test } from 'tap'
 import { messageOf } from '../../../../shared/errors.ts'
-import { textOfPieces } from '../../../../indexer/sources/rpc/body-text.ts'
-import { MAX_BODY_BYTES } from '../../../../indexer/sources/rpc/body-pieces.ts'
 import type { HttpAnswer } from '../../../../indexer/sources/rpc/http-exchange.ts'
 import { undiciPost } from '../../../../indexer/sources/rpc/http-post.ts'
+import { LargeBodies, textOf, type BodyRoom } from '../../../../indexer/sources/rpc/read-body.ts'
 import { RpcEndpoint } from '../../../../indexer/sources/rpc/rpc-endpoint.ts'
 
 type Answering = (request: IncomingMessage, response: ServerResponse) => void
@@ -26,14 +25,16 @@ async function serve(t: Test, answer: Answering): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
 }
 
-function post(url: string, timeoutMs = 5_000): Promise<HttpAnswer> {
-  return undiciPost(url)('{}', timeoutMs, new AbortController())
+const MOST_BYTES = 4 * 1024 * 1024
+
+function post(url: string, timeoutMs = 5_000, controller = new AbortController()): Promise<HttpAnswer> {
+  return undiciPost(url)('{}', { timeoutMs, controller, room: new LargeBodies().enter(MOST_BYTES) })
 }
 
 /** What became of it: the text, or the fault. */
 async function outcome(t: Test, answer: Answering, timeoutMs?: number): Promise<string> {
   const url = await serve(t, answer)
-  return post(url, timeoutMs).then(({ pieces }) => textOfPieces(pieces), messageOf)
+  return post(url, timeoutMs).then(({ body }) => textOf(body), messageOf)
 }
 
 const GZIP = { 'content-encoding': 'gzip' }
@@ -77,19 +78,71 @@ void t.test('what is too large is not kept, packed or not', async (t) => {
   const endless: Answering = (_, response) => {
     ends.push(closed(response))
     const more = (): void => {
-      while (!response.destroyed && sent < 4 * MAX_BODY_BYTES && response.write(mebibyte)) {
+      while (!response.destroyed && sent < 16 * MOST_BYTES && response.write(mebibyte)) {
         sent += mebibyte.length
       }
     }
     response.on('drain', more)
     more()
   }
-  const tooLarge = `answer of more than ${MAX_BODY_BYTES} bytes`
+  const tooLarge = `its answer has more than ${MOST_BYTES} bytes`
   t.equal(await outcome(t, endless, 60_000), tooLarge)
   await Promise.all(ends)
-  t.ok(sent < 2 * MAX_BODY_BYTES, 'and the rest is not read')
-  const bomb = gzipSync(Buffer.alloc(MAX_BODY_BYTES + 1))
+  t.ok(sent < 8 * MOST_BYTES, 'and the rest is not read')
+  const bomb = gzipSync(Buffer.alloc(MOST_BYTES + 1))
   t.equal(await outcome(t, (_, response) => response.writeHead(200, GZIP).end(bomb), 60_000), tooLarge)
+})
+
+void t.test('a length that is said to be too large is not waited for', async (t) => {
+  const said = await outcome(t, (_, response) =>
+    response.writeHead(200, { 'content-length': MOST_BYTES + 1 }).write('{'),
+  )
+  t.equal(said, `its answer has more than ${MOST_BYTES} bytes`)
+})
+
+void t.test('packed bytes count too: they may unpack to nothing', async (t) => {
+  // An empty block of deflate that is not the last one.
+  const empty = Buffer.from([0, 0, 0, 0xff, 0xff])
+  const nothing = Buffer.concat([gzipSync('').subarray(0, 10), Buffer.alloc(2 * MOST_BYTES, empty)])
+  const said = await outcome(t, (_, response) => response.writeHead(200, GZIP).end(nothing), 60_000)
+  t.equal(said, `its answer has more than ${MOST_BYTES} bytes`)
+})
+
+void t.test('headers without an end are a fault', async (t) => {
+  const said = await outcome(t, ({ socket }) => {
+    socket.on('error', () => undefined)
+    socket.write('HTTP/1.1 200 OK\r\n')
+    const more = (): void => {
+      while (!socket.destroyed && socket.write(`x: ${'y'.repeat(1_000)}\r\n`));
+    }
+    socket.on('drain', more)
+    more()
+  })
+  t.equal(said, 'UND_ERR_HEADERS_OVERFLOW')
+})
+
+void t.test('one endpoint reads one large body at a time; small ones go on', async (t) => {
+  const held: ServerResponse[] = []
+  const url = await serve(t, ({ url: path }, response) => {
+    if (path === '/small') response.end('{}')
+    else {
+      response.write(Buffer.alloc(1024 * 1024, 0x20))
+      held.push(response)
+    }
+  })
+  const bodies = new LargeBodies()
+  const rooms = Array.from({ length: 4 }, () => bodies.enter(MOST_BYTES))
+  const ask = (room: BodyRoom, path = ''): Promise<HttpAnswer> =>
+    undiciPost(url + path)('{}', { timeoutMs: 20_000, controller: new AbortController(), room })
+  const [first, second, third, small] = rooms
+  if (first === undefined || second === undefined || third === undefined || small === undefined)
+    throw new Error('four rooms')
+  const answers = [first, second, third].map((room) => ask(room).finally(() => room.leave()))
+  while (held.length < 3) await delay(5)
+  t.match((await ask(small, 'small')).body.toString(), '{}')
+  // Whichever was first goes on without the others.
+  for (const response of held) response.end()
+  for (const { body } of await Promise.all(answers)) t.equal(body.byteLength, 1024 * 1024)
 })
 
 void t.test('what does not unpack is a fault of the endpoint', async (t) => {
@@ -117,7 +170,7 @@ void t.test('the name of the packing has no case, and an unknown one means nothi
 
 void t.test('a refusal counts whose text cannot be read', async (t) => {
   const url = await serve(t, (_, response) => response.writeHead(429, { ...GZIP, 'retry-after': '20' }).end())
-  t.same(await post(url), { status: 429, retryAfterMs: 20_000, pieces: [] })
+  t.same(await post(url), { status: 429, retryAfterMs: 20_000, body: Buffer.alloc(0) })
 })
 
 void t.test('what is said before the answer is none', async (t) => {
@@ -127,11 +180,11 @@ void t.test('what is said before the answer is none', async (t) => {
       response.writeHead(429, { 'retry-after': '2' }).end('{}'),
     )
   })
-  const { status, retryAfterMs, pieces } = await post(url)
-  t.same([status, retryAfterMs, textOfPieces(pieces)], [429, 2_000, '{}'])
+  const { status, retryAfterMs, body } = await post(url)
+  t.same([status, retryAfterMs, textOf(body)], [429, 2_000, '{}'])
 })
 
-void t.test('an answer in crumbs is few pieces: each takes more of the heap than is in it', async (t) => {
+void t.test('an answer in single bytes is read', async (t) => {
   const crumbs = 50_000
   for (const isPacked of [false, true]) {
     const url = await serve(t, ({ socket }) => {
@@ -147,9 +200,7 @@ void t.test('an answer in crumbs is few pieces: each takes more of the heap than
       socket.write(framed)
       socket.write('0\r\n\r\n')
     })
-    const { pieces } = await post(url, 60_000)
-    t.equal(textOfPieces(pieces), 'x'.repeat(crumbs))
-    t.ok(pieces.length < 20, `${pieces.length} pieces`)
+    t.equal(textOf((await post(url, 60_000)).body), 'x'.repeat(crumbs))
   }
 })
 
@@ -159,7 +210,7 @@ void t.test('a refusal whose text cannot be read counts at once, though more of 
     ends.push(closed(response))
     response.writeHead(429, { ...GZIP, 'retry-after': '20' }).write('no gzip at all')
   })
-  t.same(await post(url, 60_000), { status: 429, retryAfterMs: 20_000, pieces: [] })
+  t.same(await post(url, 60_000), { status: 429, retryAfterMs: 20_000, body: Buffer.alloc(0) })
   await Promise.all(ends)
 })
 
@@ -171,9 +222,9 @@ void t.test('who gives up before or while it is answered is told so, and the con
   })
   const early = new AbortController()
   early.abort(new Error('given up'))
-  t.equal(await undiciPost(url)('{}', 5_000, early).catch(messageOf), 'connection failed (Error)')
+  t.equal(await post(url, 5_000, early).catch(messageOf), 'connection failed (Error)')
   const late = new AbortController()
-  const answer = undiciPost(url)('{}', 5_000, late).catch(messageOf)
+  const answer = post(url, 5_000, late).catch(messageOf)
   while (ends.length === 0) await delay(5)
   late.abort(new Error('given up'))
   t.equal(await answer, 'connection failed (Error)')
@@ -251,18 +302,6 @@ void t.test('the time limit holds while the connection is made, and so does clos
   setTimeout(() => endpoint.close(), 100)
   t.equal(await asked, 'closed')
   t.ok(performance.now() - beganMs < 5_000, 'and not when connecting is given up, after 10 seconds')
-})
-
-void t.test('an answer of plain characters stays in pieces, and none of them is long', async (t) => {
-  const text = JSON.stringify(Array.from({ length: 5_000 }, (_, id) => ({ id, result: 'x'.repeat(40) })))
-  for (const isPacked of [false, true]) {
-    const url = await serve(t, (_, response) =>
-      isPacked ? response.writeHead(200, GZIP).end(gzipSync(text)) : response.end(text),
-    )
-    const { pieces } = await post(url)
-    t.ok(pieces.length > 3 && pieces.every(({ length }) => length <= 64 * 1024), `${pieces.length} pieces`)
-    t.ok(textOfPieces(pieces) === text)
-  }
 })
 
 void t.test('one character that is not plain, in the last of many pieces, is itself', async (t) => {

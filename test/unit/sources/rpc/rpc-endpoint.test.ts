@@ -3,9 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { setImmediate as round } from 'node:timers/promises'
 import t from 'tap'
 import type { Test } from 'tap'
-import { textOfPieces } from '../../../../indexer/sources/rpc/body-text.ts'
 import { messageOf } from '../../../../shared/errors.ts'
-import { cut, uncut } from '../../../helpers/cut-text.ts'
 import { RpcEndpoint, type RpcAnswer } from '../../../../indexer/sources/rpc/rpc-endpoint.ts'
 
 /** What an endpoint at this path and query makes of an error with this message. */
@@ -56,7 +54,7 @@ void t.test(
       const endpoint = new RpcEndpoint('http://node.example/secret-key', {
         ...{ timeoutMs: 5_000, maxBatch: 1, maxConcurrent: 1 },
         classify: () => 'other',
-        connect: () => () => Promise.resolve({ status: 200, retryAfterMs: null, pieces: uncut(text) }),
+        connect: () => () => Promise.resolve({ status: 200, retryAfterMs: null, body: Buffer.from(text) }),
       })
       t.teardown(() => endpoint.close())
       const message = await endpoint.call('eth_chainId', []).then(String, messageOf)
@@ -81,7 +79,7 @@ void t.test(
         const isFault = told.length === 4 && failing
         failing &&= !isFault
         const text = isFault ? 'no JSON' : JSON.stringify(calls.map(({ id }) => ({ id, result: `of ${id}` })))
-        return Promise.resolve({ status: 200, retryAfterMs: null, pieces: uncut(text) })
+        return Promise.resolve({ status: 200, retryAfterMs: null, body: Buffer.from(text) })
       },
     })
     t.teardown(() => endpoint.close())
@@ -106,11 +104,11 @@ void t.test('answers that came together are read in different rounds of the even
   const endpoint = new RpcEndpoint('http://node.example', {
     ...{ timeoutMs: 5_000, maxBatch: 1, maxConcurrent: 3 },
     classify: () => 'other',
-    connect: () => (body) => Promise.resolve({ status: 200, retryAfterMs: null, pieces: uncut(body) }),
+    connect: () => (body) => Promise.resolve({ status: 200, retryAfterMs: null, body: Buffer.from(body) }),
     // What was asked comes back, and with it its id.
-    parse: (pieces) => {
+    parse: (text) => {
       readIn.push(rounds)
-      return { ...(JSON.parse(textOfPieces(pieces)) as object), result: '0x1' }
+      return { ...(JSON.parse(text) as object), result: '0x1' }
     },
   })
   t.teardown(() => endpoint.close())
@@ -140,16 +138,11 @@ function pair(
         const { id } = JSON.parse(body) as { id: number }
         asked[at]?.push(id)
         const text = answer(id)
-        const half = (at + 1) * 5
-        return Promise.resolve({
-          status: 200,
-          retryAfterMs: null,
-          pieces: cut(text, [half]),
-        })
+        return Promise.resolve({ status: 200, retryAfterMs: null, body: Buffer.from(text) })
       },
-      parse: (pieces) => {
+      parse: (text) => {
         read += 1
-        return JSON.parse(textOfPieces(pieces)) as unknown
+        return JSON.parse(text) as unknown
       },
     })
     t.teardown(() => endpoint.close())
@@ -228,11 +221,11 @@ void t.test('a second endpoint that wants to be left in peace is asked the same 
       asked.push(body)
       // What is said with a refusal counts for nothing, whatever it is.
       const status = statuses.shift() ?? 500
-      return Promise.resolve({ status, retryAfterMs: 1, pieces: uncut(saying([1])(40)) })
+      return Promise.resolve({ status, retryAfterMs: 1, body: Buffer.from(saying([1])(40)) })
     },
   })
   t.teardown(() => endpoint.close())
-  const before = { id: 40, pieces: uncut(saying([1])(40)), result: [1] }
+  const before = { id: 40, body: Buffer.from(saying([1])(40)), result: [1] }
   t.equal(await endpoint.ask('m', [], before), before)
   t.same(asked, Array(3).fill(JSON.stringify({ jsonrpc: '2.0', id: 40, method: 'm', params: [] })))
 })

@@ -1,0 +1,25 @@
+import type { AnswerLimits } from '../rpc/answer-limits.ts'
+
+const KIB = 1024
+const MIB = 1024 * KIB
+
+/** A block takes some 4 KiB; a tipset has five on average, seldom more than fifteen. */
+const TIPSET = { bytes: 512 * KIB, values: 20_000 }
+
+/** What a node's answers need; see `AnswerLimit`. A method that is missing has a small answer. */
+export const LOTUS_LIMITS: AnswerLimits = {
+  'Filecoin.ChainHead': TIPSET,
+  'Filecoin.ChainGetGenesis': TIPSET,
+  'Filecoin.ChainGetTipSet': TIPSET,
+  'Filecoin.ChainGetTipSetByHeight': TIPSET,
+  'Filecoin.ChainGetTipSetAfterHeight': TIPSET,
+  'Filecoin.ChainGetFinalizedTipSet': TIPSET,
+  // Of a tipset, up to some thousands of 600 bytes and 17 values; aggregated proofs take up to 100 KiB each.
+  'Filecoin.ChainGetParentMessages': { bytes: 8 * MIB, values: 200_000, mayBeLarger: true },
+  'Filecoin.ChainGetParentReceipts': { bytes: 4 * MIB, values: 100_000, mayBeLarger: true },
+  // The state of any actor, some of which hold lists.
+  'Filecoin.StateReadState': { bytes: MIB, values: 20_000, mayBeLarger: true },
+  // One wallet's, whose owner may have made any number.
+  'Filecoin.PaychList': { bytes: MIB, values: 20_000, mayBeLarger: true },
+  'Filecoin.PaychVoucherList': { bytes: 4 * MIB, values: 100_000, mayBeLarger: true },
+}
