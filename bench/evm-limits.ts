@@ -30,8 +30,8 @@ export async function measureLimit(
     ]),
   )
   if (limit === 'write') {
-    await sql`drop table if exists limit_events`.execute(db)
-    await sql`create table limit_events (block_number bigint, log_index integer, tx_hash text, kind text, loan_id text,
+    await sql`drop table if exists public.limit_events`.execute(db)
+    await sql`create table public.limit_events (block_number bigint, log_index integer, tx_hash text, kind text, loan_id text,
       args jsonb, primary key (block_number, log_index))`.execute(db)
   }
   const started = performance.now()
@@ -67,7 +67,7 @@ async function getLogs(url: string, address: string[], from: number, to: number)
 }
 
 async function write(db: Db, logs: readonly EvmLog[], decoded: readonly DecodedLog[]): Promise<void> {
-  await sql`insert into limit_events
+  await sql`insert into public.limit_events
     select * from unnest(${logs.map((log) => log.blockNumber)}::bigint[], ${logs.map((log) => log.logIndex)}::integer[],
       ${logs.map((log) => log.txHash)}::text[], ${decoded.map(({ kind }) => kind)}::text[],
       ${decoded.map((event) => ('contractLoanId' in event ? event.contractLoanId : null))}::text[],

@@ -1,4 +1,4 @@
-import { SteadyClient } from '../shared/db/steady-client.ts'
+import { QueueClient } from '../shared/db/queue-client.ts'
 import { queueOnPostgres, queueOnRedis, type QueueBackend } from './queue/backend.ts'
 
 /**
@@ -10,6 +10,6 @@ export function openQueueBackend(
   onError: (error: Error) => void,
 ): QueueBackend {
   return redisUrl === undefined
-    ? queueOnPostgres(databaseUrl, SteadyClient, onError)
+    ? queueOnPostgres(databaseUrl, QueueClient, onError)
     : queueOnRedis(redisUrl, onError)
 }

@@ -1,7 +1,8 @@
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import type { Db } from '../../shared/db/connect.ts'
-import { SteadyClient } from '../../shared/db/steady-client.ts'
+import { reading } from '../../shared/db/session.ts'
+import { SessionClient } from '../../shared/db/session-client.ts'
 import { isDatabaseRetryable } from '../../shared/db/transaction.ts'
 import type { Tables } from '../../shared/db/schema.ts'
 import { watchForStalls, type StallWatch } from './stalls.ts'
@@ -49,25 +50,25 @@ const KEEP_ALIVE_MS = 30_000
  * it must not be that of an empty table; and what it thinks of its rows must not bring about compilation, which takes
  * longer than any answer.
  */
-const PLANS = '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off'
+const PLANS = { plan_cache_mode: 'force_generic_plan', enable_seqscan: 'off', jit: 'off' }
+const SESSION = reading({ ...PLANS, statement_timeout: String(STATEMENT_TIMEOUT_MS) })
 
 export function openReadDatabase(
   url: string,
   options: { connections?: number; onError: (error: Error) => void },
 ): ReadDatabase {
   const pool = new pg.Pool({
-    Client: SteadyClient,
+    Client: SessionClient,
+    session: SESSION,
     connectionString: url,
     application_name: 'loan-activity api',
     max: options.connections ?? 10,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    statement_timeout: STATEMENT_TIMEOUT_MS,
     query_timeout: ANSWER_TIMEOUT_MS,
-    options: PLANS,
     idleTimeoutMillis: KEPT_IDLE_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
-  })
+  } as pg.PoolConfig)
   const losses: (() => void)[] = []
   const lose = (): void => {
     for (const listener of losses) listener()

@@ -2,6 +2,7 @@ import { loadEnvironment, loadNetworks, requireDatabaseUrl } from '../../shared/
 import { connect, type Db } from '../../shared/db/connect.ts'
 import { findHolder, takeLease } from '../../shared/db/leases.ts'
 import { requireKnownSchema } from '../../shared/db/migrate.ts'
+import { ANYWHERE } from '../../shared/db/session.ts'
 import { ConfigError } from '../../shared/errors.ts'
 import { onStopRequest } from '../../shared/program.ts'
 import { openNetworks, type WatchedNetwork } from '../watched-networks.ts'
@@ -31,7 +32,7 @@ export async function withDatabase(work: (context: CommandContext) => Promise<vo
     console.error(`ops: interrupted (${reason})`)
     process.exit(1)
   })
-  const db = connect(databaseUrl, { name: 'loan-activity ops', max: 4 })
+  const db = connect(databaseUrl, { name: 'loan-activity ops', max: 4, session: ANYWHERE })
   try {
     await requireKnownSchema(db)
     await work({

@@ -68,6 +68,8 @@ const OPENED_AGAIN_MS = 500
 const ASKED_AGAIN_MS = 250
 /** What a worker waits after a refused connection (ECONNREFUSED). BullMQ's own 15 s would outlast the outage. */
 const RETRY = { runRetryDelay: 500 }
+/** Seconds after which an idle worker looks by itself: the session on which it listens may be on a server that is no primary any more. */
+const LOOK_S = 2
 /**
  * Seconds for which a worker on Redis waits to be woken before it looks by itself: a wake-up that was on its way to a lost
  * connection costs no more.
@@ -111,7 +113,7 @@ export function queueOnPostgres(
     openQueue: (name) =>
       queueOnceReady(new MadeReady(() => new bull.Queue(name, { connection }).on('error', onError))),
     openWorker: (name, handler, settings) => {
-      const options = { connection, ...RETRY, ...settings, autorun: false }
+      const options = { connection, ...RETRY, drainDelay: LOOK_S, ...settings, autorun: false }
       return workerOnceReady(
         new MadeReady(() => new PatientWorker(name, received(handler), options).on('error', onError)),
         onError,

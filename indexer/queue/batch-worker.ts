@@ -21,7 +21,8 @@ export interface BatchHandling<Outcome> {
 /** Longer than any transaction of a batch may take; a worker that is frozen for longer loses its job to another. */
 const LOCK_MS = 30_000
 const FIRST_RETRY_MS = 100
-const LAST_RETRY_MS = 5_000
+/** A database that is there again is noticed well within five seconds. */
+const LAST_RETRY_MS = 1_000
 
 /**
  * Takes a network's steps one after the other. A step that cannot be written now is tried again in place, for the

@@ -2,12 +2,15 @@ import { Kysely, PostgresDialect, type PostgresPool } from 'kysely'
 import pg from 'pg'
 import { CopyingClient } from './copying-client.ts'
 import type { Tables } from './schema.ts'
-import { SteadyClient } from './steady-client.ts'
+import type { Session } from './session.ts'
+import { SessionClient } from './session-client.ts'
 
 export type Db = Kysely<Tables>
 
-/** Who falls silent within a transaction (frozen, or its machine gone) must not hold its locks for ever. */
-const IDLE_IN_TRANSACTION_MS = 20_000
+/** Half of what a failover may take until writing goes on: an address that moved answers the second attempt. */
+const CONNECT_TIMEOUT_MS = 5_000
+/** A server whose machine is gone is noticed after this long and ten probes of a second. */
+const KEEP_ALIVE_MS = 5_000
 
 /**
  * Opens a pool of at most `max` connections. bigint columns (heights, positions, ids) are read as safe integers;
@@ -15,22 +18,19 @@ const IDLE_IN_TRANSACTION_MS = 20_000
  */
 export function connect(
   url: string,
-  options: { name: string; max?: number; onError?: (error: Error) => void },
+  options: { name: string; max?: number; session?: Session; onError?: (error: Error) => void },
 ): Db {
   const types = new pg.TypeOverrides()
   types.setTypeParser(pg.types.builtins.INT8, 'text', parseSafeInteger)
   types.setTypeParser(pg.types.builtins.TIMESTAMPTZ, 'text', timeParser())
   const pool = new pg.Pool({
-    Client: SteadyClient,
-    connectionString: url,
-    application_name: options.name,
+    ...clientConfig(url, options.name),
+    Client: SessionClient,
     max: options.max ?? 8,
-    connectionTimeoutMillis: 10_000,
-    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
-    keepAlive: true,
     types,
     // What is asked side by side is sent side by side: see takeConnection.
     pipeline: true,
+    ...(options.session === undefined ? {} : { session: options.session }),
   })
   // Without a listener an idle connection that the server closes would end the process.
   pool.on('error', (error) => options.onError?.(error))
@@ -120,12 +120,17 @@ function parseSafeInteger(text: string): number {
 
 /** One connection of its own, for locks that live as long as the session. The caller ends it. */
 export async function connectSession(url: string, name: string): Promise<pg.Client> {
-  const client = new SteadyClient({
-    connectionString: url,
-    application_name: name,
-    keepAlive: true,
-    connectionTimeoutMillis: 10_000,
-  })
+  const client = new SessionClient(clientConfig(url, name))
   await client.connect()
   return client
+}
+
+function clientConfig(url: string, name: string): pg.ClientConfig {
+  return {
+    connectionString: url,
+    application_name: name,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+  }
 }

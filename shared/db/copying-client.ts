@@ -3,6 +3,7 @@ import type { PostgresCursor, PostgresPoolClient, PostgresQueryResult } from 'ky
 import pg from 'pg'
 import { messageOf } from '../errors.ts'
 import { arraysAsText } from './array-text.ts'
+import { losesSession } from './failures.ts'
 
 /**
  * The only parameter of a `copy … from stdin`: rows as the statement says that they come, cut anywhere. A part is good until the
@@ -45,6 +46,7 @@ export class CopyingClient implements PostgresPoolClient {
   readonly #client: pg.PoolClient
   readonly #asked: PostgresPoolClient
   readonly #calling: CallingClient
+  #isLost = false
 
   constructor(client: pg.PoolClient) {
     this.#client = client
@@ -65,9 +67,14 @@ export class CopyingClient implements PostgresPoolClient {
     return this.#ask(asked, parameters.map(arraysAsText))
   }
 
-  /** `isBroken`: nobody gets it again. */
+  /** The pool discards the connection when it is broken, or when a statement failed as only a lost session lets it fail. */
   release(isBroken = false): void {
-    this.#client.release(isBroken)
+    this.#client.release(isBroken || this.#isLost)
+  }
+
+  #fail(error: Error, reject: (error: Error) => void): void {
+    if (losesSession(error)) this.#isLost = true
+    reject(error)
   }
 
   /**
@@ -78,7 +85,7 @@ export class CopyingClient implements PostgresPoolClient {
     return new Promise((resolve, reject) => {
       this.#calling.query<R>(statement, parameters, (error, result) => {
         if (error === null) resolve(result)
-        else reject(error)
+        else this.#fail(error, reject)
       })
     })
   }
@@ -87,7 +94,7 @@ export class CopyingClient implements PostgresPoolClient {
     return new Promise((resolve, reject) => {
       const query = toQuery((error) => {
         // A null says that there is none, whatever its type says.
-        if (error) reject(error)
+        if (error) this.#fail(error, reject)
         else resolve({ command: 'SELECT', rowCount: 0, rows: [] })
       })
       this.#client.query(query)

@@ -1,17 +1,13 @@
 import { sql } from 'kysely'
 import { takeConnection, type Db } from './connect.ts'
+import { sqlState } from './failures.ts'
+
+export { isDatabaseRetryable } from './failures.ts'
 
 declare const inside: unique symbol
 
 /** What is asked of it is part of a transaction; what is asked side by side is on its way at once. */
 export type Trx = Db & { readonly [inside]: true }
-
-/**
- * SQLSTATE classes and codes after which the same transaction may succeed. 08P01 is a fault of the statement itself, and
- * 25P03 says that a transaction was silent for too long.
- */
-const RETRYABLE = /^(08(?!P01)|53|57P|40001|40P01|55P03|58|25P03)/
-const NETWORK = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH)$/
 
 /** Runs `work` in one transaction: all of it is written, or nothing. Nothing of it may be under way when it has ended. */
 export function inTransaction<T>(db: Db, work: (trx: Trx) => Promise<T>): Promise<T> {
@@ -89,20 +85,5 @@ export async function overlapping<T extends readonly unknown[] | []>(
   }
   await Promise.all(parts.map((part) => Promise.resolve(part).then(() => undefined, noteFailure)))
   if (failures.length === 0) return Promise.all(parts)
-  throw failures.find((failure) => codeOf(failure) !== ABORTED) ?? failures[0]
-}
-
-/** Whether the database may answer when asked again: it is away, restarting, full, or chose a deadlock's victim. */
-export function isDatabaseRetryable(error: unknown): boolean {
-  if (!(error instanceof Error)) return false
-  if (error instanceof AggregateError) return error.errors.some(isDatabaseRetryable)
-  const code = codeOf(error)
-  if (typeof code === 'string') return RETRYABLE.test(code) || NETWORK.test(code)
-  return /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/.test(
-    error.message,
-  )
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined
+  throw failures.find((failure) => sqlState(failure) !== ABORTED) ?? failures[0]
 }

@@ -7,6 +7,7 @@ import type { Test } from 'tap'
 import { startPostgres, type PostgresServer } from '../../devnet/postgres/server.ts'
 import { connect, type Db } from '../../shared/db/connect.ts'
 import { migrate } from '../../shared/db/migrate.ts'
+import { ANYWHERE } from '../../shared/db/session.ts'
 import { freePort } from './free-port.ts'
 import { eventually } from './programs.ts'
 import { tcpSwitch } from './tcp-switch.ts'
@@ -101,7 +102,7 @@ function launch(dataDir: string, port: number): Promise<PostgresServer> {
 async function paired(t: Test, dataDir: string, port: number): Promise<PairedServer> {
   const server = await launch(dataDir, port)
   const url = urlOf(port)
-  const admin = connect(url, { name: 'test', max: 1 })
+  const admin = connect(url, { name: 'test', max: 1, session: ANYWHERE })
   t.teardown(async () => {
     await admin.destroy()
     await server.stop()

@@ -140,8 +140,8 @@ export const MUTATIONS: readonly Mutation[] = [
     promise: 2,
     what: 'lost connections of the queue end the process',
     file: 'indexer/open-queue-backend.ts',
-    from: 'queueOnPostgres(databaseUrl, SteadyClient, onError)',
-    to: 'queueOnPostgres(databaseUrl, Object.getPrototypeOf(SteadyClient) as never, onError)',
+    from: 'queueOnPostgres(databaseUrl, QueueClient, onError)',
+    to: 'queueOnPostgres(databaseUrl, Object.getPrototypeOf(Object.getPrototypeOf(Object.getPrototypeOf(QueueClient))) as never, onError)',
     noticedBy: [{ test: QUEUE }],
   },
   {

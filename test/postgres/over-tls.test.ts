@@ -60,12 +60,12 @@ void t.test('over TLS', async (t) => {
   })
 
   await t.test('rows are copied both ways, many and long ones', async (t) => {
-    await sql`create table copied (id bigint, said text)`.execute(db)
+    await sql`create table public.copied (id bigint, said text)`.execute(db)
     const rows = Array.from({ length: MANY }, (_, id) => ({ id, said: id === 7 ? LONG : `row ${id}` }))
     await inTransaction(db, (trx) =>
-      copyRows(trx, 'copied', { id: 'bigint', said: 'text' }, rows, (row) => row),
+      copyRows(trx, 'public.copied', { id: 'bigint', said: 'text' }, rows, (row) => row),
     )
-    const read = await readRows(db, sql`select id, said from copied order by id`, (row) => ({
+    const read = await readRows(db, sql`select id, said from public.copied order by id`, (row) => ({
       id: row.bigint(),
       said: row.text(),
     }))

@@ -23,7 +23,7 @@ const integer = fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 })
 
 void t.test('what is copied is what is there, whatever it holds', async (t) => {
   const { db } = await testDatabase(t)
-  await sql`create table copied (id integer, said text, body json, at timestamptz(3), amount bigint, number integer)`.execute(
+  await sql`create table public.copied (id integer, said text, body json, at timestamptz(3), amount bigint, number integer)`.execute(
     db,
   )
   const row = fc.record({
@@ -48,13 +48,13 @@ void t.test('what is copied is what is there, whatever it holds', async (t) => {
         number: 'integer',
       } as const
       const found = await inTransaction(db, async (trx) => {
-        await sql`delete from copied`.execute(trx)
+        await sql`delete from public.copied`.execute(trx)
         await copyRows(trx, 'public.copied', columns, rows, (one, id) => ({
           id,
           ...one,
           body: one.body === null ? null : JSON.stringify(one.body),
         }))
-        return sql`select said, body, at, amount, number from copied order by id`.execute(trx)
+        return sql`select said, body, at, amount, number from public.copied order by id`.execute(trx)
       })
       t.same(found.rows, JSON.parse(JSON.stringify(rows), revive))
     }),
@@ -63,11 +63,11 @@ void t.test('what is copied is what is there, whatever it holds', async (t) => {
 
 void t.test('what a column cannot have is refused, and named', async (t) => {
   const { db } = await testDatabase(t)
-  await sql`create table copied (id bigint, number integer, said text, at timestamptz)`.execute(db)
+  await sql`create table public.copied (id bigint, number integer, said text, at timestamptz)`.execute(db)
   const columns = { id: 'bigint', number: 'integer', said: 'text', at: 'timestamptz' } as const
   const good = { id: 1, number: 2, said: 'x', at: new Date(3) }
   const copy = (row: object): Promise<void> =>
-    inTransaction(db, (trx) => copyRows(trx, 'copied', columns, [good], () => ({ ...good, ...row })))
+    inTransaction(db, (trx) => copyRows(trx, 'public.copied', columns, [good], () => ({ ...good, ...row })))
   for (const id of [2 ** 53, 0.5, NaN])
     await t.rejects(copy({ id }), { name: 'RangeError', message: `${id} ` })
   for (const number of [2 ** 31, -(2 ** 31) - 1, 0.5, NaN]) {
@@ -78,22 +78,22 @@ void t.test('what a column cannot have is refused, and named', async (t) => {
   await t.rejects(copy({ said: 1 }), { name: 'TypeError', message: 'type text' })
   await t.rejects(copy({ id: '1' }), { name: 'TypeError', message: 'type bigint' })
   await t.rejects(copy({ at: 1 }), { name: 'TypeError', message: 'type timestamptz' })
-  t.same((await sql`select * from copied`.execute(db)).rows, [])
+  t.same((await sql`select * from public.copied`.execute(db)).rows, [])
   await copy({})
-  t.same((await sql`select * from copied`.execute(db)).rows, [good])
+  t.same((await sql`select * from public.copied`.execute(db)).rows, [good])
 })
 
 void t.test(
   'columns of other types than they are said to be are refused by the database, for good',
   async (t) => {
     const { db } = await testDatabase(t)
-    await sql`create table copied (short integer, long bigint)`.execute(db)
+    await sql`create table public.copied (short integer, long bigint)`.execute(db)
     const tooLong = inTransaction(db, (trx) =>
-      copyRows(trx, 'copied', { short: 'bigint' }, [{ short: 1 }], asItIs),
+      copyRows(trx, 'public.copied', { short: 'bigint' }, [{ short: 1 }], asItIs),
     )
     await t.rejects(tooLong, { code: '22P03' })
     const tooShort = inTransaction(db, (trx) =>
-      copyRows(trx, 'copied', { long: 'integer' }, [{ long: 1 }], asItIs),
+      copyRows(trx, 'public.copied', { long: 'integer' }, [{ long: 1 }], asItIs),
     )
     const refused = await tooShort.catch((error: unknown) => error)
     t.match(refused, { code: '08P01' })
@@ -103,7 +103,7 @@ void t.test(
 
 void t.test('rows that share their times, in turns, keep each its own', async (t) => {
   const { db } = await testDatabase(t)
-  await sql`create table copied (id integer, made timestamptz(3), changed timestamptz(3))`.execute(db)
+  await sql`create table public.copied (id integer, made timestamptz(3), changed timestamptz(3))`.execute(db)
   const times = [new Date(1), new Date(2), new Date(2), new Date(3)] as const
   const rows = [0, 0, 1, 2, 1, 3, 0].map((time, id) => ({
     id,
@@ -111,19 +111,25 @@ void t.test('rows that share their times, in turns, keep each its own', async (t
     changed: times[(time + 1) % 4] ?? null,
   }))
   await inTransaction(db, (trx) =>
-    copyRows(trx, 'copied', { id: 'integer', made: 'timestamptz', changed: 'timestamptz' }, rows, asItIs),
+    copyRows(
+      trx,
+      'public.copied',
+      { id: 'integer', made: 'timestamptz', changed: 'timestamptz' },
+      rows,
+      asItIs,
+    ),
   )
-  t.strictSame((await sql`select id, made, changed from copied order by id`.execute(db)).rows, rows)
+  t.strictSame((await sql`select id, made, changed from public.copied order by id`.execute(db)).rows, rows)
 })
 
 void t.test('many rows and long ones are all copied, in whatever parts they travel', async (t) => {
   const { db } = await testDatabase(t)
-  await sql`create table copied (id integer, said text)`.execute(db)
+  await sql`create table public.copied (id integer, said text)`.execute(db)
   const rows = Array.from({ length: 5_000 }, (_, id) => ({ id, said: 'añ€😀'.repeat(id % 1_000) }))
   // The last one fills a part.
   rows.push({ id: 5_000, said: 'x'.repeat(40_000) })
-  await inTransaction(db, (trx) => copyRows(trx, 'copied', SAID, rows, asItIs))
-  t.same((await sql`select id, said from copied order by id`.execute(db)).rows, rows)
+  await inTransaction(db, (trx) => copyRows(trx, 'public.copied', SAID, rows, asItIs))
+  t.same((await sql`select id, said from public.copied order by id`.execute(db)).rows, rows)
 })
 
 const SAID = { id: 'integer', said: 'text' } as const
@@ -142,9 +148,9 @@ void t.test(
   'what the database refuses is an error, nothing of it stays, and the connection is good',
   async (t) => {
     const { db } = await testDatabase(t)
-    await sql`create table copied (id integer primary key)`.execute(db)
+    await sql`create table public.copied (id integer primary key)`.execute(db)
     const ids = (trx: Parameters<typeof copyRows>[0], ...given: number[]): Promise<void> =>
-      copyRows(trx, 'copied', ID, given, (id) => ({ id }))
+      copyRows(trx, 'public.copied', ID, given, (id) => ({ id }))
     await t.rejects(
       inTransaction(db, (trx) => ids(trx, 1, 2, 1)),
       { code: '23505' },
@@ -158,34 +164,38 @@ void t.test(
     })
     await t.rejects(refused, { code: '25P02' }, 'the transaction is void, and the connection answers')
     await inTransaction(db, (trx) => ids(trx, 3))
-    await inTransaction(db, (trx) => copyRows(trx, 'copied', ID, [], asItIs))
-    t.same((await sql`select id from copied`.execute(db)).rows, [{ id: 3 }])
+    await inTransaction(db, (trx) => copyRows(trx, 'public.copied', ID, [], asItIs))
+    t.same((await sql`select id from public.copied`.execute(db)).rows, [{ id: 3 }])
   },
 )
 
 void t.test('a row that cannot be made is the error of the copy, and nothing of it stays', async (t) => {
   const { db } = await testDatabase(t)
-  await sql`create table copied (id integer primary key, said text)`.execute(db)
+  await sql`create table public.copied (id integer primary key, said text)`.execute(db)
   const broken = new RangeError('no row of 4000')
   const items = Array.from({ length: 5_000 }, (_, id) => id)
   const copying = (trx: Trx): Promise<void> =>
-    copyRows(trx, 'copied', SAID, items, (id) => {
+    copyRows(trx, 'public.copied', SAID, items, (id) => {
       // Thousands of rows are on their way by then.
       if (id === 4_000) throw broken
       return { id, said: 'x'.repeat(100) }
     })
   await t.rejects(inTransaction(db, copying), broken)
   const beside = inTransaction(db, (trx) =>
-    overlapping([copying(trx), copyRows(trx, 'copied', SAID, [{ id: 1, said: 'y' }], asItIs)]),
+    overlapping([copying(trx), copyRows(trx, 'public.copied', SAID, [{ id: 1, said: 'y' }], asItIs)]),
   )
   await t.rejects(beside, broken, 'what was asked beside it is void, and says nothing else')
-  await inTransaction(db, (trx) => copyRows(trx, 'copied', SAID, [{ id: 3, said: 'z' }], asItIs))
-  t.same((await sql`select id from copied`.execute(db)).rows, [{ id: 3 }], 'and the connection is good')
+  await inTransaction(db, (trx) => copyRows(trx, 'public.copied', SAID, [{ id: 3, said: 'z' }], asItIs))
+  t.same(
+    (await sql`select id from public.copied`.execute(db)).rows,
+    [{ id: 3 }],
+    'and the connection is good',
+  )
 })
 
 void t.test('a server that goes while rows are on their way is an error that may pass', async (t) => {
   const { db, url } = await testDatabase(t)
-  await sql`create table copied (id integer primary key, said text)`.execute(db)
+  await sql`create table public.copied (id integer primary key, said text)`.execute(db)
   const link = await untrustyLink(t, url)
   const throughLink = connect(link.url, { name: 'copying', max: 1 })
   t.teardown(() => throughLink.destroy())
@@ -194,20 +204,20 @@ void t.test('a server that goes while rows are on their way is an error that may
     // A busy machine may take longer than a session is let be idle.
     await sql`set local idle_in_transaction_session_timeout = 0`.execute(other)
     // The first row waits for this one, so that most of the others are still here.
-    await sql`insert into copied values (0, 'there before')`.execute(other)
+    await sql`insert into public.copied values (0, 'there before')`.execute(other)
     const copy = { isOver: false }
-    const copying = inTransaction(throughLink, (trx) => copyRows(trx, 'copied', SAID, rows, asItIs))
+    const copying = inTransaction(throughLink, (trx) => copyRows(trx, 'public.copied', SAID, rows, asItIs))
       .catch((refused: unknown) => refused)
       .finally(() => {
         copy.isOver = true
       })
     while (!copy.isOver && (await waitingForLocks()) === 0);
     await link.cut()
-    await sql`delete from copied`.execute(other)
+    await sql`delete from public.copied`.execute(other)
     return copying
   })
   t.ok(isDatabaseRetryable(error), String(error))
-  t.same((await sql`select id from copied`.execute(db)).rows, [])
+  t.same((await sql`select id from public.copied`.execute(db)).rows, [])
 
   async function waitingForLocks(): Promise<number> {
     const { rows: waiting } = await sql`select from pg_stat_activity
@@ -218,18 +228,18 @@ void t.test('a server that goes while rows are on their way is an error that may
 
 void t.test('a session that ends while rows are copied is an error that may pass', async (t) => {
   const { db } = await testDatabase(t)
-  await sql`create table copied (id integer primary key)`.execute(db)
+  await sql`create table public.copied (id integer primary key)`.execute(db)
   // Keeps the copy waiting for the row that is there and not committed.
   const copying = inTransaction(db, async (other) => {
-    await copyRows(other, 'copied', ID, [{ id: 1 }], asItIs)
-    const waiting = inTransaction(db, (trx) => copyRows(trx, 'copied', ID, [{ id: 1 }], asItIs)).catch(
+    await copyRows(other, 'public.copied', ID, [{ id: 1 }], asItIs)
+    const waiting = inTransaction(db, (trx) => copyRows(trx, 'public.copied', ID, [{ id: 1 }], asItIs)).catch(
       (error: unknown) => error,
     )
     while ((await endOneThatWaits()) === 0);
     return { refused: await waiting }
   })
   t.ok(isDatabaseRetryable((await copying).refused))
-  t.same((await sql`select id from copied`.execute(db)).rows, [{ id: 1 }])
+  t.same((await sql`select id from public.copied`.execute(db)).rows, [{ id: 1 }])
 
   async function endOneThatWaits(): Promise<number> {
     const { rows } = await sql`select pg_terminate_backend(pid) from pg_stat_activity
@@ -240,7 +250,7 @@ void t.test('a session that ends while rows are copied is an error that may pass
 
 void t.test('rows that were written down stay as they are until they are copied', async (t) => {
   const { db } = await testDatabase(t)
-  await sql`create table copied (id bigint primary key, said text)`.execute(db)
+  await sql`create table public.copied (id bigint primary key, said text)`.execute(db)
   const columns = { id: 'bigint', said: 'text' } as const
   // More than waits in a socket.
   const count = 40_000
@@ -262,7 +272,7 @@ void t.test('rows that were written down stay as they are until they are copied'
   }
   const { rows } = await sql`
     select left(said, 1) as letter, count(*), count(distinct said) as said, min(length(said)) as shortest
-    from copied group by 1 order by 1`.execute(db)
+    from public.copied group by 1 order by 1`.execute(db)
   const each = { count: count - 1, said: 1, shortest: 300 }
   t.same(rows, [
     { letter: 'a', ...each },
@@ -273,5 +283,5 @@ void t.test('rows that were written down stay as they are until they are copied'
     /duplicate key/,
   )
   await inTransaction(db, (trx) => copyWrittenRows(trx, 'public.copied', new WrittenRows(columns)))
-  t.equal((await sql`select from copied where said like 'd%'`.execute(db)).rows.length, 0)
+  t.equal((await sql`select from public.copied where said like 'd%'`.execute(db)).rows.length, 0)
 })

@@ -13,7 +13,7 @@ const LOOKALIKES = ['é', 'Ã©', 'éé', 'a', 'b', 'ab', '', '\u007f', '\u0080'
 
 void t.test('what was written is what is read, whatever rows have in common', async (t) => {
   const { db } = await testDatabase(t)
-  await sql`create table kept (id bigint, said text, other text, body json, at timestamptz(3), amount bigint)`.execute(
+  await sql`create table public.kept (id bigint, said text, other text, body json, at timestamptz(3), amount bigint)`.execute(
     db,
   )
   const columns = {
@@ -42,19 +42,23 @@ void t.test('what was written is what is read, whatever rows have in common', as
   await fc.assert(
     fc.asyncProperty(fc.array(row, { maxLength: 20 }), async (rows) => {
       const read = await inTransaction(db, async (trx) => {
-        await sql`delete from kept`.execute(trx)
-        await copyRows(trx, 'kept', columns, rows, (one, id) => ({
+        await sql`delete from public.kept`.execute(trx)
+        await copyRows(trx, 'public.kept', columns, rows, (one, id) => ({
           ...one,
           id,
           body: one.body === null ? null : JSON.stringify(one.body),
         }))
-        return readRows(trx, sql`select said, other, body, at, amount from kept order by id`, (kept) => ({
-          said: kept.text(),
-          other: kept.textOrNull(),
-          body: kept.json(),
-          at: kept.time(),
-          amount: kept.bigintOrNull(),
-        }))
+        return readRows(
+          trx,
+          sql`select said, other, body, at, amount from public.kept order by id`,
+          (kept) => ({
+            said: kept.text(),
+            other: kept.textOrNull(),
+            body: kept.json(),
+            at: kept.time(),
+            amount: kept.bigintOrNull(),
+          }),
+        )
       })
       t.same(
         read,

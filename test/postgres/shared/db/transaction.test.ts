@@ -3,15 +3,16 @@ import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { inOneState, inTransaction, overlapping, type Trx } from '../../../../shared/db/transaction.ts'
 import { connect, onOneConnection, type Db } from '../../../../shared/db/connect.ts'
+import { WRITING } from '../../../../shared/db/session.ts'
 import { copyRows } from '../../../../shared/db/copy-rows.ts'
 import { testDatabase } from '../../../helpers/database.ts'
 import { untrustyLink } from '../../../helpers/untrusty-link.ts'
 
 void t.test('what overlaps comes to all its values, and is asked in the order of the asking', async (t) => {
   const { db } = await testDatabase(t)
-  await sql`create table asked (id serial, part text)`.execute(db)
+  await sql`create table public.asked (id serial, part text)`.execute(db)
   const ask = (trx: Trx, part: string): Promise<unknown> =>
-    sql`insert into asked (part) values (${part})`.execute(trx)
+    sql`insert into public.asked (part) values (${part})`.execute(trx)
   const values = await inTransaction(db, (trx) =>
     overlapping([
       ask(trx, 'first').then(() => ask(trx, 'after the first')),
@@ -20,7 +21,7 @@ void t.test('what overlaps comes to all its values, and is asked in the order of
     ]),
   )
   t.same(values.slice(1), [2, 'three'])
-  const { rows } = await sql<{ part: string }>`select part from asked order by id`.execute(db)
+  const { rows } = await sql<{ part: string }>`select part from public.asked order by id`.execute(db)
   t.same(
     rows.map(({ part }) => part),
     ['first', 'second', 'after the first'],
@@ -29,9 +30,9 @@ void t.test('what overlaps comes to all its values, and is asked in the order of
 
 void t.test('one part fails: its error is told, once the others have ended, and nothing stays', async (t) => {
   const { db } = await testDatabase(t)
-  await sql`create table asked (id integer primary key)`.execute(db)
+  await sql`create table public.asked (id integer primary key)`.execute(db)
   const insert = (trx: Trx, id: number): Promise<unknown> =>
-    sql`insert into asked values (${id})`.execute(trx)
+    sql`insert into public.asked values (${id})`.execute(trx)
   const ended: string[] = []
   const other = async (trx: Trx): Promise<void> => {
     await insert(trx, 1)
@@ -46,7 +47,7 @@ void t.test('one part fails: its error is told, once the others have ended, and 
   )
   await t.rejects(failed, { code: '23505' })
   t.same(ended, ['the other part'])
-  const { rows } = await sql`select * from asked`.execute(db)
+  const { rows } = await sql`select * from public.asked`.execute(db)
   t.same(rows, [])
 })
 
@@ -54,9 +55,9 @@ void t.test(
   'parts of parts: what failed is told, not that the others were refused because of it',
   async (t) => {
     const { db } = await testDatabase(t)
-    await sql`create table asked (id integer primary key)`.execute(db)
+    await sql`create table public.asked (id integer primary key)`.execute(db)
     const insert = (trx: Trx, id: number): Promise<unknown> =>
-      sql`insert into asked values (${id})`.execute(trx)
+      sql`insert into public.asked values (${id})`.execute(trx)
     const failed = inTransaction(db, (trx) =>
       overlapping([
         // Has failed with its second statement, and is told only when its other part has ended.
@@ -110,22 +111,22 @@ void t.test(
     const { url } = await testDatabase(t)
     const db = connect(url, { name: 'one connection', max: 1 })
     t.teardown(() => db.destroy())
-    await sql`create table asked (id integer primary key)`.execute(db)
+    await sql`create table public.asked (id integer primary key)`.execute(db)
     const copy = (trx: Trx, ...ids: number[]): Promise<void> =>
-      copyRows(trx, 'asked', { id: 'integer' }, ids, (id) => ({ id }))
+      copyRows(trx, 'public.asked', { id: 'integer' }, ids, (id) => ({ id }))
     const pid = async (): Promise<unknown> => (await sql`select pg_backend_pid()`.execute(db)).rows
     const before = await pid()
     const failed = inTransaction(db, (trx) =>
       overlapping([
         copy(trx, 1, 2),
         copy(trx, 3, 3),
-        sql`insert into asked values (4)`.execute(trx),
+        sql`insert into public.asked values (4)`.execute(trx),
         copy(trx, 5),
       ]),
     )
     await t.rejects(failed, { code: '23505' })
     await inTransaction(db, (trx) => overlapping([copy(trx, 6), sql`select 1`.execute(trx), copy(trx, 7)]))
-    const { rows } = await sql`select id from asked order by id`.execute(db)
+    const { rows } = await sql`select id from public.asked order by id`.execute(db)
     t.same(rows, [{ id: 6 }, { id: 7 }])
     t.same(await pid(), before)
   },
@@ -133,14 +134,14 @@ void t.test(
 
 void t.test('a failure that nobody minded is one all the same: Postgres commits nothing then', async (t) => {
   const { db } = await testDatabase(t)
-  await sql`create table asked (id integer primary key)`.execute(db)
-  const insert = (trx: Trx): Promise<unknown> => sql`insert into asked values (1)`.execute(trx)
+  await sql`create table public.asked (id integer primary key)`.execute(db)
+  const insert = (trx: Trx): Promise<unknown> => sql`insert into public.asked values (1)`.execute(trx)
   const passedOver = inTransaction(db, async (trx) => {
     await insert(trx)
     await insert(trx).catch(() => undefined)
   })
   await t.rejects(passedOver, /nothing was written/)
-  t.same((await sql`select * from asked`.execute(db)).rows, [])
+  t.same((await sql`select * from public.asked`.execute(db)).rows, [])
 })
 
 const loseIn: [of: string, lose: (db: Db, work: (trx: Trx) => Promise<unknown>) => Promise<unknown>][] = [
@@ -169,17 +170,17 @@ for (const [of, lose] of loseIn) {
 
 void t.test('transactions of a connection that was taken are on it, one after the other', async (t) => {
   const { db } = await testDatabase(t)
-  await sql`create table asked (id integer primary key)`.execute(db)
+  await sql`create table public.asked (id integer primary key)`.execute(db)
   const pidOf = async (asked: Db): Promise<unknown> =>
     (await sql`select pg_backend_pid()`.execute(asked)).rows
   const insert = (trx: Trx, id: number): Promise<unknown> =>
-    sql`insert into asked values (${id})`.execute(trx)
+    sql`insert into public.asked values (${id})`.execute(trx)
   await onOneConnection(db, async (session) => {
     const pid = await pidOf(session)
     await inTransaction(session, async (trx) => {
       t.same(await pidOf(trx), pid)
       await insert(trx, 1)
-      t.same((await sql`select from asked`.execute(db)).rows, [], 'nobody else sees it yet')
+      t.same((await sql`select from public.asked`.execute(db)).rows, [], 'nobody else sees it yet')
     })
     await t.rejects(
       inTransaction(session, (trx) => overlapping([insert(trx, 2), insert(trx, 1)])),
@@ -188,19 +189,19 @@ void t.test('transactions of a connection that was taken are on it, one after th
       },
     )
     t.same(await pidOf(session), pid, 'and it is as good as before')
-    t.same((await sql`select id from asked`.execute(session)).rows, [{ id: 1 }])
+    t.same((await sql`select id from public.asked`.execute(session)).rows, [{ id: 1 }])
   })
 })
 
 void t.test('there is no transaction within another, which it would end', async (t) => {
   const { db } = await testDatabase(t)
-  await sql`create table asked (id integer primary key)`.execute(db)
+  await sql`create table public.asked (id integer primary key)`.execute(db)
   const outer = inTransaction(db, async (trx) => {
-    await sql`insert into asked values (1)`.execute(trx)
-    await inTransaction(trx, (inner) => sql`insert into asked values (2)`.execute(inner))
+    await sql`insert into public.asked values (1)`.execute(trx)
+    await inTransaction(trx, (inner) => sql`insert into public.asked values (2)`.execute(inner))
   })
   await t.rejects(outer, /this is none/)
-  t.same((await sql`select id from asked`.execute(db)).rows, [])
+  t.same((await sql`select id from public.asked`.execute(db)).rows, [])
 })
 
 void t.test('who asked in transactions only leaves no session behind', async (t) => {
@@ -215,24 +216,25 @@ void t.test('who asked in transactions only leaves no session behind', async (t)
 
 /** A pool whose sessions are ended, by the server, when they are silent within a transaction for so long. */
 function withIdleLimit(t: Test, url: string, limitMs: number): Db {
-  const db = connect(`${url}?idle_in_transaction_session_timeout=${limitMs}`, { name: 'limited', max: 1 })
+  const settings = { ...WRITING.settings, idle_in_transaction_session_timeout: String(limitMs) }
+  const db = connect(url, { name: 'limited', max: 1, session: { settings, writes: true } })
   t.teardown(() => db.destroy())
   return db
 }
 
 void t.test('one state is read however long nothing is asked of it', async (t) => {
   const { db: other, url } = await testDatabase(t)
-  await sql`create table told (id integer)`.execute(other)
-  await sql`insert into told values (1)`.execute(other)
+  await sql`create table public.told (id integer)`.execute(other)
+  await sql`insert into public.told values (1)`.execute(other)
   const db = withIdleLimit(t, url, 3_000)
-  const read = async (trx: Trx): Promise<unknown> => (await sql`select id from told`.execute(trx)).rows
+  const read = async (trx: Trx): Promise<unknown> => (await sql`select id from public.told`.execute(trx)).rows
   await inOneState(db, async (trx) => {
     t.same(await read(trx), [{ id: 1 }])
-    await sql`insert into told values (2)`.execute(other)
+    await sql`insert into public.told values (2)`.execute(other)
     await sleep(5_000)
     t.same(await read(trx), [{ id: 1 }])
   })
-  t.equal((await sql`select from told`.execute(db)).rows.length, 2)
+  t.equal((await sql`select from public.told`.execute(db)).rows.length, 2)
 })
 
 void t.test('who is frozen while it reads one state holds it no longer than others', async (t) => {

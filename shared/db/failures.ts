@@ -1,0 +1,33 @@
+import { ReadOnlySession } from './session.ts'
+
+/** Connections failed (08P01 is a fault of the statement itself), the server ends or starts, a session was silent for too long, or it is read-only. */
+const LOST_SESSION = /^(08(?!P01)|57P|25P03|25006)/
+/** Beside those: out of something, a deadlock's victim, a lock that was waited for too long, a failing disk, cancelled by somebody. */
+const RETRYABLE = /^(53|40001|40P01|55P03|57014|58)/
+const NETWORK = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/
+/** node-postgres gives these no code. */
+const NO_CONNECTION =
+  /Connection terminated|timeout exceeded when trying to connect|Client (has encountered a connection error|was closed)/
+
+/** Whether no later statement can succeed in the session on which this one failed: it must not be used again. */
+export function losesSession(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const code = sqlState(error)
+  return code === undefined
+    ? NO_CONNECTION.test(error.message)
+    : LOST_SESSION.test(code) || NETWORK.test(code)
+}
+
+/** Whether the database may answer when asked again: it is away, restarting, a standby, full, or chose a deadlock's victim. */
+export function isDatabaseRetryable(error: unknown): boolean {
+  if (error instanceof AggregateError) return error.errors.some(isDatabaseRetryable)
+  if (losesSession(error) || error instanceof ReadOnlySession) return true
+  const code = sqlState(error)
+  return code !== undefined && RETRYABLE.test(code)
+}
+
+/** A SQLSTATE, or the code of a failed system call. */
+export function sqlState(error: unknown): string | undefined {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  return typeof code === 'string' ? code : undefined
+}

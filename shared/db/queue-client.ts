@@ -1,0 +1,13 @@
+import type pg from 'pg'
+import { SessionClient } from './session-client.ts'
+import { writingIn } from './session.ts'
+
+/** The schema of BullMQ's tables. */
+const SCHEMA = 'queue'
+
+/** The class of BullMQ's connections. BullMQ passes the settings of the connection itself. */
+export class QueueClient extends SessionClient {
+  constructor(config: pg.ClientConfig = {}) {
+    super(config, writingIn(SCHEMA))
+  }
+}

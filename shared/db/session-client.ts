@@ -1,0 +1,54 @@
+import type pg from 'pg'
+import {
+  beginSession,
+  ReadOnlySession,
+  readOnlyReason,
+  WRITING,
+  type Begun,
+  type Session,
+} from './session.ts'
+import { SteadyClient } from './steady-client.ts'
+
+export type SessionConfig = pg.ClientConfig & {
+  /** {@link WRITING} when omitted. */
+  session?: Session
+}
+
+/** A client whose session has its settings before anybody gets it. Connecting rejects with a {@link ReadOnlySession} where it cannot write but must. */
+export class SessionClient extends SteadyClient {
+  readonly #session: Session
+
+  constructor(config: SessionConfig = {}, session = config.session ?? WRITING) {
+    super(config)
+    this.#session = session
+  }
+
+  override connect(): Promise<pg.Client>
+  override connect(callback: ((error: Error) => void) | ((error: null, client: pg.Client) => void)): void
+  override connect(
+    callback?: ((error: Error) => void) | ((error: null, client: pg.Client) => void),
+  ): Promise<pg.Client> | undefined {
+    const connected = this.#begin()
+    if (callback === undefined) return connected
+    const done = callback as (error: Error | null, client?: pg.Client) => void
+    connected.then(
+      (client) => done(null, client),
+      (error: unknown) => done(error as Error),
+    )
+    return undefined
+  }
+
+  async #begin(): Promise<pg.Client> {
+    await super.connect()
+    try {
+      const { rows } = await this.query<Begun>(beginSession(this.#session))
+      const reason = rows[0] && readOnlyReason(rows[0])
+      if (this.#session.writes && reason !== undefined) throw new ReadOnlySession(reason)
+    } catch (error) {
+      // A pool forgets a client that did not connect, and leaves it open.
+      this.end().catch(() => undefined)
+      throw error
+    }
+    return this
+  }
+}
