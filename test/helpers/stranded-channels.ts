@@ -120,7 +120,9 @@ export async function contested(db: Db, stories: readonly ChannelStory[]): Promi
     where of.loan_type = loan.loan_type and channel.parties @> of.parties
       and coalesce(channel.strength, ${BY_PARTIES}) = ${BY_PARTIES}
       -- Whatever ties it to any loan more strongly has to count.
-      and (loan.named_channel is null or of.role = 'payback')
+      and (of.role = 'payback' or not exists (
+        select from projection.channels named where named.addresses && array[loan.named_channel]
+          and named.parties @> array_remove(array[loan.fil_borrower, loan.fil_lender], null)))
       and not channel.addresses && array[loan.named_channel]
       and not channel.secret_hashes && array[loan.secret_hash_a1, loan.secret_hash_b1]
       and not channel.stated_loans && array[loan.contract_loan_id]

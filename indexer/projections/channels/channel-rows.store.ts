@@ -90,6 +90,25 @@ export async function getChannelsTouchedBy(
   return rows.map(toStored)
 }
 
+/** A stored channel's addresses and parties, in the form in which they are compared. */
+export interface StoredNames extends ChannelKey {
+  addresses: string[]
+  from: Channel['from']
+  recipient: Channel['recipient']
+}
+
+/** The channels that have one of these addresses. */
+export async function getChannelsNamed(
+  { trx, schema }: FoldContext,
+  addresses: string[],
+): Promise<StoredNames[]> {
+  if (addresses.length === 0) return []
+  const { rows } = await sql<StoredNames>`
+    select network, robust, addresses, state->'from' as "from", state->'recipient' as recipient
+    from ${sql.table(`${schema}.channels`)} where addresses && ${addresses}::text[]`.execute(trx)
+  return rows
+}
+
 /** The channels that are tied to these loans now. */
 export async function getChannelsOf(
   { trx, schema }: FoldContext,
@@ -122,7 +141,7 @@ export async function putChannels(context: FoldContext, channels: StoredChannel[
     robust: stored.robust,
     id: stored.id,
     state: channel,
-    addresses: [channel.robust, channel.channelId].flatMap((address) => canonicalAddress(address) ?? []),
+    addresses: addressesOf(channel),
     parties: [...new Set([...namesOf(channel.from), ...namesOf(channel.recipient)])],
     secret_hashes: [...new Set(channel.vouchers.flatMap(({ facts }) => facts.secretHash ?? []))],
     stated_loans: channel.statements.map(({ contractLoanId }) => contractLoanId),
@@ -154,6 +173,11 @@ export async function putChannels(context: FoldContext, channels: StoredChannel[
       loan_type = excluded.loan_type, loan_id = excluded.loan_id, role = excluded.role, strength = excluded.strength,
       claimants = excluded.claimants, shown = excluded.shown, part = excluded.part,
       updated_at = excluded.updated_at`.execute(trx)
+}
+
+/** A channel's own addresses, in the form in which they are compared. */
+export function addressesOf({ robust, channelId }: Channel): string[] {
+  return [robust, channelId].flatMap((address) => canonicalAddress(address) ?? [])
 }
 
 async function hide({ trx, schema }: FoldContext, channels: ChannelKey[]): Promise<void> {

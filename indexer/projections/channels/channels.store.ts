@@ -2,21 +2,38 @@ import { isEvmEvent } from '../../../shared/events/chain-event.ts'
 import type { LogEntry } from '../../../shared/events/log-entry.ts'
 import { naturalKey } from '../../../shared/events/natural-key.ts'
 import { groupBy } from '../../../shared/group-by.ts'
-import { CLOCK_TOLERANCE_S, indexLoans, linkChannel, STRENGTH, type Link } from '../links/link.evolve.ts'
+import {
+  CLOCK_TOLERANCE_S,
+  indexLoans,
+  linkChannel,
+  STRENGTH,
+  type Link,
+  type NamedChannels,
+} from '../links/link.evolve.ts'
+import type { LoanFacts } from '../links/loan-facts.evolve.ts'
 import { IDS_PER_ENTRY, type FoldContext, type Projection } from '../projection.ts'
 import { isAboutChannel } from '../segments.evolve.ts'
 import { putChannelHistories, type ChannelHistory } from './channel-history.store.ts'
 import { partOf } from './channel-parts.evolve.ts'
 import { recordsOf, vouchersFor, type ChannelRecord } from './channel-records.evolve.ts'
 import {
+  addressesOf,
   deleteChannels,
+  getChannelsNamed,
   getChannelsOf,
   getChannelsTouchedBy,
   putChannels,
   type StoredChannel,
 } from './channel-rows.store.ts'
+import { namesOf } from './channel.evolve.ts'
 import { foldChannels, nameOf, subjectsOf, type Linked } from './fold-channels.store.ts'
-import { getLoansFor, getLoanSides, putDerivedStates, type StoredLoanSide } from './loan-sides.store.ts'
+import {
+  getLoansFor,
+  getLoanSides,
+  getLoansNaming,
+  putDerivedStates,
+  type StoredLoanSide,
+} from './loan-sides.store.ts'
 import { compareRights, isGivenUp } from './rightful-channel.evolve.ts'
 
 /**
@@ -37,7 +54,8 @@ export const channelsProjection: Projection = {
       folded.gone.map(({ stored }) => stored),
     )
     const loans = loanSubjects(segment)
-    const touched = await getChannelsTouchedBy(context, loans, CLOCK_TOLERANCE_S)
+    const naming = await getLoansNaming(context, folded.renamed)
+    const touched = await getChannelsTouchedBy(context, unique([...loans, ...naming]), CLOCK_TOLERANCE_S)
     const relinked = await relink(context, merge(folded.held, touched), folded.changed)
     if (relinked.length === 0 && folded.gone.length === 0) return
     const concerned = unique([
@@ -67,15 +85,40 @@ async function relink(context: FoldContext, channels: Linked[], changed: Set<str
     channels.map(({ stored }) => stored.channel),
     CLOCK_TOLERANCE_S,
   )
-  const loans = indexLoans(candidates.map(({ facts }) => facts))
+  const facts = candidates.map((candidate) => candidate.facts)
+  const loans = indexLoans(facts)
+  const named = await getNamed(context, channels, facts)
   return channels.flatMap((linked) => {
-    const { link, claimants } = linkChannel(linked.stored.channel, loans)
+    const { link, claimants } = linkChannel(linked.stored.channel, loans, named)
     const isSame = sameLink(link, linked.stored.link) && claimants.join() === linked.stored.claimants.join()
     // A loan that a channel belongs to may say other things now, though the link is the same.
     return isSame && link === null && !changed.has(nameOf(linked.stored))
       ? []
       : [{ ...linked, link, claimants }]
   })
+}
+
+/** The channels that these loans name: of `channels`, which are not all stored as they are now, and of the stored others. */
+async function getNamed(
+  context: FoldContext,
+  channels: Linked[],
+  loans: LoanFacts[],
+): Promise<NamedChannels> {
+  const wanted = new Set(loans.flatMap(({ namedChannel }) => namedChannel ?? []))
+  const own = new Set(channels.map(({ stored }) => nameOf(stored)))
+  const others = (await getChannelsNamed(context, [...wanted])).filter((stored) => !own.has(nameOf(stored)))
+  const all = [
+    ...channels.map(({ stored: { channel } }) => ({ ...channel, addresses: addressesOf(channel) })),
+    ...others,
+  ]
+  const pairs = all.flatMap(({ addresses, from, recipient }) => {
+    const isWanted = addresses.filter((address) => wanted.has(address))
+    if (isWanted.length === 0) return []
+    const parties = { from: namesOf(from), recipient: namesOf(recipient) }
+    return isWanted.map((address) => ({ address, parties }))
+  })
+  const byAddress = groupBy(pairs, ({ address }) => address)
+  return new Map([...byAddress].map(([address, found]) => [address, found.map(({ parties }) => parties)]))
 }
 
 /** The one channel of each place that the loan's lookup shows. */

@@ -2,8 +2,8 @@ import type { LogEntry } from '../../../shared/events/log-entry.ts'
 import { groupBy } from '../../../shared/group-by.ts'
 import type { Link } from '../links/link.evolve.ts'
 import type { FoldContext } from '../projection.ts'
-import { getChannels, type ChannelKey, type StoredChannel } from './channel-rows.store.ts'
-import { continuesChannel, evolveChannel, foldChannel, type Channel } from './channel.evolve.ts'
+import { addressesOf, getChannels, type ChannelKey, type StoredChannel } from './channel-rows.store.ts'
+import { continuesChannel, evolveChannel, foldChannel, namesOf, type Channel } from './channel.evolve.ts'
 
 /** A channel with the link that it is to have; `stored.link` is the one that it had. */
 export interface Linked {
@@ -19,6 +19,8 @@ export interface Folded {
   gone: Linked[]
   /** Channels whose entries changed, by key. */
   changed: Set<string>
+  /** Addresses that named no channel before, or name none now, or one of other parties: what contracts say of them counts anew. */
+  renamed: string[]
 }
 
 /**
@@ -26,7 +28,7 @@ export interface Folded {
  * log holds otherwise.
  */
 export async function foldChannels(context: FoldContext, entries: LogEntry[]): Promise<Folded> {
-  const folded: Folded = { held: [], gone: [], changed: new Set() }
+  const folded: Folded = { held: [], gone: [], changed: new Set(), renamed: [] }
   const subjects = [...new Set(entries.flatMap(subjectsOf))]
   if (subjects.length === 0) return folded
   const rows = await getChannels(context, subjects.map(keyOfSubject))
@@ -60,8 +62,20 @@ export async function foldChannels(context: FoldContext, entries: LogEntry[]): P
       folded.gone.push({ stored: before, link: null })
     }
     folded.changed.add(nameOf(key))
+    if (!hasSameNames(before?.channel, channel))
+      folded.renamed.push(
+        ...[before?.channel, channel].flatMap((one) => (one === undefined ? [] : addressesOf(one))),
+      )
   }
   return folded
+}
+
+/** Whether it is named alike, as are its parties. */
+function hasSameNames(a: Channel | undefined, b: Channel | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b
+  const names = ({ robust, channelId, from, recipient }: Channel): string =>
+    JSON.stringify([robust, channelId, namesOf(from), namesOf(recipient)])
+  return names(a) === names(b)
 }
 
 function unknownChannel(key: ChannelKey, [first]: LogEntry[]): Omit<StoredChannel, 'channel'> {

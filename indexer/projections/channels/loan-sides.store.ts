@@ -78,6 +78,15 @@ export async function getLoansFor(
   return rows.map(toSide)
 }
 
+/** Subjects of the loans whose contracts name a channel by one of these addresses. */
+export async function getLoansNaming({ trx, schema }: FoldContext, addresses: string[]): Promise<string[]> {
+  if (addresses.length === 0) return []
+  const { rows } = await sql<{ subject: string }>`
+    select loan_type || '/' || loan_id as subject from ${sql.table(`${schema}.loans`)}
+    where named_channel = any(${addresses}::text[])`.execute(trx)
+  return rows.map(({ subject }) => subject)
+}
+
 /** What a loan's state is shown as where its Filecoin side is ahead; null for the contract's own. */
 export async function putDerivedStates(
   { trx, schema }: FoldContext,

@@ -33,27 +33,36 @@ export interface LinkDecision {
  */
 export const CLOCK_TOLERANCE_S = 120
 
-/** A channel's names, read once. */
-interface Names {
+/** Names of a channel's two parties, in the form in which addresses are compared. */
+export interface PartyNames {
+  from: readonly string[]
+  recipient: readonly string[]
+}
+
+/** A channel's names, read once, and the channels that loans name. */
+interface Names extends PartyNames {
   robust: string | null
   channelId: string | null
-  from: string[]
-  recipient: string[]
+  named: NamedChannels
 }
+
+/** The channels that exist, by each of their addresses: as far as a loan's contract names them. */
+export type NamedChannels = ReadonlyMap<string, readonly PartyNames[]>
 
 /**
  * The loan that a channel belongs to, by protocol.md section 5: the strongest claim decides, and claims of equal
  * strength by two loans (or for two roles) decide nothing, unless something that was signed on Filecoin speaks for one
  * of them: anybody can write anybody's channel into a contract of their own. Of two that fit by their parties, one that
- * had not ended comes before one that had, if only just. Depends on the channel and the loans alone and not on which of
+ * had not ended comes before one that had, if only just. Depends on the channels and the loans alone and not on which of
  * them was known first.
  */
-export function linkChannel(channel: Channel, loans: LoanIndex): LinkDecision {
+export function linkChannel(channel: Channel, loans: LoanIndex, named: NamedChannels): LinkDecision {
   const names: Names = {
     robust: canonicalAddress(channel.robust),
     channelId: canonicalAddress(channel.channelId),
     from: namesOf(channel.from),
     recipient: namesOf(channel.recipient),
+    named,
   }
   const claims = claimsOn(channel, names, loans)
   const strongest = claims.reduce((most, { strength }) => Math.max(most, strength), 0)
@@ -188,18 +197,30 @@ function strengthOf(loan: LoanFacts, role: ChannelRole, channel: Channel, names:
   const parties = compareParties(loan, role, names)
   // Anybody can write any channel into a contract of their own making: parties that can be read must be right.
   if (parties === 'other') return null
-  const isNamed =
-    loan.namedChannel !== null &&
-    (loan.namedChannel === names.channelId || loan.namedChannel === names.robust)
+  const claimed = claimedChannel(loan, names)
   if (role === 'payback') {
-    if (isNamed) return null
+    if (claimed === 'this') return null
   } else {
-    if (isNamed) return STRENGTH.contract
-    if (loan.namedChannel !== null) return null
+    if (claimed === 'this') return STRENGTH.contract
+    if (claimed === 'other') return null
   }
   if (parties === 'same' && hasHashOf(loan, role, channel)) return STRENGTH.secretHash
   if (isStated(loan, role, channel, names)) return STRENGTH.statement
   return isFitting(loan, role, channel, names, CLOCK_TOLERANCE_S) ? STRENGTH.parties : null
+}
+
+/**
+ * Which channel the contract claims for the loan. A name that no channel has, or one whose parties are not the loan's, is no
+ * claim: a party can write anything there, and a Filecoin reorg can give the channel another number.
+ */
+function claimedChannel(loan: LoanFacts, names: Names): 'this' | 'other' | 'none' {
+  const { namedChannel } = loan
+  if (namedChannel === null) return 'none'
+  const role = loan.loanType === 'ERC20FIL' ? 'collateral' : 'principal'
+  const fits = (parties: PartyNames): boolean => compareParties(loan, role, parties) !== 'other'
+  const isNamed = namedChannel === names.channelId || namedChannel === names.robust
+  if (isNamed && fits(names)) return 'this'
+  return names.named.get(namedChannel)?.some(fits) === true ? 'other' : 'none'
 }
 
 /** Whose funds the channel holds, and for whom, in that role; null for what the contract does not (yet) say. */
@@ -210,7 +231,7 @@ function partiesOf(loan: LoanFacts, role: ChannelRole): { from: string | null; r
 }
 
 /** 'same' when at least one party is known and each known one is the channel's. */
-function compareParties(loan: LoanFacts, role: ChannelRole, names: Names): 'same' | 'other' | 'unknown' {
+function compareParties(loan: LoanFacts, role: ChannelRole, names: PartyNames): 'same' | 'other' | 'unknown' {
   const { from, recipient } = partiesOf(loan, role)
   const found = [compareNames(from, names.from), compareNames(recipient, names.recipient)]
   if (found.includes('other')) return 'other'

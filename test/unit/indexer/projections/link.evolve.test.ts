@@ -1,9 +1,14 @@
 import t from 'tap'
-import { foldChannel, type Channel } from '../../../../indexer/projections/channels/channel.evolve.ts'
+import {
+  foldChannel,
+  namesOf,
+  type Channel,
+} from '../../../../indexer/projections/channels/channel.evolve.ts'
 import {
   CLOCK_TOLERANCE_S,
   indexLoans,
   linkChannel,
+  type NamedChannels,
   STRENGTH,
 } from '../../../../indexer/projections/links/link.evolve.ts'
 import { addressIn, type LoanFacts } from '../../../../indexer/projections/links/loan-facts.evolve.ts'
@@ -94,8 +99,15 @@ const signed = (hash: string, by: FilecoinIdentity, amount = '1'): FilecoinEvent
     voucherFacts({ key: `${hash}${amount}`, channelAddr: ROBUST, secretHash: hash, amount }),
   )
 
+const NONE: NamedChannels = new Map()
+
 function strengthOf(channel: Channel, ...loans: LoanFacts[]): string {
-  const { link } = linkChannel(channel, indexLoans(loans))
+  return strengthBeside(NONE, channel, ...loans)
+}
+
+/** With other channels that loans name. */
+function strengthBeside(named: NamedChannels, channel: Channel, ...loans: LoanFacts[]): string {
+  const { link } = linkChannel(channel, indexLoans(loans), named)
   return link === null ? 'none' : `${link.loanId} ${link.role} ${link.strength}`
 }
 
@@ -125,7 +137,7 @@ void t.test('strongest first: the contract, a secret hash, a statement, the part
     'none',
     'two contracts that say so: nothing weaker decides',
   )
-  t.same(linkChannel(channel, indexLoans([other, offer()])).claimants, ['ERC20FIL/7', 'ERC20FIL/8'])
+  t.same(linkChannel(channel, indexLoans([other, offer()]), NONE).claimants, ['ERC20FIL/7', 'ERC20FIL/8'])
   t.end()
 })
 
@@ -138,7 +150,38 @@ void t.test('a contract cannot name a channel of strangers', (t) => {
     '7 collateral 4',
     'what is no address says nothing',
   )
-  t.equal(strengthOf(fold(), offer({ namedChannel: 'f0999' })), 'none', 'the contract names another')
+  t.end()
+})
+
+void t.test('a claim needs a channel: without one the weaker links decide', (t) => {
+  const other = 'f0999'
+  const parties = (from: FilecoinIdentity, recipient: FilecoinIdentity): NamedChannels =>
+    new Map([[other, [{ from: namesOf(from), recipient: namesOf(recipient) }]]])
+  const naming = (given: Partial<LoanFacts> = {}): LoanFacts =>
+    offer({ namedChannel: other, borrower: name(BORROWER), secretHashA1: HASH_A1, ...given })
+  const own = parties(BORROWER, LENDER)
+  t.equal(strengthOf(fold(), naming()), '7 collateral 1', 'there is no such channel')
+  t.equal(strengthOf(fold(signed(HASH_A1, BORROWER)), naming()), '7 collateral 3', 'its voucher says so')
+  t.equal(strengthBeside(own, fold(), naming()), 'none', 'the contract names another one of its own')
+  t.equal(strengthBeside(own, fold(signed(HASH_A1, BORROWER)), naming()), 'none', 'also against a voucher')
+  for (const strangers of [parties(STRANGER, LENDER), parties(BORROWER, STRANGER), parties(LENDER, BORROWER)])
+    t.equal(strengthBeside(strangers, fold(), naming()), '7 collateral 1', 'that one is others’')
+  const request = lock({ namedChannel: other })
+  t.equal(
+    strengthBeside(parties(LENDER, BORROWER), fold(), request),
+    '7 payback 1',
+    'a payback is never named',
+  )
+  const payback = lock({ namedChannel: canonicalAddress(CHANNEL_ID) })
+  t.equal(
+    strengthOf(fold(), payback),
+    '7 payback 1',
+    'named where the principal’s belongs, with the parties of a payback',
+  )
+  const principal = { ...request, borrower: name(LENDER), lender: name(BORROWER) }
+  const early = { openedS: MADE_S - 60, agreedS: MADE_S + 60, endedS: null }
+  t.equal(strengthOf(fold(), { ...principal, times: early }), '7 principal 1')
+  t.equal(strengthBeside(own, fold(), { ...principal, times: early }), 'none')
   t.end()
 })
 
@@ -217,7 +260,7 @@ void t.test(
     const many = Array.from({ length: 1000 }, (_, index) => offer({ loanId: `${index + 100}` }))
     const strong = offer({ loanId: '99999', namedChannel: canonicalAddress(CHANNEL_ID) })
     t.equal(strengthOf(fold(), ...many), 'none')
-    t.equal(linkChannel(fold(), indexLoans(many)).claimants.length, 2)
+    t.equal(linkChannel(fold(), indexLoans(many), NONE).claimants.length, 2)
     t.equal(strengthOf(fold(), ...many, strong), '99999 collateral 4')
     t.end()
   },
@@ -248,7 +291,7 @@ void t.test(
     t.equal(strengthOf(fold(), ended, times('11', MADE_S - 300, MADE_S)), 'none', 'both had ended')
     const many = Array.from({ length: 1000 }, (_, index) => times(`${index + 100}`, MADE_S - 600, MADE_S - 1))
     t.equal(strengthOf(fold(), ...many, open), '9 payback 1', 'however many had ended shortly before')
-    t.same(linkChannel(fold(), indexLoans([...many, open])).claimants, [
+    t.same(linkChannel(fold(), indexLoans([...many, open]), NONE).claimants, [
       'FILERC20/100',
       'FILERC20/1000',
       'FILERC20/9',
