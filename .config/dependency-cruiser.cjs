@@ -10,7 +10,8 @@ const homes = [
   ['ethers', ['^indexer/sources/evm/']],
   ['undici', ['^indexer/sources/rpc/']],
   ['@glif/[^/]+', ['^indexer/sources/filecoin/']],
-  ['bullmq|ioredis', ['^indexer/queue/']],
+  ['bullmq', ['^indexer/queue/']],
+  ['ioredis', ['^indexer/queue/', '^api/plugins/rate-windows\\.ts$']],
   ['fastify|@fastify/[^/]+', ['^api/']],
 ]
 /** @type {import('dependency-cruiser').IConfiguration} */

@@ -6,6 +6,7 @@ import { listenFailure } from '../shared/listen-failure.ts'
 import { createLogger } from '../shared/log.ts'
 import { describeFailure, onStopRequest, runProgram } from '../shared/program.ts'
 import { buildApp } from './app.ts'
+import { Drain } from './plugins/drain.ts'
 import { openReadDatabase, type ReadDatabase } from './queries/read-database.ts'
 import { packageVersion } from './version.ts'
 
@@ -13,11 +14,13 @@ const HELP = `Usage: npm run api
 
 Answers loan activity over HTTP from Postgres alone; any number of copies may run.
 
-Environment: DATABASE_URL or READ_DATABASE_URL is needed; API_HOST, API_PORT and LOG_LEVEL are described in the
-README. Stops on SIGINT or SIGTERM, after answering what was asked. Exit codes: 0 stopped, 1 failed, 2 configuration.`
+Environment: DATABASE_URL or READ_DATABASE_URL is needed; API_HOST, API_PORT, API_CORS_ORIGINS, API_RATE_LIMIT,
+API_TRUST_PROXY, REDIS_URL and LOG_LEVEL are described in the README. Stops on SIGINT or SIGTERM: /readyz answers 503,
+then connections are closed once answered; the same signal again ends it at once. Exit codes: 0 stopped, 1 failed,
+2 configuration.`
 
-/** Longer than any statement may take: who has not got an answer by then has stopped listening. */
-const LAST_ANSWERS_MS = 5000
+/** As many as may come in the time of one turn of the event loop; the system's own limit is often 4,096. */
+const MOST_NEW_CONNECTIONS = 4096
 
 await runProgram('api', HELP, async () => {
   const environment = loadEnvironment()
@@ -29,10 +32,11 @@ await runProgram('api', HELP, async () => {
   })
   try {
     await checkSchema(database, environment)
-    const app = await buildApp({ database, log, version: packageVersion() })
+    const drain = new Drain()
+    const app = await buildApp({ database, log, version: packageVersion(), settings: environment, drain })
     await listen(app, environment)
     log.info({ reason: await stopRequested }, 'stopping')
-    await closeWithin(app, LAST_ANSWERS_MS)
+    await drain.close(app)
   } finally {
     await database.close()
   }
@@ -49,20 +53,8 @@ async function checkSchema(database: ReadDatabase, environment: Environment): Pr
 
 async function listen(app: FastifyInstance, { API_HOST, API_PORT }: Environment): Promise<void> {
   try {
-    await app.listen({ host: API_HOST, port: API_PORT })
+    await app.listen({ host: API_HOST, port: API_PORT, backlog: MOST_NEW_CONNECTIONS })
   } catch (error) {
     throw listenFailure({ host: 'API_HOST', port: 'API_PORT' }, { host: API_HOST, port: API_PORT }, error)
   }
-}
-
-/**
- * Takes no new connection, answers what was asked, then leaves. A kept-alive connection is closed once its answer is
- * out, and at last also one that somebody holds open.
- */
-async function closeWithin(app: FastifyInstance, milliseconds: number): Promise<void> {
-  const idle = setInterval(() => app.server.closeIdleConnections(), 20)
-  const last = setTimeout(() => app.server.closeAllConnections(), milliseconds)
-  await app.close()
-  clearInterval(idle)
-  clearTimeout(last)
 }

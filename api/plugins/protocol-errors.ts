@@ -1,36 +1,52 @@
-import type { Socket } from 'node:net'
-import type { FastifyReply } from 'fastify'
+import type { Duplex } from 'node:stream'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { errorEnvelope, sendError } from './errors.ts'
-
-/** Failures before a route is known: no hook has run, so these answers bring their own CORS header. */
-
-export function onUnroutable(error: { statusCode?: number }, reply: FastifyReply): void {
-  reply.header('access-control-allow-origin', '*')
-  void sendError(reply, error.statusCode ?? 400, 'the URL is malformed')
-}
 
 const TOO_LARGE = 'HPE_HEADER_OVERFLOW'
 const TIMED_OUT = 'ERR_HTTP_REQUEST_TIMEOUT'
+/** Time for a client to read why its connection is closed. */
+const LAST_WORDS_MS = 1000
 
-/** What is not even HTTP, or never ends. */
-export function onClientError(error: { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy()
-    return
+export interface ProtocolErrors {
+  /** The URL is malformed. */
+  onUnroutable: (error: { statusCode?: number }, request: FastifyRequest, reply: FastifyReply) => void
+  /** The request is not HTTP, too large or too slow. */
+  onClientError: (error: { code?: string }, socket: Duplex) => void
+}
+
+/** Failures before a route is known: no hook has run, so these answers bring their own CORS header. */
+export function protocolErrors(corsOrigins: '*' | string[]): ProtocolErrors {
+  return {
+    onUnroutable: (error, { headers: { origin } }, reply) => {
+      if (corsOrigins === '*') reply.header('access-control-allow-origin', '*')
+      else if (origin !== undefined && corsOrigins.includes(origin)) {
+        reply.header('access-control-allow-origin', origin).header('vary', 'Origin')
+      }
+      void sendError(reply, error.statusCode ?? 400, 'the URL is malformed')
+    },
+    onClientError: (error, socket) => {
+      if (error.code === 'ECONNRESET' || !socket.writable) {
+        socket.destroy()
+        return
+      }
+      socket.end(lastWords(error.code, corsOrigins === '*' ? ['Access-Control-Allow-Origin: *'] : []))
+      setTimeout(() => socket.destroy(), LAST_WORDS_MS).unref()
+    },
   }
-  const [status, message] = describe(error.code)
+}
+
+function lastWords(code: string | undefined, headers: string[]): string {
+  const [status, message] = describe(code)
   const body = JSON.stringify(errorEnvelope(message))
-  socket.end(
-    [
-      `HTTP/1.1 ${status}`,
-      'Content-Type: application/json; charset=utf-8',
-      `Content-Length: ${Buffer.byteLength(body)}`,
-      'Access-Control-Allow-Origin: *',
-      'Connection: close',
-      '',
-      body,
-    ].join('\r\n'),
-  )
+  return [
+    `HTTP/1.1 ${status}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    ...headers,
+    'Connection: close',
+    '',
+    body,
+  ].join('\r\n')
 }
 
 function describe(code: string | undefined): [status: string, message: string] {

@@ -1,6 +1,7 @@
 import { accessSync, constants, readFileSync } from 'node:fs'
 import * as z from 'zod'
 import { ConfigError, messageOf } from '../errors.ts'
+import { corsOriginsSchema, rateLimitSchema, trustProxySchema } from './api-settings.ts'
 import { networksSchema, type Networks } from './networks.ts'
 
 /** The only reader of the environment: parsed once, typed, and it fails by the variable's name. */
@@ -53,6 +54,12 @@ export const environmentSchema = z.object({
   NETWORKS_FILE: z.string().optional(),
   API_HOST: z.string().default('127.0.0.1'),
   API_PORT: portSchema.default(3000),
+  /** Origins whose pages may read answers. */
+  API_CORS_ORIGINS: corsOriginsSchema.prefault('*'),
+  /** For each client; null: no limit. */
+  API_RATE_LIMIT: rateLimitSchema.prefault('6000/60s'),
+  /** Addresses and CIDRs whose X-Forwarded-For counts; empty: none. */
+  API_TRUST_PROXY: trustProxySchema.prefault('off'),
   INDEXER_HOST: z.string().default('127.0.0.1'),
   INDEXER_PORT: portSchema.default(3001),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),

@@ -1,6 +1,6 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { Test } from 'tap'
-import { buildApp } from '../../api/app.ts'
+import { buildApp, type ApiSettings } from '../../api/app.ts'
 import { openReadDatabase } from '../../api/queries/read-database.ts'
 import { createLogger } from '../../shared/log.ts'
 import { testDatabase, type TestDatabase } from './database.ts'
@@ -9,11 +9,19 @@ export interface TestApi extends TestDatabase {
   app: FastifyInstance
 }
 
-/** The API on a database of its own; asked with `app.inject`. `url` reads another database. */
-export async function testApi(t: Test, options: { url?: string } = {}): Promise<TestApi> {
+/** The API on a database of its own; asked with `app.inject`. `url` reads another database; there is no limit by default. */
+export async function testApi(
+  t: Test,
+  options: { url?: string; settings?: Partial<ApiSettings>; log?: FastifyBaseLogger } = {},
+): Promise<TestApi> {
   const own = await testDatabase(t)
   const database = openReadDatabase(options.url ?? own.url, { onError: () => undefined })
-  const app = await buildApp({ database, log: createLogger('test', 'silent'), version: '0.0.0-test' })
+  const app = await buildApp({
+    database,
+    log: options.log ?? createLogger('test', 'silent'),
+    version: '0.0.0-test',
+    settings: { API_CORS_ORIGINS: '*', API_RATE_LIMIT: null, API_TRUST_PROXY: [], ...options.settings },
+  })
   t.teardown(async () => {
     await app.close()
     await database.close()

@@ -16,6 +16,9 @@ void t.test('nothing set: the defaults', (t) => {
   t.strictSame(loadEnvironment({}), {
     API_HOST: '127.0.0.1',
     API_PORT: 3000,
+    API_CORS_ORIGINS: '*',
+    API_RATE_LIMIT: { requests: 6000, windowMs: 60_000 },
+    API_TRUST_PROXY: [],
     INDEXER_HOST: '127.0.0.1',
     INDEXER_PORT: 3001,
     LOG_LEVEL: 'info',
@@ -37,6 +40,26 @@ void t.test('every variable that is malformed is named, in one line, without its
     API_PORT: ['http', '-1', '65536', '80.5', '0x50', ' 80', '99999999999999999999'],
     INDEXER_PORT: ['x', '70000'],
     LOG_LEVEL: ['loud', 'INFO'],
+    API_CORS_ORIGINS: [
+      ...['dapp.example', 'https://dapp.example/', 'https://a.example,', '*,https://a.example', 'null'],
+      ...['https://*.example', `https://u:${secret}@h`, 'ftp://h', 'https://A.example'],
+    ],
+    API_RATE_LIMIT: [
+      '6000',
+      '0/60s',
+      '10/0s',
+      '-1/60s',
+      '1e3/60s',
+      '10/60',
+      '10/1d',
+      ' 10/60s',
+      'OFF',
+      '1/60 s',
+    ],
+    API_TRUST_PROXY: [
+      ...['on', 'true', '1', 'loopback', 'proxy.example', '10.0.0.0/33', '::1/129', '10.0.0/8', '10.0.0.1/'],
+      ...['10.0.0.1,', '0.0.0.0/0', '10.0.0.1/08', '10.0.0.1/8/9'],
+    ],
   })) {
     for (const value of values) {
       const message = mistake(() => loadEnvironment({ [name]: value }))
@@ -45,6 +68,27 @@ void t.test('every variable that is malformed is named, in one line, without its
       t.notMatch(message, secret)
     }
   }
+  t.end()
+})
+
+void t.test('limits of the API are parsed', (t) => {
+  t.match(
+    loadEnvironment({
+      API_CORS_ORIGINS: 'https://dapp.example, http://localhost:5173',
+      API_RATE_LIMIT: '10/5m',
+      API_TRUST_PROXY: '10.0.0.0/8, ::1,192.0.2.7,fd00::/8',
+    }),
+    {
+      API_CORS_ORIGINS: ['https://dapp.example', 'http://localhost:5173'],
+      API_RATE_LIMIT: { requests: 10, windowMs: 300_000 },
+      API_TRUST_PROXY: ['10.0.0.0/8', '::1', '192.0.2.7', 'fd00::/8'],
+    },
+  )
+  t.match(loadEnvironment({ API_RATE_LIMIT: 'off', API_TRUST_PROXY: 'off', API_CORS_ORIGINS: '*' }), {
+    API_CORS_ORIGINS: '*',
+    API_RATE_LIMIT: null,
+    API_TRUST_PROXY: [],
+  })
   t.end()
 })
 

@@ -1,0 +1,78 @@
+interface Waiting {
+  sinceMs: number
+  enter: (mayRun: boolean) => void
+}
+
+/** How often those that waited too long are refused while nothing ends. */
+const LOOK_EVERY_MS = 25
+
+/**
+ * Bounds how much runs at once. The rest waits for a short time, and clients take turns: one that asks for much delays
+ * its own requests and hardly those of others.
+ */
+export class FairQueue {
+  private running = 0
+  private waiting = 0
+  /** A map keeps its order: the client at the front is next, and goes to the end after its turn. */
+  private readonly clients = new Map<string, Waiting[]>()
+  private timer: NodeJS.Timeout | undefined
+
+  constructor(private readonly bounds: { running: number; waiting: number; waitMs: number }) {}
+
+  /** Calls `enter` once: with true when the work may run, {@link leave} must follow; with false when it is refused. */
+  ask(client: string, enter: (mayRun: boolean) => void): void {
+    if (this.running < this.bounds.running) {
+      this.running += 1
+      enter(true)
+    } else if (this.waiting >= this.bounds.waiting) {
+      enter(false)
+    } else {
+      const entry = { sinceMs: performance.now(), enter }
+      const own = this.clients.get(client)
+      if (own === undefined) this.clients.set(client, [entry])
+      else own.push(entry)
+      this.waiting += 1
+      this.timer ??= setInterval(() => this.refuseLate(), LOOK_EVERY_MS)
+    }
+  }
+
+  /** Something that ran has ended. */
+  leave(): void {
+    this.running -= 1
+    this.refuseLate()
+    const next = this.take()
+    if (next === undefined) return
+    this.running += 1
+    next.enter(true)
+  }
+
+  private take(): Waiting | undefined {
+    for (const [client, own] of this.clients) {
+      const next = own.shift()
+      this.clients.delete(client)
+      if (own.length > 0) this.clients.set(client, own)
+      if (next !== undefined) return this.forget(next)
+    }
+    return undefined
+  }
+
+  private refuseLate(): void {
+    const late = performance.now() - this.bounds.waitMs
+    for (const [client, own] of this.clients) {
+      while (own[0] !== undefined && own[0].sinceMs < late) {
+        const [first] = own.splice(0, 1)
+        if (first !== undefined) this.forget(first).enter(false)
+      }
+      if (own.length === 0) this.clients.delete(client)
+    }
+  }
+
+  private forget(entry: Waiting): Waiting {
+    this.waiting -= 1
+    if (this.waiting === 0) {
+      clearInterval(this.timer)
+      this.timer = undefined
+    }
+    return entry
+  }
+}

@@ -1,0 +1,58 @@
+import { Server, type RequestListener } from 'node:http'
+import { Socket } from 'node:net'
+import { HeldBytes } from './held-bytes.ts'
+import { PacedConnection } from './paced-connection.ts'
+
+/** All connections together, in bytes. A client that takes its answers holds nothing most of the time. */
+const MOST_HELD_BYTES = 32 * 1024 * 1024
+/** A connection takes about 20 KiB. One more than this closes the one that asked nothing for longest. */
+const MOST_CONNECTIONS = 4000
+const HEADERS_WITHIN_MS = 5000
+const REQUEST_WITHIN_MS = 10_000
+/** A client that takes nothing of its answer for so long is closed. */
+const STALLED_MS = 15_000
+const KEEP_ALIVE_MS = 72_000
+const CHECK_EVERY_MS = 1000
+
+/** An HTTP server whose connections are {@link PacedConnection}s, with bounds on their number, time and memory. */
+export class PacedServer extends Server {
+  private readonly held = new HeldBytes(MOST_HELD_BYTES)
+  /** Those that asked last come last. */
+  private readonly clients = new Set<PacedConnection>()
+
+  constructor(handler: RequestListener) {
+    super(
+      {
+        headersTimeout: HEADERS_WITHIN_MS,
+        requestTimeout: REQUEST_WITHIN_MS,
+        keepAliveTimeout: KEEP_ALIVE_MS,
+        connectionsCheckingInterval: CHECK_EVERY_MS,
+        noDelay: true,
+      },
+      (request, response) => {
+        const connection: unknown = request.socket
+        if (connection instanceof PacedConnection) {
+          this.clients.delete(connection)
+          this.clients.add(connection)
+          connection.begin(request, response)
+        }
+        handler(request, response)
+      },
+    )
+    this.timeout = STALLED_MS
+  }
+
+  /** Node takes any duplex stream that is emitted as a connection. */
+  override emit(event: string, ...args: unknown[]): boolean {
+    const [socket] = args
+    if (event !== 'connection' || !(socket instanceof Socket)) return super.emit(event, ...args)
+    const connection = new PacedConnection(socket, this.held)
+    this.clients.add(connection)
+    connection.once('close', () => this.clients.delete(connection))
+    if (this.clients.size > MOST_CONNECTIONS) {
+      const [oldest] = this.clients
+      oldest?.destroy()
+    }
+    return super.emit(event, connection)
+  }
+}
