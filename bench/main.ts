@@ -1,4 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
+import { attack, type Attack } from './api-attack.ts'
+import { benchLoad, type LoadOptions } from './api-load.ts'
 import { benchReads, serveReads, type ReadsOptions } from './api-reads.ts'
 import { benchMemory, type MemoryOptions } from './backfill-memory.ts'
 import { useHugePages } from './bench-postgres.ts'
@@ -89,6 +91,19 @@ program
 program
   .command('serve-reads <databaseUrl>', { hidden: true })
   .action((databaseUrl: string) => serveReads(databaseUrl))
+program
+  .command('load')
+  .description(
+    'what a client of the API notices of others who pipeline, hold on or ask too much (builds first)',
+  )
+  .option('--records <n>', 'records in the history', count, 20_000)
+  .option('--seconds <n>', 'of each case', count, 10)
+  .option('--only <text>', 'only the cases with this in their name', '')
+  .option('--json', 'the figures as JSON', false)
+  .action((options: LoadOptions) => benchLoad(options))
+program
+  .command('attack <plan>', { hidden: true })
+  .action((plan: string) => attack(JSON.parse(plan) as Attack))
 program
   .command('synthetic-lotus <shape>', { hidden: true })
   .action((shape: string) => runSyntheticLotus(JSON.parse(shape) as LotusShape))

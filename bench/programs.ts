@@ -104,9 +104,10 @@ export async function withIndexerOf<T>(
 export async function withApi<T>(
   { databaseUrl }: Pick<Databases, 'databaseUrl'>,
   work: (url: string, api: Program) => Promise<T>,
+  settings: Record<string, string> = {},
 ): Promise<T> {
   const port = await freePort()
-  const env = { DATABASE_URL: databaseUrl, API_PORT: String(port), LOG_LEVEL: 'warn' }
+  const env = { DATABASE_URL: databaseUrl, API_PORT: String(port), LOG_LEVEL: 'warn', ...settings }
   const api = startProgram('api', [], { env, execArgv: scriptFlags('api') })
   const url = `http://127.0.0.1:${port}`
   try {
