@@ -10,8 +10,6 @@ const MOST_RUNNING = 32
 const MOST_WAITING = 1000
 /** With the time that an answer takes, this keeps accepted requests within 250 ms. */
 const MOST_WAIT_MS = 150
-/** Mean delay of the event loop: far above a busy second, and below what a client would notice as an outage. */
-const MOST_LOOP_DELAY_MS = 300
 const MOST_OF_HEAP = 0.85
 const SAMPLE_EVERY_MS = 500
 /** One for all: a refusal must cost little. */
@@ -21,8 +19,8 @@ const RUNNING = Symbol('running')
 
 /** Bounds what runs at once; refuses the rest with 503 and `Retry-After`. Health checks are always answered. */
 export async function limitLoad(app: FastifyInstance): Promise<void> {
+  // Not the delay of the event loop: after a freeze of the machine, or a slow start, it refuses what could be answered.
   await app.register(underPressure, {
-    maxEventLoopDelay: MOST_LOOP_DELAY_MS,
     maxHeapUsedBytes: MOST_OF_HEAP * getHeapStatistics().heap_size_limit,
     sampleInterval: SAMPLE_EVERY_MS,
     pressureHandler: (request) => (isHealthCheck(request) ? Promise.resolve() : Promise.reject(OVERLOAD)),

@@ -85,7 +85,7 @@ export class RateWindows {
       this.memory.set(key, window)
     }
     window.count += 1
-    return { current: window.count, ttl: window.endsMs - nowMs }
+    return { current: window.count, ttl: Math.floor(window.endsMs - nowMs) }
   }
 
   private lose(error: unknown): void {
