@@ -1,6 +1,7 @@
-import { Kysely, PostgresDialect, type PostgresPool } from 'kysely'
+import { Kysely, type PostgresPool } from 'kysely'
 import pg from 'pg'
 import { CopyingClient } from './copying-client.ts'
+import { RowLockDialect } from './row-lock-dialect.ts'
 import type { Tables } from './schema.ts'
 import type { Session } from './session.ts'
 import { SessionClient } from './session-client.ts'
@@ -98,7 +99,7 @@ export async function onOneConnection<T>(db: Db, work: (session: Db) => Promise<
 }
 
 function onClients(pool: PostgresPool): Db {
-  return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
+  return new Kysely<Tables>({ dialect: new RowLockDialect({ pool }) })
 }
 
 /** Rows that were written together share their times, and so the object for it, which nobody changes. */

@@ -77,3 +77,15 @@ void t.test('a migration that lacks its neighbours', async (t) => {
   )
   await refuses(t, requireKnownSchema(db), /npm run migrate/)
 })
+
+void t.test('a role that may only connect cannot hold a migration up', async (t) => {
+  const { url, db } = await testDatabase(t, { migrated: false })
+  const stranger = connect(url, { name: 'stranger', max: 1 })
+  t.teardown(() => stranger.destroy())
+  // The key of Kysely's own lock; any session can take it.
+  await sql`select pg_advisory_lock(3853314791062309107)`.execute(stranger)
+  t.ok((await migrate(db)).length > 0)
+  const { rows } = await sql`select from pg_stat_activity
+    where datname = current_database() and state like 'idle in transaction%'`.execute(db)
+  t.equal(rows.length, 0, 'no transaction is left open')
+})
