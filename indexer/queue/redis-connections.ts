@@ -61,7 +61,10 @@ export class RedisProbe {
       if (this.#client.status !== 'ready') throw this.#lastError ?? new Error('no connection')
       await this.#client.set(this.#key, '1', 'PX', 60_000)
     } catch (error) {
-      throw new Error(`${this.#place}: ${messageOf(error)}`, { cause: error })
+      // A command that found no connection says less than the connection's own error.
+      const isReply = error instanceof Error && error.name === 'ReplyError'
+      const reason = isReply ? error : (this.#lastError ?? error)
+      throw new Error(`${this.#place}: ${messageOf(reason)}`, { cause: reason })
     }
   }
 
