@@ -1,4 +1,4 @@
-import { isJson, type FaultKinds, type Request } from './fault.ts'
+import { isJson, refusal, type Fault, type FaultKinds, type Request } from './fault.ts'
 
 /** How providers refuse a range of `eth_getLogs`: the code, and their own words. Codes say little: -32005 is a quota too. */
 export const PROVIDERS: Record<string, readonly [code: number, message: string]> = {
@@ -20,15 +20,36 @@ export const PROVIDERS: Record<string, readonly [code: number, message: string]>
   'a time-out': [-32603, 'request timed out'],
   'a size limit': [-32008, 'response is too big'],
   thirdweb: [-32000, 'Maximum allowed number of requested blocks is 3500'],
+  Besu: [-32005, 'Requested range exceeds maximum RPC range limit'],
+  Nethermind: [-32005, 'Too many logs requested. Max logs per response is 20000.'],
+  Erigon: [-32000, 'query block range exceeds server limit 1000'],
+  'a Lotus gateway': [1, 'invalid epoch range: too large'],
+  'a limit of unknown words': [-32005, 'Limit exceeded'],
+  'other unknown words': [-32000, 'nope'],
+}
+
+/** A range may also be refused by a status: without JSON, or with one of these errors. */
+export const REFUSING_STATUSES = [400, 413, 429, 500, 503]
+
+/** Refuses, by an error or a status or both, questions for the logs of more than `limit` blocks. */
+export function rangeLimit(
+  limit: number,
+  { status = 200, error }: { status?: number; error?: readonly [code: number, message: string] },
+): Fault {
+  return (requests) => {
+    const wide = requests.find((request) => isWide(request, limit))
+    if (wide === undefined) return null
+    return { status, body: error === undefined ? 'too much' : refusal(wide.id, ...error) }
+  }
 }
 
 /** Blocks that each of them allows here. */
 const LIMIT = 5
 
-function isWide({ method, params: [filter] }: Request): boolean {
+function isWide({ method, params: [filter] }: Request, limit = LIMIT): boolean {
   if (method !== 'eth_getLogs' || !isJson(filter)) return false
   const { fromBlock, toBlock } = filter
-  return Number(toBlock ?? 0) - Number(fromBlock ?? 0) >= LIMIT
+  return Number(toBlock ?? 0) - Number(fromBlock ?? 0) + 1 > limit
 }
 
 /** Of all of them in turn. */
@@ -39,7 +60,7 @@ export const rangeLimits: FaultKinds = {
       const providers = Object.values(PROVIDERS)
       let turn = 0
       return async (requests, truth) => {
-        const wide = new Set(requests.filter(isWide).map(({ id }) => id))
+        const wide = new Set(requests.filter((request) => isWide(request)).map(({ id }) => id))
         const [code, message] = providers[turn % providers.length] ?? [0, '']
         if (wide.size === 0) return null
         turn += 1
@@ -55,6 +76,6 @@ export const rangeLimits: FaultKinds = {
 export const hangingRanges: FaultKinds = {
   'wide ranges hang': {
     ...{ seenBy: 'visible', isSlow: true },
-    make: () => (requests) => (requests.some(isWide) ? 'hang' : null),
+    make: () => (requests) => (requests.some((request) => isWide(request)) ? 'hang' : null),
   },
 }

@@ -1,4 +1,5 @@
 import { createRandom } from '../evm/random.ts'
+import { batchLimits } from './batch-limits.ts'
 import { evmLies } from './evm-lies.ts'
 import { chanceFrom, type Chance, type Fault, type FaultKind, type FaultKinds } from './fault.ts'
 import type { FaultProxy } from './fault-proxy.ts'
@@ -8,7 +9,13 @@ import { socketFaults } from './socket-faults.ts'
 import type { SocketFault } from './socket-proxy.ts'
 import { transportFaults } from './transport-faults.ts'
 
-export const evmFaults: FaultKinds = { ...transportFaults, ...rangeLimits, ...hangingRanges, ...evmLies }
+export const evmFaults: FaultKinds = {
+  ...transportFaults,
+  ...batchLimits,
+  ...rangeLimits,
+  ...hangingRanges,
+  ...evmLies,
+}
 export const lotusFaults: FaultKinds = { ...transportFaults, ...lotusLies }
 
 /** Which faults of its catalogue a proxy has now, and how often each of them happened. */

@@ -17,9 +17,10 @@ export function nextRange(from: number, to: number, width: number): BlockRange |
 
 /**
  * How many blocks to ask for at once. Providers refuse wide ranges with every kind of error (a limit, a quota, a
- * time-out, half an answer), so ANY failure halves the width; success doubles it again, never above the configured
- * width, and not above a width that failed lately. A range with many events holds the width where one range has
- * about `targetEvents`, for what was read ahead is held in memory.
+ * time-out, half an answer), so ANY failure halves the width or leads
+ * back to one that was read. Success doubles it again, up to the configured width, or halves the distance to a width that
+ * failed lately. A range with many events holds the width where one range has about `targetEvents`, for what was read
+ * ahead is held in memory.
  */
 export class RangeWidth {
   readonly #max: number
@@ -27,6 +28,8 @@ export class RangeWidth {
   #width: number
   #isTried = false
   #failedWidth = Number.POSITIVE_INFINITY
+  /** The widest that was read since a range of this width failed. */
+  #readWidth = 0
   #successes = 0
 
   constructor(max: number, options: { first?: number; targetEvents?: number } = {}) {
@@ -48,8 +51,16 @@ export class RangeWidth {
   failed(blocks: number): void {
     this.#successes = 0
     // When hardly any block can be read, the width was not the reason.
-    this.#failedWidth = blocks <= 2 ? Number.POSITIVE_INFINITY : Math.min(this.#failedWidth, blocks)
-    this.#width = Math.min(this.#width, Math.max(1, Math.floor(blocks / 2)))
+    const isHopeless = blocks <= 2 && this.#readWidth === 0
+    this.#failedWidth = isHopeless ? Number.POSITIVE_INFINITY : Math.min(this.#failedWidth, blocks)
+    if (blocks <= this.#readWidth) this.#readWidth = 0
+    this.#width = Math.min(this.#width, Math.max(1, this.#readWidth, Math.floor(blocks / 2)))
+  }
+
+  /** The widest range that can be read, once it is known to an eighth; else null. */
+  get limit(): number | null {
+    const isKnown = this.#failedWidth - this.#readWidth <= Math.max(1, this.#readWidth / 8)
+    return isKnown ? this.#readWidth : null
   }
 
   /** A read of `blocks` blocks gave `events` events. */
@@ -60,13 +71,15 @@ export class RangeWidth {
       return
     }
     if (blocks < this.#width) return
+    this.#readWidth = Math.max(this.#readWidth, blocks)
     this.#successes += 1
     if (this.#successes >= RETRY_FAILED_WIDTH_AFTER) {
       this.#successes = 0
       this.#failedWidth = Number.POSITIVE_INFINITY
     }
     if (events * 2 <= this.#targetEvents) {
-      this.#width = Math.max(this.#width, Math.min(this.#max, this.#width * 2, this.#failedWidth - 1))
+      const between = Math.floor((this.#width + this.#failedWidth) / 2)
+      this.#width = Math.max(this.#width, Math.min(this.#max, this.#width * 2, between))
     }
   }
 }

@@ -2,7 +2,8 @@ import { isRateLimit, type RpcErrorKind } from '../rpc/rpc-error.ts'
 
 /** (pure) What EVM nodes and providers say, told apart as far as that is safe. */
 
-const RANGE = /results|block range|range (is )?too|too wide|response size|limited to|max(imum)? .*blocks/i
+const RANGE =
+  /results|block range|range limit|too many logs|range (is )?too|too wide|response size|limited to|max(imum)? .*blocks/i
 const REVERT =
   /revert|invalid opcode|out of gas|stack (limit|overflow|underflow)|invalid jump|gas required exceeds|VM Exception|OutOfGas|InvalidFEOpcode|OpcodeNotFound|StackUnderflow|InvalidJump/i
 const PRUNED =

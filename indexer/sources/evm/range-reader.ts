@@ -1,7 +1,7 @@
 import { EMPTY_BLOOM, mayContain } from './bloom.ts'
 import { headersAt, mayConcernUs, readHeaders, readWholeBlocks } from './block-reader.ts'
-import { decodeLogs, type EvmHeader, type EvmLog } from './decode-answer.ts'
-import { quantity } from './hex.ts'
+import { askLogs, type SaidLogs } from './ask-logs.ts'
+import type { EvmHeader, EvmLog } from './decode-answer.ts'
 import type { TimedBlock } from '../../../shared/events/chain-step.ts'
 import type { RpcEndpoint, SaidResult } from '../rpc/rpc-endpoint.ts'
 import { BadAnswer, CallFailed } from '../rpc/rpc-error.ts'
@@ -14,12 +14,6 @@ export interface LogsBetween {
   first: EvmHeader
   last: EvmHeader
   logs: EvmLog[]
-}
-
-/** Logs, and the answer that they were made of: for another endpoint that is asked the same. */
-export interface SaidLogs {
-  logs: EvmLog[]
-  answer: SaidResult
 }
 
 /** Our contracts' logs of final blocks, read by height from one endpoint. */
@@ -67,7 +61,7 @@ export async function readLogsBetween(
     knownHeader(endpoint, from),
     knownHeader(endpoint, to),
   ])
-  const isLong = answer.body.byteLength > MOST_COMPARED
+  const isLong = answer === undefined || answer.body.byteLength > MOST_COMPARED
   return { range: { from, to, first, last, logs }, answer: isLong ? undefined : answer }
 }
 
@@ -136,15 +130,13 @@ async function readLogs(
   to: number,
   before?: SaidLogs,
 ): Promise<SaidLogs> {
-  const filter = { fromBlock: quantity(from), toBlock: quantity(to), address: [...contracts.keys()] }
-  const answer = await endpoint.ask('eth_getLogs', [filter], before?.answer)
-  if (before !== undefined && answer === before.answer) return before
-  const logs = decodeLogs(answer.result)
-  for (const log of logs) checkAsked(log, contracts, from, to)
-  if (logs.length > MAX_LOGS && from < to) {
-    throw new CallFailed(`${logs.length} logs in blocks ${from} to ${to}`, 'other')
+  const said = await askLogs(endpoint, [...contracts.keys()], from, to, before)
+  if (said === before) return before
+  for (const log of said.logs) checkAsked(log, contracts, from, to)
+  if (said.logs.length > MAX_LOGS && from < to) {
+    throw new CallFailed(`${said.logs.length} logs in blocks ${from} to ${to}`, 'other')
   }
-  return { logs, answer }
+  return said
 }
 
 function rangeOf(from: number, to: number, logs: EvmLog[], found: readonly EvmHeader[]): RangeLogs {

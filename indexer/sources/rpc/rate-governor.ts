@@ -6,11 +6,12 @@ const FIRST_GAP_MS = 10
 const SMALLEST_SLOW_BATCH = 10
 const LONGEST_PAUSE_MS = 60_000
 const DEFAULT_PAUSE_MS = 500
+const LONGEST_WAITED_MS = 5_000
 const SAME_BURST_MS = 200
 /** Successes after which one more request may be under way, or a batch may be larger again. */
 const RECOVER_AFTER = 5
 /** A batch that was refused is this many times smaller the next time. */
-const REFUSED_FACTOR = 4
+const REFUSED_FACTOR = 2
 /** Successes after which larger batches than were refused are tried again: twice as many after each refusal, up to the most. */
 const FIRST_UNREFUSED_AFTER = 50
 const MOST_REFUSALS_COUNTED = 8
@@ -40,12 +41,17 @@ export class RateGovernor {
   #refusals = 0
   /** Successes until larger batches are tried again than the last that was refused. */
   #untilUnrefused = 0
+  /** The smallest batch that got no answers since one as large was answered. */
+  #doubted = Infinity
   #slowedAt = -Infinity
   #turn: Promise<void> = Promise.resolve()
   #released: (() => void) | null = null
+  readonly #onLearned: (calls: number) => void
 
-  constructor(limits: GovernorLimits) {
+  /** `onLearned` hears of a batch of as many calls as the endpoint seems to take. */
+  constructor(limits: GovernorLimits, onLearned: (calls: number) => void = () => undefined) {
     this.#limits = limits
+    this.#onLearned = onLearned
     this.#concurrent = limits.maxConcurrent
     this.#batch = limits.maxBatch
     this.#batchCap = limits.maxBatch
@@ -62,6 +68,11 @@ export class RateGovernor {
   /** When the endpoint may be asked again (ms of the monotonic clock); in the past when it may be asked now. */
   get pausedUntil(): number {
     return this.#pausedUntil
+  }
+
+  /** Whether the endpoint is worth waiting for, rather than asking another one. */
+  get isPauseShort(): boolean {
+    return this.#pausedUntil - performance.now() <= LONGEST_WAITED_MS
   }
 
   /** Waits for a turn. Every acquire that was not aborted needs one release. False: the signal was aborted. */
@@ -120,16 +131,31 @@ export class RateGovernor {
   }
 
   /**
-   * The endpoint refuses a batch of this size. It is tried again, but less and less often: it may have been a gateway's bad
-   * moment, and with batches of a few no history is checked by its blooms.
+   * The endpoint refuses a batch of this size, and took `took` calls of it. Larger ones are tried again less and less often:
+   * it may have been a gateway's bad moment, and with batches of a few no history is checked by its blooms.
    */
-  batchRefused(size: number): void {
+  batchRefused(size: number, took = 0): void {
     // It was under way when another one was refused.
     if (size > this.#batchCap) return
-    this.#batchCap = Math.min(this.#batchCap, Math.max(1, Math.floor(size / REFUSED_FACTOR)))
+    const cap = took > 0 ? took : Math.floor(size / REFUSED_FACTOR)
+    this.#batchCap = Math.min(this.#batchCap, Math.max(1, cap))
     this.#batch = Math.min(this.#batch, this.#batchCap)
     this.#untilUnrefused = FIRST_UNREFUSED_AFTER * 2 ** this.#refusals
     this.#refusals = Math.min(this.#refusals + 1, MOST_REFUSALS_COUNTED)
+  }
+
+  /** A batch of this size got no answers, but one of its calls did alone: by the second such word the size is why. */
+  batchDoubted(size: number): void {
+    if (size > this.#doubted) return
+    if (this.#doubted === Infinity) this.batchFailed(size)
+    else this.batchRefused(size)
+    this.#doubted = size
+  }
+
+  /** The endpoint answered a request with so many calls in whole. */
+  batchTaken(size: number): void {
+    if (size >= this.#doubted) this.#doubted = Infinity
+    if (size === this.#batchCap && size < this.#limits.maxBatch) this.#onLearned(size)
   }
 
   succeeded(): void {

@@ -64,9 +64,9 @@ export class RpcClient {
   constructor(urls: readonly string[], options: ClientOptions) {
     this.#options = options
     this.patienceMs = options.patienceMs ?? PATIENCE_MS
-    const ids = { next: 1 }
+    const shared = { ids: { next: 1 }, onLearned: (message: string) => this.say(message) }
     this.#members = urls.map((url) => ({
-      endpoint: new RpcEndpoint(url, { ...options, ids }),
+      endpoint: new RpcEndpoint(url, { ...options, ...shared }),
       strikes: 0,
       asideUntil: 0,
       wrongChain: null,

@@ -1,5 +1,6 @@
 import { messageOf } from '../../../shared/errors.ts'
 import { endpointLabel } from '../../../shared/log.ts'
+import { RangeWidth } from '../block-ranges.ts'
 import { READING } from '../turns.ts'
 import { largestAnswer, limitOf, type AnswerLimit, type AnswerLimits } from './answer-limits.ts'
 import { ownText, storableText, unescaped } from './foreign-text.ts'
@@ -14,8 +15,11 @@ import {
   CallFailed,
   EndpointFault,
   RateLimited,
+  RequestRefused,
   type RpcErrorKind,
 } from './rpc-error.ts'
+import { SaidAlone } from './said-alone.ts'
+import { BatchRun, type BatchLink, type BatchOptions, type BatchReply } from './send-batches.ts'
 
 export interface RpcCall {
   method: string
@@ -52,12 +56,11 @@ export interface EndpointOptions extends GovernorLimits {
   secret?: string | null
   /** Of this endpoint alone where nothing else is said. */
   ids?: RequestIds
+  /** Hears once of each limit that the endpoint turned out to have. */
+  onLearned?: (message: string) => void
 }
 
-/** How often one batch is tried again, after a "slow down" and after a fault, before the caller is told. */
-const RATE_RETRIES = 3
-const FAULT_RETRIES = 2
-const LONGEST_RATE_WAIT_MS = 5_000
+const NAMES_BATCH = /batch|number of requests/i
 /** Characters of an error that are looked at: patterns are matched with it. */
 const MOST_ERROR_TEXT = 10_000
 
@@ -68,17 +71,21 @@ const MOST_ERROR_TEXT = 10_000
 export class RpcEndpoint {
   readonly label: string
   readonly governor: RateGovernor
+  /** How many blocks it takes in one question. */
+  readonly ranges = new RangeWidth(Number.MAX_SAFE_INTEGER)
   readonly #post: HttpPost
   readonly #secrets: string[]
   readonly #options: EndpointOptions
   readonly #closing = new AbortController()
   readonly #underWay = new Set<AbortController>()
   readonly #largeBodies = new LargeBodies()
+  readonly #alone = new SaidAlone()
+  readonly #limits = new Map<string, number>()
   readonly #ids: RequestIds
 
   constructor(url: string, options: EndpointOptions) {
     this.label = endpointLabel(url)
-    this.governor = new RateGovernor(options)
+    this.governor = new RateGovernor(options, (calls) => this.learned('batches', calls, 'calls'))
     this.#post = (options.connect ?? undiciPost)(url)
     this.#secrets = secretsOf(url, options.secret ?? null)
     this.#options = options
@@ -95,10 +102,14 @@ export class RpcEndpoint {
    * As {@link call}, with how it was said. `before` is what another endpoint of the client said to the same question: that has
    * the same id here, and where the answer is the same, byte for byte, it is not read again: `before` itself is returned.
    */
-  async ask(method: string, params: unknown[], before?: SaidResult): Promise<SaidResult> {
+  async ask(
+    method: string,
+    params: unknown[],
+    { before, rateRetries }: Pick<BatchOptions, 'before' | 'rateRetries'> = {},
+  ): Promise<SaidResult> {
     const take = (answer: RpcAnswer, _: number, { id, body, isRepeated }: Exchange): SaidResult =>
       isRepeated && before !== undefined ? before : { id, body, result: this.resultOf(method, answer) }
-    const [said] = await this.#sendEach([{ method, params }], take, { before })
+    const [said] = await this.#sendEach([{ method, params }], take, { before, rateRetries })
     if (said === undefined) throw new EndpointFault(`${method}: no answer`)
     return said
   }
@@ -124,53 +135,25 @@ export class RpcEndpoint {
     return this.#sendEach(calls, take)
   }
 
-  /** `before` is of a single call: see {@link ask}. `mostBytes` limits the answers of all batches together. */
-  async #sendEach<T>(
+  #sendEach<T>(
     calls: RpcCall[],
     take: (answer: RpcAnswer, index: number, exchange: Exchange) => T,
-    { before, mostBytes = Infinity }: { before?: SaidResult | undefined; mostBytes?: number } = {},
+    options: BatchOptions = {},
   ): Promise<T[]> {
-    const taken: T[] = []
-    let failures = 0
-    let bytes = 0
-    let most = calls.length
-    while (taken.length < calls.length) {
-      const batch = calls.slice(taken.length, taken.length + Math.min(most, this.governor.batch))
-      let part: Exchange | 'batch-refused'
-      try {
-        part = await this.#attempt(batch, before)
-      } catch (error) {
-        if (error instanceof AnswerTooLarge && batch.length > 1) {
-          most = Math.floor(batch.length / 2)
-          continue
-        }
-        failures += 1
-        if (!this.#isWorthAnother(error, failures, taken.length > 0)) throw error
-        continue
-      }
-      if (part === 'batch-refused') {
-        this.governor.batchRefused(batch.length)
-        continue
-      }
-      failures = 0
-      most = Math.min(calls.length, most * 2)
-      bytes += part.body.byteLength
-      if (bytes > mostBytes)
-        throw new CallFailed(
-          `the answers to ${calls.length} calls have more than ${mostBytes} bytes`,
-          'too-large',
-        )
-      for (const answer of part.answers) taken.push(take(answer, taken.length, part))
+    const link: BatchLink = {
+      governor: this.governor,
+      attempt: (batch, before) => this.#attempt(batch, before),
+      alone: this.#alone,
+      isClosed: () => this.#closing.signal.aborted,
     }
-    return taken
+    return new BatchRun(link, calls, take, options).run()
   }
 
-  #isWorthAnother(error: unknown, failures: number, progressed: boolean): boolean {
-    if (error instanceof RateLimited) {
-      return failures <= RATE_RETRIES && this.governor.pausedUntil - performance.now() <= LONGEST_RATE_WAIT_MS
-    }
-    const closed = this.#closing.signal.aborted
-    return error instanceof EndpointFault && progressed && failures <= FAULT_RETRIES && !closed
+  /** Reports the limit that the endpoint turned out to have, and no larger one later. */
+  learned(what: 'batches' | 'ranges', most: number, unit: string): void {
+    if (most >= (this.#limits.get(what) ?? Infinity)) return
+    this.#limits.set(what, most)
+    this.#options.onLearned?.(`${this.label} takes ${what} of at most ${most} ${unit}`)
   }
 
   close(): void {
@@ -178,13 +161,13 @@ export class RpcEndpoint {
     for (const controller of this.#underWay) controller.abort(new EndpointFault('closed'))
   }
 
-  async #attempt(batch: RpcCall[], before?: SaidResult): Promise<Exchange | 'batch-refused'> {
+  async #attempt(batch: RpcCall[], before?: SaidResult): Promise<BatchReply> {
     if (!(await this.governor.acquire(this.#closing.signal))) throw new EndpointFault('closed')
     const controller = new AbortController()
     this.#underWay.add(controller)
     try {
       const exchange = await this.#exchange(batch, controller, before)
-      this.governor.succeeded()
+      if (typeof exchange !== 'string') this.governor.succeeded()
       return exchange
     } catch (error) {
       if (error instanceof RateLimited) this.governor.slowDown(error.retryAfterMs)
@@ -196,11 +179,7 @@ export class RpcEndpoint {
     }
   }
 
-  async #exchange(
-    batch: RpcCall[],
-    controller: AbortController,
-    before?: SaidResult,
-  ): Promise<Exchange | 'batch-refused'> {
+  async #exchange(batch: RpcCall[], controller: AbortController, before?: SaidResult): Promise<BatchReply> {
     const id = before?.id ?? this.#takeIds(batch.length)
     const requests = batch.map((call, index) => ({ jsonrpc: '2.0', id: id + index, ...call }))
     const limit = limitOf(
@@ -232,7 +211,7 @@ export class RpcEndpoint {
       limit,
       before,
     }: { id: number; count: number; limit: AnswerLimit; before: SaidResult | undefined },
-  ): Promise<Exchange | 'batch-refused'> {
+  ): Promise<BatchReply> {
     if (http.status === 429 || (http.status === 503 && http.retryAfterMs !== null)) {
       throw new RateLimited(`HTTP ${http.status}`, http.retryAfterMs)
     }
@@ -250,7 +229,8 @@ export class RpcEndpoint {
       return { id, body, answers: [this.#accept(only, id, http)], isRepeated: false }
     }
     if (!Array.isArray(json)) return this.#notABatch(json, http)
-    return { id, body, answers: this.#match(json, id, count, http), isRepeated: false }
+    const answers = this.#match(json, id, count, http)
+    return typeof answers === 'string' ? answers : { id, body, answers, isRepeated: false }
   }
 
   /** The first of so many ids that no other request has. */
@@ -260,38 +240,51 @@ export class RpcEndpoint {
     return first
   }
 
-  #match(items: unknown[], firstId: number, count: number, http: HttpAnswer): RpcAnswer[] {
-    if (items.length !== count) throw new EndpointFault(`${items.length} answers to a batch of ${count}`)
+  /** A call without an answer of its own gets an error without an id, if there is one. */
+  #match(
+    items: unknown[],
+    firstId: number,
+    count: number,
+    http: HttpAnswer,
+  ): RpcAnswer[] | 'refused' | 'unclear' {
+    if (items.length > count + 1) throw new EndpointFault(`${items.length} answers to a batch of ${count}`)
     const byId = new Map<unknown, unknown>()
+    let rest: RpcAnswer = { ok: false, kind: 'other', code: 0, message: 'no answer' }
     for (const item of items) {
-      const id = isRecord(item) ? item['id'] : undefined
-      if (byId.has(id)) throw new EndpointFault('two answers to one request of a batch')
-      byId.set(id, item)
+      const id = isRecord(item) ? (item['id'] ?? null) : null
+      const error = isRecord(item) && id === null ? this.#errorOf(item['error']) : null
+      if (error !== null) rest = error
+      else if (byId.has(id)) throw new EndpointFault('two answers to one request of a batch')
+      else byId.set(id, item)
     }
-    return Array.from({ length: count }, (_, index) =>
-      this.#accept(byId.get(firstId + index), firstId + index, http),
-    )
+    const ids = Array.from({ length: count }, (_, index) => firstId + index)
+    const known = ids.filter((id) => byId.has(id))
+    if (byId.size > known.length) throw new EndpointFault("an answer with another request's id")
+    if (known.length === 0) return rest.kind === 'rate' ? this.#slowDown(rest, http) : 'unclear'
+    return ids.map((id) => (byId.has(id) ? this.#accept(byId.get(id), id, http, count) : rest))
   }
 
-  #notABatch(json: unknown, http: HttpAnswer): 'batch-refused' {
+  #notABatch(json: unknown, http: HttpAnswer): 'refused' | 'unclear' {
     const error = isRecord(json) ? this.#errorOf(json['error']) : null
-    if (error?.kind === 'rate') throw new RateLimited(error.message, http.retryAfterMs)
-    if (
-      error !== null ||
-      (http.status >= 400 && http.status < 500 && ![401, 403, 408].includes(http.status))
-    ) {
-      return 'batch-refused'
-    }
-    throw faultOf(http, 'no batch in answer to a batch')
+    if (error?.kind === 'rate') return this.#slowDown(error, http)
+    if (error !== null) return 'refused'
+    if (http.status === 401 || http.status === 403) throw faultOf(http, '')
+    return http.status >= 400 && http.status < 500 && http.status !== 408 ? 'refused' : 'unclear'
   }
 
-  #accept(item: unknown, id: number, http: HttpAnswer): RpcAnswer {
+  /** -32005 is Besu's and Nethermind's code for a batch that is too large, and others' for a quota. */
+  #slowDown({ message }: { message: string }, http: HttpAnswer): 'refused' {
+    if (NAMES_BATCH.test(message)) return 'refused'
+    throw new RateLimited(message, http.retryAfterMs)
+  }
+
+  #accept(item: unknown, id: number, http: HttpAnswer, count = 1): RpcAnswer {
     if (!isRecord(item)) {
       throw faultOf(http, 'not a JSON-RPC answer')
     }
     const error = this.#errorOf(item['error'])
     if (error !== null) {
-      if (error.kind === 'rate') throw new RateLimited(error.message, http.retryAfterMs)
+      if (error.kind === 'rate' && count === 1) throw new RateLimited(error.message, http.retryAfterMs)
       if (item['id'] === id || item['id'] === null || item['id'] === undefined) return error
     }
     if (item['id'] !== id) throw new EndpointFault("an answer with another request's id")
@@ -315,7 +308,8 @@ export class RpcEndpoint {
   }
 }
 
-interface Exchange {
+/** One HTTP request and its answers, in the calls' order. */
+export interface Exchange {
   /** Of the first request. */
   id: number
   body: Buffer
@@ -326,6 +320,7 @@ interface Exchange {
 
 function faultOf({ status }: HttpAnswer, otherwise: string): EndpointFault {
   if (status === 401 || status === 403) return new AccessRefused(`HTTP ${status}`)
+  if (status >= 400) return new RequestRefused(`HTTP ${status}`)
   if (status >= 300 && status < 400)
     return new EndpointFault(`HTTP ${status}: a redirect, which is not followed`)
   return new EndpointFault(status === 200 ? otherwise : `HTTP ${status}`)

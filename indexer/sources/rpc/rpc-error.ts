@@ -20,6 +20,11 @@ export class AccessRefused extends EndpointFault {
   override name = 'AccessRefused'
 }
 
+/** An HTTP status of 400 or above instead of JSON: the endpoint is unwell, or the request asks too much. */
+export class RequestRefused extends EndpointFault {
+  override name = 'RequestRefused'
+}
+
 /** The endpoint asked us to slow down. `retryAfterMs` is what it said, if it said anything. */
 export class RateLimited extends RetryableError {
   override name = 'RateLimited'
@@ -58,7 +63,7 @@ export class CallFailed extends RetryableError {
 const RATE =
   /rate.?limit|too many requests|throughput|compute units|request limit|quota|capacity|requests per second/i
 
-/** Whether a JSON-RPC error says "slow down". */
+/** Whether a JSON-RPC error says "slow down". -32005 is also the code of other limits, so callers look at its words first. */
 export function isRateLimit(code: number, message: string): boolean {
   return code === -32005 || code === -32029 || code === 429 || RATE.test(message)
 }

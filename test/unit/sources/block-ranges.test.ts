@@ -31,7 +31,7 @@ void t.test('the width stays between one block and the configured width', (t) =>
         const before = width.width
         if (ok) width.succeeded(asked, events)
         else width.failed(asked)
-        if (!ok && width.width > Math.max(1, Math.floor(asked / 2))) return false
+        if (!ok && asked > 1 && width.width >= asked) return false
         return width.width >= 1 && width.width <= max && width.width <= before * 2
       })
     }),
@@ -54,8 +54,8 @@ void t.test('any failing width is left soon, and found again from below', (t) =>
           width.succeeded(asked)
         }
       }
-      // Failures and narrow ranges cost, but not more than four times as much as knowing the limit would.
-      return reads <= 20 + (4 * 200_000) / limit
+      // Failures and narrow ranges cost, but less than knowing the limit would.
+      return reads <= 30 + (2 * 200_000) / limit
     }),
     { numRuns: 50 },
   )
@@ -68,6 +68,19 @@ void t.test('a total failure leaves no trace once it is over', (t) => {
   width.failed(1)
   for (let reads = 0; reads < 11; reads += 1) width.succeeded(width.width)
   t.equal(width.width, 2000)
+  t.end()
+})
+
+void t.test('a limit of one block is asked for two now and then only', (t) => {
+  const width = new RangeWidth(2000, { first: 8 })
+  let failures = 0
+  for (let reads = 0; reads < 640; reads += 1) {
+    if (width.width > 1) failures += 1
+    if (width.width > 1) width.failed(width.width)
+    else width.succeeded(1)
+  }
+  t.ok(failures < 20, `${failures} of 640`)
+  t.equal(width.limit, 1)
   t.end()
 })
 

@@ -1,12 +1,12 @@
 import t, { type Test } from 'tap'
 import { bloomBits } from '../../../../indexer/sources/evm/bloom.ts'
+import type { SaidLogs } from '../../../../indexer/sources/evm/ask-logs.ts'
 import type { EvmLog } from '../../../../indexer/sources/evm/decode-answer.ts'
 import {
   blocksByLogs,
   readLogsBetween,
   sameLogs,
   type LogsBetween,
-  type SaidLogs,
 } from '../../../../indexer/sources/evm/range-reader.ts'
 import { RpcEndpoint } from '../../../../indexer/sources/rpc/rpc-endpoint.ts'
 import { bytes, logSaying, nodeSaying } from '../../../helpers/node-saying.ts'
