@@ -2,6 +2,7 @@ import type { BlockRef } from '../../../shared/events/chain-step.ts'
 import { askEveryone, settle, type AskOne, type Lacks } from '../rpc/ask-everyone.ts'
 import type { RpcClient } from '../rpc/rpc-client.ts'
 import { quantity } from './hex.ts'
+import { headersByHash } from './block-reader.ts'
 import { decodeHeader } from './decode-answer.ts'
 import { BadAnswer } from '../rpc/rpc-error.ts'
 import type { RpcAnswer, RpcCall, RpcEndpoint } from '../rpc/rpc-endpoint.ts'
@@ -86,7 +87,18 @@ async function viewOn(
     endpoint,
     calls.map(({ to, data, block }) => `eth_call/${to}/${data}/${block.hash}`),
     answers.map((answer) => (isRefusedForm(answer) ? (byNumber.shift() ?? answer) : answer)),
+    ['revert', 'pruned', 'too-large'],
+    (index) => isWell(endpoint, calls[index]),
   )
+}
+
+/** It answers the same call in its newest state, and knows the block: then it is not behind, and not away. */
+async function isWell(endpoint: RpcEndpoint, call: ViewCall | undefined): Promise<boolean> {
+  if (call === undefined) return false
+  const { to, data, block } = call
+  const [newest] = await endpoint.send([ethCall(to, data, 'latest')])
+  const isAnswered = newest !== undefined && (newest.ok || newest.kind === 'revert')
+  return isAnswered && (await headersByHash(endpoint, [block.hash])).length === 1
 }
 
 function isRefusedForm(answer: RpcAnswer | undefined): boolean {

@@ -47,10 +47,7 @@ async function askRange(
   let answer: SaidResult
   try {
     // Of a wide range "slow down" may mean "narrower", so it is not asked for again.
-    answer = await endpoint.ask('eth_getLogs', [filter], {
-      before: before?.answer,
-      rateRetries: from < to ? 0 : undefined,
-    })
+    answer = await endpoint.ask('eth_getLogs', [filter], before?.answer, from < to ? 0 : undefined)
   } catch (error) {
     if (from === to || !isRefusal(error, endpoint)) throw error
     ranges.failed(to - from + 1)

@@ -68,7 +68,11 @@ export class RobustAddresses {
   async #send(endpoint: RpcEndpoint, part: readonly StateCall[]): Promise<RpcAnswer[]> {
     try {
       const answers = await endpoint.send(part.map(rpcCall))
-      return settle(this.#client, endpoint, part.map(nameOf), answers, ['revert', 'pruned', 'unsupported'])
+      return await settle(this.#client, endpoint, part.map(nameOf), answers, [
+        'revert',
+        'pruned',
+        'unsupported',
+      ])
     } catch (error) {
       if (!(error instanceof EndpointFault) || !TIME_OUT.test(error.message)) throw error
       for (const at of new Set(part.map((call) => call.at))) this.#countTimeOut(at)

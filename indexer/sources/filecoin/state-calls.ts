@@ -1,6 +1,7 @@
 import type { RpcClient } from '../rpc/rpc-client.ts'
 import { askEveryone, settle } from '../rpc/ask-everyone.ts'
-import type { RpcAnswer, RpcCall } from '../rpc/rpc-endpoint.ts'
+import type { RpcAnswer, RpcCall, RpcEndpoint } from '../rpc/rpc-endpoint.ts'
+import type { RpcErrorKind } from '../rpc/rpc-error.ts'
 import { keyParam, lotusCall } from './lotus-call.ts'
 
 /** A question about the state that a tipset begins with: what its parents' messages left. */
@@ -24,15 +25,22 @@ export function askState(client: RpcClient, what: string, calls: readonly StateC
     calls,
     async (endpoint, open) => {
       const answers = await endpoint.send(open.map(rpcCall))
-      return settle(client, endpoint, open.map(nameOf), answers, [
-        'revert',
-        'pruned',
-        'unsupported',
-        'too-large',
-      ])
+      const final: RpcErrorKind[] = ['revert', 'pruned', 'unsupported', 'too-large']
+      return settle(client, endpoint, open.map(nameOf), answers, final, (index) =>
+        isWell(endpoint, open[index]),
+      )
     },
     ['pruned', 'unsupported', 'too-large'],
   )
+}
+
+/** It answers the same question of its head, and knows the tipset: then it is not behind, and not away. */
+async function isWell(endpoint: RpcEndpoint, call: StateCall | undefined): Promise<boolean> {
+  if (call === undefined) return false
+  const atHead = rpcCall({ ...call, at: '' })
+  const answers = await endpoint.send([atHead, lotusCall('ChainGetTipSet', keyParam(call.at))])
+  const [newest, tipset] = answers
+  return newest !== undefined && (newest.ok || newest.kind === 'revert') && tipset?.ok === true
 }
 
 export function rpcCall({ method, params, at }: StateCall): RpcCall {

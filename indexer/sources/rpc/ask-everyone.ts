@@ -2,7 +2,9 @@ import { messageOf, RetryableError } from '../../../shared/errors.ts'
 import { pause } from '../waiting.ts'
 import type { RpcClient } from './rpc-client.ts'
 import type { RpcAnswer, RpcEndpoint } from './rpc-endpoint.ts'
+import { WELL_STANDS_AFTER_MS } from './refusals.ts'
 import { CallFailed, type RpcErrorKind } from './rpc-error.ts'
+import { wordsOf } from './said-alone.ts'
 
 const PAUSE_MS = 500
 
@@ -107,17 +109,23 @@ function expected(client: RpcClient, answered: readonly RpcEndpoint[]): RpcEndpo
   return client.others(...answered).filter((endpoint) => !client.givenUp.has(endpoint))
 }
 
+/** Whether the endpoint answers the same question of its head, and knows the block that it was asked about. */
+export type IsWell = (index: number) => Promise<boolean>
+
 /**
- * The answers, when each of them may go into the log for good: a result, an error that is an answer (`final`), or one
- * that has stood for long at every endpoint that is there. Else a CallFailed. `names` are the calls' own, for memory.
+ * The answers, when each of them may go into the log for good: a result, an error that is an answer (`final`), or one that
+ * has stood for long at every endpoint that is there. Else a CallFailed. An endpoint that is well but refuses a call of an
+ * old state for some seconds does not have that state, whatever it says: that answer becomes `pruned`. `names` are the
+ * calls' own, for memory.
  */
-export function settle(
+export async function settle(
   client: RpcClient,
   endpoint: RpcEndpoint,
   names: readonly string[],
   answers: readonly RpcAnswer[],
   final: readonly RpcErrorKind[] = ['revert', 'pruned', 'too-large'],
-): RpcAnswer[] {
+  isWell: IsWell = () => Promise.resolve(false),
+): Promise<RpcAnswer[]> {
   const { refusals } = client
   for (const [index, name] of names.entries()) {
     const answer = answers[index]
@@ -125,11 +133,29 @@ export function settle(
     if (answer.ok || answer.kind === 'revert') refusals.forget(name)
     else refusals.note(name, endpoint, `${answer.code} ${answer.message}`)
   }
-  return answers.map((answer, index) => {
-    if (answer.ok || final.includes(answer.kind)) return answer
+  const wellFor = new Map<string, Promise<boolean>>()
+  const isWellAt = (
+    index: number,
+    { code, message }: { code: number; message: string },
+  ): Promise<boolean> => {
+    const words = `${code} ${wordsOf(message)}`
+    const known = wellFor.get(words) ?? isWell(index).catch(() => false)
+    wellFor.set(words, known)
+    return known
+  }
+  const settled: RpcAnswer[] = []
+  for (const [index, answer] of answers.entries()) {
     const name = names[index] ?? ''
-    if (refusals.stands(name, client.available())) return answer
-    const method = name.slice(0, name.indexOf('/'))
-    throw new CallFailed(`${method}: ${answer.message} (${answer.code})`, answer.kind)
-  })
+    if (answer.ok || final.includes(answer.kind)) settled.push(answer)
+    else if (await isWellAt(index, answer)) {
+      if (!refusals.stands(name, [endpoint], WELL_STANDS_AFTER_MS)) throw failed(name, answer)
+      settled.push({ ...answer, kind: 'pruned' })
+    } else if (refusals.stands(name, client.available())) settled.push(answer)
+    else throw failed(name, answer)
+  }
+  return settled
+}
+
+function failed(name: string, { code, kind, message }: RpcAnswer & { ok: false }): CallFailed {
+  return new CallFailed(`${name.slice(0, name.indexOf('/'))}: ${message} (${code})`, kind)
 }

@@ -1,13 +1,21 @@
+import { wordsOf } from './said-alone.ts'
+
 /** For how long an unexplained error must stay the same before it is believed to be the answer. */
 const STANDS_AFTER_MS = 120_000
+/** The same where the endpoint is known to be well: it answers the same question of its head, and knows the block. */
+export const WELL_STANDS_AFTER_MS = 5_000
+/** For so long after that, other calls that are refused twice in the same words need not wait. */
+const WORDS_STAND_FOR_MS = 600_000
 /** Not asked for longer than this: what was said before and what is said now are two stories. */
 const MAX_GAP_MS = 300_000
 const MAX_CALLS = 10_000
+const MAX_WORDS = 100
 
 interface Refusal {
   said: string
   sinceMs: number
   lastMs: number
+  times: number
 }
 
 /**
@@ -17,14 +25,21 @@ interface Refusal {
  */
 export class Refusals {
   readonly #calls = new Map<string, Map<object, Refusal>>()
+  /** By endpoint: words that stood, and until when they stand for other calls. */
+  readonly #words = new WeakMap<object, Map<string, number>>()
 
   /** The endpoint refused the call now; numbers in what it said may differ from time to time. */
   note(call: string, endpoint: object, said: string, nowMs = performance.now()): void {
     const refusals = this.#calls.get(call) ?? new Map<object, Refusal>()
-    const words = said.replaceAll(/0x[0-9a-f]+|\d+/gi, '#')
+    const words = wordsOf(said)
     const before = refusals.get(endpoint)
     const goesOn = before?.said === words && nowMs - before.lastMs <= MAX_GAP_MS
-    refusals.set(endpoint, { said: words, sinceMs: goesOn ? before.sinceMs : nowMs, lastMs: nowMs })
+    refusals.set(endpoint, {
+      said: words,
+      sinceMs: goesOn ? before.sinceMs : nowMs,
+      lastMs: nowMs,
+      times: goesOn ? before.times + 1 : 1,
+    })
     this.#calls.delete(call)
     this.#calls.set(call, refusals)
     const [oldest] = this.#calls.keys()
@@ -36,15 +51,30 @@ export class Refusals {
     this.#calls.delete(call)
   }
 
-  /** Whether every one of these endpoints has refused the call in the same words for long. */
-  stands(call: string, endpoints: readonly object[]): boolean {
+  /**
+   * Whether every one of these endpoints has refused the call in the same words for so long, or twice in words that stood
+   * for another call.
+   */
+  stands(call: string, endpoints: readonly object[], afterMs = STANDS_AFTER_MS): boolean {
     const refusals = this.#calls.get(call)
-    return (
-      endpoints.length > 0 &&
-      endpoints.every((endpoint) => {
-        const refusal = refusals?.get(endpoint)
-        return refusal !== undefined && refusal.lastMs - refusal.sinceMs >= STANDS_AFTER_MS
-      })
-    )
+    const found = endpoints.map((endpoint) => ({ endpoint, refusal: refusals?.get(endpoint) }))
+    const doStand = found.every(({ endpoint, refusal }) => {
+      if (refusal === undefined) return false
+      const { said, sinceMs, lastMs, times } = refusal
+      const untilMs = this.#words.get(endpoint)?.get(said) ?? -Infinity
+      return lastMs - sinceMs >= afterMs || (times > 1 && lastMs < untilMs)
+    })
+    if (endpoints.length === 0 || !doStand) return false
+    for (const { endpoint, refusal } of found)
+      if (refusal !== undefined) this.#keep(endpoint, refusal, afterMs)
+    return true
+  }
+
+  #keep(endpoint: object, { said, sinceMs, lastMs }: Refusal, afterMs: number): void {
+    if (lastMs - sinceMs < afterMs) return
+    const words = this.#words.get(endpoint) ?? new Map<string, number>()
+    this.#words.set(endpoint, words.set(said, lastMs + WORDS_STAND_FOR_MS))
+    const [oldest] = words.keys()
+    if (words.size > MAX_WORDS && oldest !== undefined) words.delete(oldest)
   }
 }

@@ -101,11 +101,13 @@ export class RpcEndpoint {
   /**
    * As {@link call}, with how it was said. `before` is what another endpoint of the client said to the same question: that has
    * the same id here, and where the answer is the same, byte for byte, it is not read again: `before` itself is returned.
+   * `rateRetries`: how often a "slow down" is waited for.
    */
   async ask(
     method: string,
     params: unknown[],
-    { before, rateRetries }: Pick<BatchOptions, 'before' | 'rateRetries'> = {},
+    before?: SaidResult,
+    rateRetries?: number,
   ): Promise<SaidResult> {
     const take = (answer: RpcAnswer, _: number, { id, body, isRepeated }: Exchange): SaidResult =>
       isRepeated && before !== undefined ? before : { id, body, result: this.resultOf(method, answer) }
