@@ -41,6 +41,11 @@ type Service = z.infer<typeof serviceSchema>
 const composeSchema = z.object({
   services: z.record(z.string(), serviceSchema),
   volumes: z.record(z.string(), z.null()),
+  networks: z.strictObject({
+    default: z.strictObject({
+      ipam: z.strictObject({ config: z.tuple([z.strictObject({ subnet: z.string() })]) }),
+    }),
+  }),
 })
 const packageSchema = z.object({ scripts: stringsSchema, dependencies: stringsSchema })
 
@@ -143,6 +148,7 @@ void t.test('the proxy is the one port, trusted by the APIs behind it', (t) => {
   t.match(file, /^ {2}bind :3000$/m)
   for (const path of ['/readyz', '/healthz']) t.match(file, `option httpchk GET ${path}`)
   t.match(file, `api:${environmentOf('api')['API_PORT'] ?? ''} resolvers`)
+  t.equal(environmentOf('api')['API_TRUST_PROXY'], compose.networks.default.ipam.config[0].subnet)
   t.end()
 })
 
