@@ -28,6 +28,7 @@ everything is examined: records and loans against the chains, every answer that 
   --runs <n>        so many seeds: <seed>, <seed>-2, <seed>-3 … (1)
   --jobs <n>        so many of them side by side (1)
   --built           runs what \`npm run build\` has compiled: what is killed starts again in half the time
+  --attacks         strangers attack queue, database and API meanwhile; then \`verify\` and \`audit\` look at everything
   --out <file>      a line of JSON for each run is appended to this file
   --sum <file>      runs nothing: prints what such a file says altogether, in Markdown
   --soak            instead: for --minutes, ten times the devnet's pace with light faults; what processes, database and
@@ -44,7 +45,7 @@ did not (the seed is printed, and where the programs' output is), 2 a flag is wr
 await runProgram('simulate', HELP, async () => {
   const values = flags()
   const { seed, minutes, runs, jobs, built, out, sum } = values
-  const how = { hasRedis: hasRedisServer(), isBuilt: built, onLine: say }
+  const how = { hasRedis: hasRedisServer(), isBuilt: built, hasAttacks: values.attacks, onLine: say }
   onStopRequest(() => process.exit(130))
   if (sum !== undefined) {
     console.log(sumRuns(readRuns(sum)))
@@ -58,6 +59,7 @@ await runProgram('simulate', HELP, async () => {
     const seeds = Array.from({ length: runs }, (_, index) => (index === 0 ? seed : `${seed}-${index + 1}`))
     const own = ['--minutes', `${minutes}`]
     if (built) own.push('--built')
+    if (values.attacks) own.push('--attacks')
     if (values.pollIntervalMs !== undefined) own.push('--poll-ms', `${values.pollIntervalMs}`)
     if (out !== undefined) own.push('--out', out)
     // What comes before and after the faults takes a minute, on a busy machine several.
@@ -164,6 +166,7 @@ function parse() {
         jobs: { type: 'string', default: '1' },
         out: { type: 'string' },
         sum: { type: 'string' },
+        attacks: { type: 'boolean', default: false },
         built: { type: 'boolean', default: false },
         recovery: { type: 'boolean', default: false },
         soak: { type: 'boolean', default: false },

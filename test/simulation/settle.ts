@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import * as z from 'zod'
@@ -13,6 +14,7 @@ import { createLogger } from '../../shared/log.ts'
 import { compareChannels } from '../helpers/compare-channels.ts'
 import { compareWithChain } from '../helpers/compare-with-chain.ts'
 import { withoutStranded } from '../helpers/stranded-channels.ts'
+import { runScript } from '../helpers/programs.ts'
 import { explainChannels } from './explain-channels.ts'
 import { SETTLE_DELAY, type Stage } from './stage.ts'
 import { RECORDS } from '../helpers/log-views.ts'
@@ -23,6 +25,8 @@ const SYNC_WITHIN_MS = 90_000
 /** The node's own vouchers are read every 30 seconds. */
 const CHANNELS_WITHIN_MS = 60_000
 const DEAD_STEPS = 'batches-%'
+/** Jobs that no indexer made are refused for these reasons, or because they take too much memory. */
+const FORGED = /^not a job of this|took too much memory|too large/
 
 /** Waits until both networks stand where their nodes do. */
 export async function untilSynced(stage: Stage, withinMs = SYNC_WITHIN_MS): Promise<string[]> {
@@ -126,8 +130,28 @@ export async function lookForLeftovers({ db }: Stage): Promise<string[]> {
     select queue, reason from ledger.dead_letters where queue like ${DEAD_STEPS}`.execute(db)
   return [
     ...twice.rows.map(({ event, tx_hash }) => `two records ${event} of ${tx_hash}`),
-    ...dead.rows.map(({ queue, reason }) => `a step became a dead letter: ${queue}: ${reason}`),
+    ...dead.rows
+      .filter(({ reason }) => !FORGED.test(reason))
+      .map(({ queue, reason }) => `a step became a dead letter: ${queue}: ${reason}`),
   ]
+}
+
+/** The operators' own checks, of everything that was indexed. */
+export async function verifyAndAudit({ database, folder }: Stage): Promise<string[]> {
+  const commands = [
+    ['verify', '--network', 'evm:31337'],
+    ['verify', '--network', 'filecoin:testnet'],
+    ['audit'],
+  ]
+  const complaints: string[] = []
+  for (const command of commands) {
+    const ops = runScript('indexer/cli/main.ts', command, {
+      ...{ DATABASE_URL: database.url, NETWORKS_FILE: join(folder, 'networks.json') },
+    })
+    const { code } = await ops.ended
+    if (code !== 0) complaints.push(`ops ${command.join(' ')} ended with ${code ?? 'a signal'}: ${ops.stdout()}${ops.stderr()}`) // prettier-ignore
+  }
+  return complaints
 }
 
 /** After every program has left. */

@@ -2,11 +2,19 @@ import { join } from 'node:path'
 import { createRandom } from '../../devnet/evm/random.ts'
 import { anything, createRpc } from '../../devnet/evm/rpc.ts'
 import { messageOf } from '../../shared/errors.ts'
+import { bringAttacks } from './attacks.ts'
 import { checkHistory } from './check-history.ts'
 import { committedStates, recordStates } from './committed-states.ts'
 import { heldEvidence } from './held-evidence.ts'
 import { read, type Diary } from './readers.ts'
-import { compareWithTruth, lookForLeaks, lookForLeftovers, replayDiffers, untilSynced } from './settle.ts'
+import {
+  compareWithTruth,
+  lookForLeaks,
+  lookForLeftovers,
+  replayDiffers,
+  untilSynced,
+  verifyAndAudit,
+} from './settle.ts'
 import type { ServiceProcess } from './service-process.ts'
 import { setStage, type Stage } from './stage.ts'
 import { leftOut } from './mishaps.ts'
@@ -47,6 +55,8 @@ export interface SimulationOptions {
   isBuilt?: boolean
   /** How often the service looks at its nodes; missing: the seed chooses. */
   pollIntervalMs?: number | undefined
+  /** Strangers attack queue, database and API meanwhile; in the end `verify` and `audit` must find no difference. */
+  hasAttacks?: boolean
   onLine?: (line: string) => void
 }
 
@@ -69,13 +79,18 @@ export async function simulate(options: SimulationOptions): Promise<Report> {
   try {
     await recordStates(stage.db)
     onLine(`seed ${seed}: ${[stage.setUp, ...leftOut(stage)].join(', ')}`)
-    return await run(stage, minutes * 60, onLine)
+    return await run(stage, minutes * 60, options.hasAttacks ?? false, onLine)
   } finally {
     await stage.stop()
   }
 }
 
-async function run(stage: Stage, seconds: number, onLine: (line: string) => void): Promise<Report> {
+async function run(
+  stage: Stage,
+  seconds: number,
+  hasAttacks: boolean,
+  onLine: (line: string) => void,
+): Promise<Report> {
   const toll = emptyToll()
   const complaints: string[] = []
   const clock = stopwatch()
@@ -101,6 +116,7 @@ async function run(stage: Stage, seconds: number, onLine: (line: string) => void
     playWithReorgs(stage, storm, toll).then(() => clock.lap('storm and its last loans')),
     changeWeather(stage, storm),
     bringMishaps(stage, storm, toll, seconds >= LONG_STORM_S),
+    hasAttacks ? bringAttacks(stage, storm, toll) : undefined,
   ])
   clock.lap('last mishap')
   onLine(`the faults are over: ${describeTally(toll.mishaps)}`)
@@ -118,6 +134,7 @@ async function run(stage: Stage, seconds: number, onLine: (line: string) => void
     differences: [`the read model could not be compared: ${messageOf(error)}`],
   }))
   complaints.push(...truth.differences, ...(await lookForLeftovers(stage)))
+  if (hasAttacks) complaints.push(...(await verifyAndAudit(stage)))
   clock.lap('comparing')
   forwarding.abort()
   await Promise.all([forwarded, again])
