@@ -90,13 +90,18 @@ async function answer(
     response.destroy()
     return
   }
+  if (reply !== null && 'write' in reply) {
+    hanging.add(response)
+    reply.write(response)
+    return
+  }
   if (reply !== null && 'afterMs' in reply) await sleep(reply.afterMs)
   const { status = 200, headers = {}, body: sent } = await written(reply, forward, Array.isArray(parsed))
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(sent)
 }
 
 async function written(
-  reply: Exclude<Reply, 'hang' | 'drop'> | Answer[] | null,
+  reply: Exclude<Reply, 'hang' | 'drop' | { write: unknown }> | Answer[] | null,
   forward: () => Promise<string>,
   isBatch: boolean,
 ): Promise<Extract<Reply, { body: string }>> {

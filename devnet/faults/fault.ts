@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import type { Random } from '../evm/random.ts'
 
 /** The words that faults of a node are written in. A fault knows JSON-RPC and its method names, and no transport. */
@@ -16,7 +17,12 @@ export interface Answer {
 
 /** What a fault does with one HTTP request instead of forwarding it: an answer of its own, or none at all. */
 export type Reply =
-  { status?: number; headers?: Record<string, string>; body: string } | 'hang' | 'drop' | { afterMs: number }
+  | { status?: number; headers?: Record<string, string>; body: string }
+  | 'hang'
+  | 'drop'
+  | { afterMs: number }
+  /** Writes the response itself. */
+  | { write: (response: ServerResponse) => void }
 
 /** The node behind a fault: for lies that are made of the truth. */
 export interface Upstream {

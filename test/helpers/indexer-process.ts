@@ -17,18 +17,22 @@ export interface IndexerSetup {
   databaseUrl: string
   redisUrl?: string | null
   networks: object
+  /** Flags for Node beside those that any program has: production's, say. */
+  flags?: string[]
 }
 
 /** The real indexer program in a process of its own, that a test may kill and start again. */
 export class IndexerProcess {
   readonly #t: Test
   readonly #environment: NodeJS.ProcessEnv
+  readonly #flags: string[]
   #child: ChildProcess | undefined
   #output = ''
 
-  constructor(t: Test, environment: NodeJS.ProcessEnv) {
+  constructor(t: Test, environment: NodeJS.ProcessEnv, flags: string[] = []) {
     this.#t = t
     this.#environment = environment
+    this.#flags = flags
   }
 
   /** Where it answers `/readyz`. */
@@ -38,6 +42,10 @@ export class IndexerProcess {
 
   get pid(): number {
     return this.#child?.pid ?? 0
+  }
+
+  get isRunning(): boolean {
+    return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null
   }
 
   /** What it said, for a failing test. */
@@ -60,7 +68,7 @@ export class IndexerProcess {
     const child = fork(path, {
       cwd: ROOT,
       env: this.#environment,
-      execArgv: flags,
+      execArgv: [...flags, ...this.#flags],
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     })
     const keep = (chunk: Buffer): void => {
@@ -102,14 +110,18 @@ export async function indexerProcess(t: Test, setup: IndexerSetup): Promise<Inde
   const plain = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^(TAP|_TAPJS|NODE_OPTIONS)/.test(name)),
   )
-  const indexer = new IndexerProcess(t, {
-    ...plain,
-    DATABASE_URL: setup.databaseUrl,
-    REDIS_URL: setup.redisUrl ?? '',
-    NETWORKS_FILE: networksFile,
-    INDEXER_PORT: String(await freePort()),
-    LOG_LEVEL: 'info',
-  })
+  const indexer = new IndexerProcess(
+    t,
+    {
+      ...plain,
+      DATABASE_URL: setup.databaseUrl,
+      REDIS_URL: setup.redisUrl ?? '',
+      NETWORKS_FILE: networksFile,
+      INDEXER_PORT: String(await freePort()),
+      LOG_LEVEL: 'info',
+    },
+    setup.flags,
+  )
   t.teardown(async () => {
     await indexer.kill()
     await rm(folder, { recursive: true, force: true })
