@@ -94,13 +94,13 @@ export function refuseCollisions(
   networks: WatchedNetwork[],
   indexed: { network: string; watched: unknown }[],
 ): void {
-  const configured = new Set(networks.map(({ network }) => network))
-  for (const before of indexed.filter(({ network }) => !configured.has(network) && hasContracts(network))) {
+  for (const before of indexed.filter(({ network }) => hasContracts(network))) {
     const taken = namespacesOf(before.watched)
-    for (const { network, watched } of networks.filter(({ chain }) => chain === 'evm')) {
+    for (const { network, chain, watched } of networks) {
+      if (chain !== 'evm' || network === before.network) continue
       if (!namespacesOf(watched).some((namespace) => taken.includes(namespace))) continue
       throw new ConfigError(
-        `this database holds loans of ${before.network} with the same ids as those of ${network}: give ${network} an idPrefix, or use another database`,
+        `this database holds loans of ${before.network} with the same ids as those of ${network}: give ${network} an idPrefix (list the deployments of one chain in the order in which they were first listed), or use another database`,
       )
     }
   }

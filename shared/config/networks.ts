@@ -66,6 +66,7 @@ export const networksSchema = z
     evm: z.array(evmNetworkSchema).default([]),
     filecoin: z.array(filecoinNetworkSchema).default([]),
   })
+  .transform((networks) => ({ ...networks, evm: withDeployments(networks.evm) }))
   .superRefine((networks, context) => {
     for (const message of collisions(networks.evm))
       context.addIssue({ code: 'custom', message, path: ['evm'] })
@@ -78,13 +79,19 @@ export const networksSchema = z
       })
   })
 
-export type EvmNetwork = z.infer<typeof evmNetworkSchema>
+export type EvmNetwork = z.infer<typeof evmNetworkSchema> & {
+  /** The idPrefix of a further listing of a chain: part of its key. Missing for a chain's first listing. */
+  deployment?: string
+}
 export type FilecoinNetwork = z.infer<typeof filecoinNetworkSchema>
 export type Networks = z.infer<typeof networksSchema>
 
-/** The name by which tables, queues, locks and commands know an EVM network. */
-export function networkKey(network: Pick<EvmNetwork, 'networkId'>): string {
-  return `evm:${network.networkId}`
+/**
+ * The name by which tables, queues, locks and commands know an EVM network: `evm:<chain id>`, and
+ * `evm:<chain id>:<idPrefix>` for each further deployment that is listed on the same chain.
+ */
+export function networkKey({ networkId, deployment }: Pick<EvmNetwork, 'networkId' | 'deployment'>): string {
+  return deployment === undefined ? `evm:${networkId}` : `evm:${networkId}:${deployment}`
 }
 
 /** As above, of a Filecoin network. */
@@ -95,6 +102,19 @@ export function filecoinNetworkKey(network: Pick<FilecoinNetwork, 'networkId'>):
 /** What records name as the blockchain of everything on Filecoin. */
 export const FILECOIN_BLOCKCHAIN = 'FIL'
 
+/** The first listing of a chain keeps the plain key, so that a second one renames nothing that is indexed. */
+function withDeployments(networks: z.infer<typeof evmNetworkSchema>[]): EvmNetwork[] {
+  const listed = new Set<string>()
+  return networks.map((network) => {
+    const { networkId, erc20Loans, erc20CollateralLock } = network
+    if (!listed.has(networkId)) {
+      listed.add(networkId)
+      return network
+    }
+    return { ...network, deployment: erc20Loans?.idPrefix ?? erc20CollateralLock?.idPrefix ?? '' }
+  })
+}
+
 /** Loan ids must not depend on the order in which chains are read, so two deployments may never share them. */
 function collisions(networks: EvmNetwork[]): string[] {
   const messages: string[] = []
@@ -104,13 +124,24 @@ function collisions(networks: EvmNetwork[]): string[] {
     seen.add(what)
   }
   for (const network of networks) {
-    claim(networkKey(network), `two networks have the networkId ${network.networkId}`)
-    for (const role of ['erc20Loans', 'erc20CollateralLock'] as const) {
-      const deployment = network[role]
-      if (deployment === undefined) continue
-      const prefix = deployment.idPrefix === null ? 'no idPrefix' : `the idPrefix "${deployment.idPrefix}"`
+    const { networkId, deployment } = network
+    if (deployment === '')
+      messages.push(`the chain ${networkId} is listed again: give that deployment an idPrefix`)
+    else
       claim(
-        `${role}/${deployment.idPrefix ?? ''}`,
+        networkKey(network),
+        `two deployments on chain ${networkId} have the idPrefix "${deployment ?? ''}"`,
+      )
+    for (const role of ['erc20Loans', 'erc20CollateralLock'] as const) {
+      const contract = network[role]
+      if (contract === undefined) continue
+      claim(
+        `${networkId}/${contract.address.toLowerCase()}`,
+        `the contract ${contract.address} on chain ${networkId} is configured twice`,
+      )
+      const prefix = contract.idPrefix === null ? 'no idPrefix' : `the idPrefix "${contract.idPrefix}"`
+      claim(
+        `${role}/${contract.idPrefix ?? ''}`,
         `two deployments of ${role} have ${prefix}: their loan ids would collide`,
       )
     }

@@ -31,7 +31,7 @@ export function recordOf(entry: LogEntry): ActivityRecord | undefined {
   return { txHash: event.txHash, loanId: event.loanId, kind }
 }
 
-/** A network's key is its ledger's kind, a colon and its id. */
+/** A network's key is its ledger's kind, its id and (of a chain's further deployments) an idPrefix, parted by colons. */
 export function networkIdOf(network: string): string {
-  return network.slice(network.indexOf(':') + 1)
+  return network.split(':')[1] ?? ''
 }

@@ -21,6 +21,31 @@ void t.test('a database that holds another network’s loans under the same ids 
   t.end()
 })
 
+void t.test('deployments of one chain that changed places are refused', (t) => {
+  const chain = (...prefixes: string[]): ReturnType<typeof openNetworks> =>
+    openNetworks(
+      parseNetworks(
+        {
+          evm: prefixes.map((idPrefix) => ({
+            ...{ blockchain: 'TEST', networkId: '1', rpcUrls: ['http://127.0.0.1:1'] },
+            erc20Loans: { address: `0x${(idPrefix === 'a' ? '11' : '22').repeat(20)}`, idPrefix },
+          })),
+        },
+        'test',
+        {},
+      ),
+      () => undefined,
+    )
+  const indexed = chain('a', 'b').map(({ network, watched }) => ({ network, watched }))
+  t.same(
+    indexed.map(({ network }) => network),
+    ['evm:1', 'evm:1:b'],
+  )
+  t.doesNotThrow(() => refuseCollisions(chain('a', 'b'), indexed))
+  t.throws(() => refuseCollisions(chain('b', 'a'), indexed), /in the order in which they were first listed/)
+  t.end()
+})
+
 void t.test('channels claim no loan ids, whatever is configured or was indexed', (t) => {
   const filecoin = { networkId: 'testnet', rpcUrls: ['http://127.0.0.1:1/rpc/v1'], startEpoch: 7 }
   const [network] = openNetworks(parseNetworks({ filecoin: [filecoin] }, 'test', {}), () => undefined)

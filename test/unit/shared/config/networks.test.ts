@@ -67,7 +67,7 @@ void t.test('each mistake names its place', (t) => {
     ['evm.0', { evm: [evm({ erc20Loans: undefined })] }, /neither erc20Loans nor erc20CollateralLock/],
     ['evm.0', { evm: [evm({ erc20CollateralLock: { address: ADDRESS } })] }, /have the same address/],
     ['evm.1.networkId', { evm: [evm(), evm({ networkId: '' })] }],
-    ['evm', { evm: [evm(), evm()] }, /two networks have the networkId 1/],
+    ['evm', { evm: [evm(), evm()] }, /the chain 1 is listed again: give that deployment an idPrefix/],
     ['evm', { evm: [evm(), evm({ networkId: '5' })] }, /two deployments of erc20Loans have no idPrefix/],
     ['evm', { evm: 'all' }],
     ['filecoin.0.networkId', { filecoin: [{ rpcUrls: ['http://a'] }] }],
@@ -122,6 +122,28 @@ void t.test('two deployments may share a chain of names when their ids cannot co
     mistake(() => parse({ evm: [evm(), second, evm({ ...second, networkId: '6' })] })),
     /have the idPrefix "goerli": their loan ids would collide/,
   )
+  t.end()
+})
+
+void t.test('a chain may be listed again for another deployment, under a key of its own', (t) => {
+  const further = (address: string, idPrefix: string): object =>
+    evm({ erc20Loans: { address: `0x${address.repeat(20)}`, idPrefix } })
+  const keys = (...networks: object[]): string[] => parse({ evm: networks }).evm.map(networkKey)
+  t.strictSame(keys(evm()), ['evm:1'])
+  t.strictSame(keys(evm(), further('22', 'b'), further('33', 'c')), ['evm:1', 'evm:1:b', 'evm:1:c'])
+  t.strictSame(keys(further('22', 'b')), ['evm:1'], 'one deployment keeps the plain key, whatever its prefix')
+  t.strictSame(keys(further('22', 'b'), further('33', 'c')), ['evm:1', 'evm:1:c'])
+  for (const [networks, says] of [
+    [[evm(), further('22', 'b'), further('33', 'b')], /two deployments on chain 1 have the idPrefix "b"/],
+    [
+      [evm(), evm({ erc20Loans: { address: ADDRESS, idPrefix: 'b' } })],
+      /0x5Fb\S+ on chain 1 is configured twice/,
+    ],
+  ] as const)
+    t.match(
+      mistake(() => parse({ evm: networks })),
+      says,
+    )
   t.end()
 })
 
