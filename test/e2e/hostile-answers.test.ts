@@ -114,7 +114,7 @@ void t.test('no answer of a node ends the process or holds up another network', 
     async () => {
       return (await indexed('evm:31337')) >= (await rpc.call(quantity, 'eth_blockNumber'))
     },
-    15_000,
+    60_000,
   )
 
   attacksAll = false
