@@ -1,13 +1,14 @@
 import type { FastifyInstance } from 'fastify'
 import { loadEnvironment, requireDatabaseUrl, type Environment } from '../shared/config/config.ts'
+import { inspectDatabase, poolSize } from '../shared/db/inspect.ts'
 import { requireKnownSchema } from '../shared/db/migrate.ts'
 import { ConfigError, messageOf } from '../shared/errors.ts'
 import { listenFailure } from '../shared/listen-failure.ts'
-import { createLogger } from '../shared/log.ts'
+import { createLogger, type Logger } from '../shared/log.ts'
 import { describeFailure, onStopRequest, runProgram } from '../shared/program.ts'
 import { buildApp } from './app.ts'
 import { Drain } from './plugins/drain.ts'
-import { openReadDatabase, type ReadDatabase } from './queries/read-database.ts'
+import { CONNECTIONS, openReadDatabase, type ReadDatabase } from './queries/read-database.ts'
 import { packageVersion } from './version.ts'
 
 const HELP = `Usage: npm run api
@@ -27,7 +28,9 @@ await runProgram('api', HELP, async () => {
   const url = environment.READ_DATABASE_URL ?? requireDatabaseUrl(environment)
   const log = createLogger('api', environment.LOG_LEVEL)
   const stopRequested = new Promise<string>((resolve) => onStopRequest(resolve))
+  const connection = await checkConnection(url, environment, log)
   const database = openReadDatabase(url, {
+    ...connection,
     onError: (error) => log.warn({ error: messageOf(error) }, 'lost an idle database connection'),
   })
   try {
@@ -43,8 +46,29 @@ await runProgram('api', HELP, async () => {
 })
 
 async function checkSchema(database: ReadDatabase, environment: Environment): Promise<void> {
+  await naming(environment, () => requireKnownSchema(database.db))
+}
+
+/** What the API takes of the database, told in one line; a ConfigError where that cannot be had. */
+async function checkConnection(
+  url: string,
+  environment: Environment,
+  log: Logger,
+): Promise<{ connections: number; sharesSessions: boolean }> {
+  const variable = environment.READ_DATABASE_URL === undefined ? 'DATABASE_URL' : 'READ_DATABASE_URL'
+  const facts = await naming(environment, () => inspectDatabase(url, variable))
+  const { limit, limitOf, free, sharesSessions } = facts
+  const connections = poolSize(facts, { variable, wanted: CONNECTIONS, least: 1, others: 0 })
+  log.info({ connections, limit, limitOf, free, sharesSessions }, 'database connections, at most')
+  if (free < connections)
+    log.warn(`${limitOf} has ${free} of ${limit} connections free; the API takes up to ${connections}`)
+  return { connections, sharesSessions }
+}
+
+/** Failures name the variable that leads to the database. */
+async function naming<T>(environment: Environment, work: () => Promise<T>): Promise<T> {
   try {
-    await requireKnownSchema(database.db)
+    return await work()
   } catch (error) {
     if (error instanceof ConfigError || environment.READ_DATABASE_URL === undefined) throw error
     throw new Error(describeFailure(error).replace(/^DATABASE_URL/, 'READ_DATABASE_URL'), { cause: error })

@@ -1,4 +1,5 @@
 import { loadEnvironment, loadNetworks, requireDatabaseUrl } from '../shared/config/config.ts'
+import { checkConnections } from './check-connections.ts'
 import { filecoinNetworkKey, type Networks } from '../shared/config/networks.ts'
 import { connect } from '../shared/db/connect.ts'
 import { requireKnownSchema } from '../shared/db/migrate.ts'
@@ -42,9 +43,11 @@ await runProgram('indexer', HELP, async () => {
     stopping.abort(reason)
   })
 
+  const connections = await checkConnections(databaseUrl, configured, environment.REDIS_URL, log)
   const databaseErrors = new Repeats({ write: (line) => log.warn(line) })
   const db = connect(databaseUrl, {
     name: 'loan-activity indexer',
+    max: connections,
     onError: (error) => databaseErrors.note(`lost an idle database connection: ${messageOf(error)}`),
   })
   const networks = openNetworks(configured, (network, message) => log.warn({ network }, message))

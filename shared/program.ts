@@ -39,6 +39,8 @@ export function describeFailure(error: unknown): string {
       return `DATABASE_URL: ${message}: check the user and the password`
     case '28P01':
       return `DATABASE_URL: ${message}: check the user and the password`
+    case '53300':
+      return `DATABASE_URL: ${message}: raise the limit, or end other sessions`
     case '3D000':
       return `DATABASE_URL: ${message}: create it, or name another`
     default:

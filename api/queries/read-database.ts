@@ -1,8 +1,9 @@
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import type { Db } from '../../shared/db/connect.ts'
-import { reading } from '../../shared/db/session.ts'
+import { reading, settleTransaction } from '../../shared/db/session.ts'
 import { SessionClient } from '../../shared/db/session-client.ts'
+import { SteadyClient } from '../../shared/db/steady-client.ts'
 import { isDatabaseRetryable } from '../../shared/db/transaction.ts'
 import type { Tables } from '../../shared/db/schema.ts'
 import { watchForStalls, type StallWatch } from './stalls.ts'
@@ -27,6 +28,9 @@ export interface ReadDatabase {
 export class DatabaseAway extends Error {
   override name = 'DatabaseAway'
 }
+
+/** The API's connections at most. */
+export const CONNECTIONS = 10
 
 /**
  * A request is one statement of a few index look-ups, or a part of one, so these are generous. Together they keep the answer of
@@ -53,16 +57,21 @@ const KEEP_ALIVE_MS = 30_000
 const PLANS = { plan_cache_mode: 'force_generic_plan', enable_seqscan: 'off', jit: 'off' }
 const SESSION = reading({ ...PLANS, statement_timeout: String(STATEMENT_TIMEOUT_MS) })
 
+/**
+ * `sharesSessions`: a pooler gives each transaction another session. Then nothing can be prepared or set for a session, so
+ * each statement is a transaction that begins with its settings; all of it is sent at once.
+ */
 export function openReadDatabase(
   url: string,
-  options: { connections?: number; onError: (error: Error) => void },
+  options: { connections?: number; sharesSessions?: boolean; onError: (error: Error) => void },
 ): ReadDatabase {
   const pool = new pg.Pool({
-    Client: SessionClient,
-    session: SESSION,
+    ...(options.sharesSessions === true
+      ? { Client: SteadyClient, pipeline: true }
+      : { Client: SessionClient, session: SESSION }),
     connectionString: url,
     application_name: 'loan-activity api',
-    max: options.connections ?? 10,
+    max: options.connections ?? CONNECTIONS,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     query_timeout: ANSWER_TIMEOUT_MS,
     idleTimeoutMillis: KEPT_IDLE_MS,
@@ -79,10 +88,11 @@ export function openReadDatabase(
     options.onError(error)
   })
   const stalls = watchForStalls()
+  const asker = options.sharesSessions === true ? askInTransaction : askPrepared
   return {
     rows: async (statement, values = []) => {
       try {
-        return await askPatiently(pool, stalls, statement, values)
+        return await askPatiently(asker, pool, stalls, statement, values)
       } catch (error) {
         if (error instanceof DatabaseAway) lose()
         throw error
@@ -99,6 +109,7 @@ export function openReadDatabase(
 
 /** Asks once more where it was this process that did not run, and the database may be well. */
 async function askPatiently<Row extends object>(
+  asker: Asker,
   pool: pg.Pool,
   stalls: StallWatch,
   statement: Statement,
@@ -106,10 +117,10 @@ async function askPatiently<Row extends object>(
 ): Promise<Row[]> {
   const askedMs = performance.now()
   try {
-    return await ask(pool, statement, values)
+    return await ask<Row>(asker, pool, statement, values)
   } catch (error) {
     if (!(error instanceof DatabaseAway) || stalls.lastEndedMs < askedMs) throw error
-    return ask(pool, statement, values)
+    return ask<Row>(asker, pool, statement, values)
   }
 }
 
@@ -118,16 +129,39 @@ async function askPatiently<Row extends object>(
  * either the old ones or the new ones, for Postgres resolves the names of a prepared statement anew after that.
  */
 async function ask<Row extends object>(
+  asker: Asker,
   pool: pg.Pool,
-  { name, text }: Statement,
+  statement: Statement,
   values: unknown[],
 ): Promise<Row[]> {
   try {
-    return (await pool.query<Row>({ name, text, values })).rows
+    return await asker<Row>(pool, statement, values)
   } catch (error) {
     if (isAway(error)) throw new DatabaseAway('the database does not answer', { cause: error })
     throw error
   }
+}
+
+type Asker = <Row extends object>(pool: pg.Pool, statement: Statement, values: unknown[]) => Promise<Row[]>
+
+const askPrepared: Asker = async <Row extends object>(
+  pool: pg.Pool,
+  { name, text }: Statement,
+  values: unknown[],
+) => (await pool.query<Row>({ name, text, values })).rows
+
+const BEGIN = `begin isolation level read committed read only; ${settleTransaction(SESSION)}`
+
+const askInTransaction: Asker = async <Row extends object>(
+  pool: pg.Pool,
+  { text }: Statement,
+  values: unknown[],
+) => {
+  const client = await pool.connect()
+  const answers = [client.query(BEGIN), client.query<Row>({ text, values }), client.query('commit')] as const
+  const failures = (await Promise.allSettled(answers)).filter(({ status }) => status === 'rejected')
+  client.release(failures.length > 0)
+  return (await answers[0].then(() => answers[1])).rows
 }
 
 /** Beside what may be tried again: the password or the database changed under us, or a time-out was reached. */

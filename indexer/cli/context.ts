@@ -1,6 +1,7 @@
 import { loadEnvironment, loadNetworks, requireDatabaseUrl } from '../../shared/config/config.ts'
 import { connect, type Db } from '../../shared/db/connect.ts'
 import { findHolder, takeLease } from '../../shared/db/leases.ts'
+import { inspectDatabase, requireOwnSessions } from '../../shared/db/inspect.ts'
 import { requireKnownSchema } from '../../shared/db/migrate.ts'
 import { ANYWHERE } from '../../shared/db/session.ts'
 import { ConfigError } from '../../shared/errors.ts'
@@ -32,6 +33,7 @@ export async function withDatabase(work: (context: CommandContext) => Promise<vo
     console.error(`ops: interrupted (${reason})`)
     process.exit(1)
   })
+  requireOwnSessions(await inspectDatabase(databaseUrl, 'DATABASE_URL'))
   const db = connect(databaseUrl, { name: 'loan-activity ops', max: 4, session: ANYWHERE })
   try {
     await requireKnownSchema(db)

@@ -1,11 +1,14 @@
 import { loadEnvironment, requireDatabaseUrl } from '../../shared/config/config.ts'
 import { connect } from '../../shared/db/connect.ts'
+import { inspectDatabase, requireOwnSessions } from '../../shared/db/inspect.ts'
 import { migrate } from '../../shared/db/migrate.ts'
 import type { OutputOptions } from './context.ts'
 
 /** Brings the database's schema up to this version's. Any number of processes may do so at once. */
 export async function runMigrate(options: OutputOptions): Promise<void> {
-  const db = connect(requireDatabaseUrl(loadEnvironment()), { name: 'loan-activity migrate', max: 2 })
+  const databaseUrl = requireDatabaseUrl(loadEnvironment())
+  requireOwnSessions(await inspectDatabase(databaseUrl, 'DATABASE_URL'))
+  const db = connect(databaseUrl, { name: 'loan-activity migrate', max: 2 })
   try {
     const ran = await migrate(db)
     if (options.json === true) console.log(JSON.stringify({ ran }))

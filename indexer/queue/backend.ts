@@ -82,7 +82,7 @@ const POLL = { drainDelay: 1 }
 const CONNECTIONS = 1
 
 /**
- * BullMQ's connections to Postgres are of the class that is given (see open-queue-backend.ts), but for the one on which a
+ * BullMQ's connections to Postgres are of the class that is given (see open-queue-backend.ts), which sets their search path, but for the one on which a
  * worker listens: that one BullMQ makes, and watches, itself.
  */
 export function queueOnPostgres(
@@ -92,7 +92,10 @@ export function queueOnPostgres(
 ): QueueBackend {
   const bull = withBackend(createPostgresBackend)
   const connection = {
-    ...{ connectionString, schema: SCHEMA, migrate: true, max: CONNECTIONS },
+    // Poolers reject the startup parameter `options`, in which BullMQ names its schema: an empty one in the URL takes its
+    // place, and the class below sets the search path.
+    connectionString: withoutOptions(connectionString),
+    ...{ schema: SCHEMA, migrate: true, max: CONNECTIONS },
     // As of the service's own: a server that is frozen or gone is told, and not waited for.
     ...{ connectionTimeoutMillis: 10_000, keepAlive: true },
     Client,
@@ -123,6 +126,10 @@ export function queueOnPostgres(
     ask: () => Promise.resolve(),
     close: () => undefined,
   }
+}
+
+function withoutOptions(connectionString: string): string {
+  return `${connectionString}${connectionString.includes('?') ? '&' : '?'}options=`
 }
 
 function queueOnceReady(queue: MadeReady<JobQueue & Readying>): JobQueue {

@@ -17,7 +17,7 @@ import { InFlight, publishSteps } from '../../indexer/queue/publish-steps.ts'
 import { Room, weightOf } from '../../indexer/queue/room.ts'
 import { watchJobs } from '../../indexer/queue/watch-jobs.ts'
 import { connect } from '../../shared/db/connect.ts'
-import { SteadyClient } from '../../shared/db/steady-client.ts'
+import { QueueClient } from '../../shared/db/queue-client.ts'
 import type { ChainEvent } from '../../shared/events/chain-event.ts'
 import type { BlocksStep, ChainStep } from '../../shared/events/chain-step.ts'
 import { untilAborted } from '../../shared/until-aborted.ts'
@@ -531,7 +531,7 @@ void t.test('sessions that end at any moment end no process', async (t) => {
 void t.test('a session that ends while BullMQ makes its connection ready is opened again', async (t) => {
   const { url } = await testDatabase(t)
   let left = 6
-  class Dying extends SteadyClient {
+  class Dying extends QueueClient {
     constructor(config?: ClientConfig) {
       const socket = new Socket()
       super({ ...config, stream: () => socket })
