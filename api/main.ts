@@ -28,7 +28,7 @@ await runProgram('api', HELP, async () => {
   const url = environment.READ_DATABASE_URL ?? requireDatabaseUrl(environment)
   const log = createLogger('api', environment.LOG_LEVEL)
   const stopRequested = new Promise<string>((resolve) => onStopRequest(resolve))
-  const connection = await checkConnection(url, environment, log)
+  const connection = await checkConnection(url, environment)
   const database = openReadDatabase(url, {
     ...connection,
     onError: (error) => log.warn({ error: messageOf(error) }, 'lost an idle database connection'),
@@ -38,6 +38,7 @@ await runProgram('api', HELP, async () => {
     const drain = new Drain()
     const app = await buildApp({ database, log, version: packageVersion(), settings: environment, drain })
     await listen(app, environment)
+    connection.tell(log)
     log.info({ reason: await stopRequested }, 'stopping')
     await drain.close(app)
   } finally {
@@ -49,20 +50,21 @@ async function checkSchema(database: ReadDatabase, environment: Environment): Pr
   await naming(environment, () => requireKnownSchema(database.db))
 }
 
-/** What the API takes of the database, told in one line; a ConfigError where that cannot be had. */
+/** How the API connects; a ConfigError where it cannot. `tell` logs the numbers, once the program has started. */
 async function checkConnection(
   url: string,
   environment: Environment,
-  log: Logger,
-): Promise<{ connections: number; sharesSessions: boolean }> {
+): Promise<{ connections: number; sharesSessions: boolean; tell: (log: Logger) => void }> {
   const variable = environment.READ_DATABASE_URL === undefined ? 'DATABASE_URL' : 'READ_DATABASE_URL'
   const facts = await naming(environment, () => inspectDatabase(url, variable))
   const { limit, limitOf, free, sharesSessions } = facts
   const connections = poolSize(facts, { variable, wanted: CONNECTIONS, least: 1, others: 0 })
-  log.info({ connections, limit, limitOf, free, sharesSessions }, 'database connections, at most')
-  if (free < connections)
-    log.warn(`${limitOf} has ${free} of ${limit} connections free; the API takes up to ${connections}`)
-  return { connections, sharesSessions }
+  const tell = (log: Logger): void => {
+    log.info({ connections, limit, limitOf, free, sharesSessions }, 'database connections, at most')
+    if (free < connections)
+      log.warn(`${limitOf} has ${free} of ${limit} connections free; the API takes up to ${connections}`)
+  }
+  return { connections, sharesSessions, tell }
 }
 
 /** Failures name the variable that leads to the database. */

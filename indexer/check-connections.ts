@@ -10,15 +10,14 @@ const LEASE = 1
 const QUEUE = 3
 
 /**
- * The size of the indexer's pool, where the role, the database and the server allow what it takes; told in one line.
+ * The size of the indexer's pool, where the role, the database and the server allow what it takes. `tell` logs the numbers, once the program has started.
  * Throws a ConfigError with the numbers where they do not, or where sessions are shared.
  */
 export async function checkConnections(
   databaseUrl: string,
   { evm, filecoin }: Networks,
   redisUrl: string | undefined,
-  log: Logger,
-): Promise<number> {
+): Promise<{ pool: number; tell: (log: Logger) => void }> {
   const facts = await inspectDatabase(databaseUrl, 'DATABASE_URL')
   requireOwnSessions(facts)
   const networks = evm.length + filecoin.length
@@ -27,8 +26,11 @@ export async function checkConnections(
   const others = networks * LEASE + queues * QUEUE
   const pool = poolSize(facts, { variable: 'DATABASE_URL', wanted: POOL, least: LEAST_POOL, others })
   const { limit, limitOf, free } = facts
-  log.info({ connections: pool + others, limit, limitOf, free }, 'database connections, at most')
-  if (free < pool + others)
-    log.warn(`${limitOf} has ${free} of ${limit} connections free; the indexer takes up to ${pool + others}`)
-  return pool
+  const connections = pool + others
+  const tell = (log: Logger): void => {
+    log.info({ connections, limit, limitOf, free }, 'database connections, at most')
+    if (free < connections)
+      log.warn(`${limitOf} has ${free} of ${limit} connections free; the indexer takes up to ${connections}`)
+  }
+  return { pool, tell }
 }

@@ -43,11 +43,11 @@ await runProgram('indexer', HELP, async () => {
     stopping.abort(reason)
   })
 
-  const connections = await checkConnections(databaseUrl, configured, environment.REDIS_URL, log)
+  const connections = await checkConnections(databaseUrl, configured, environment.REDIS_URL)
   const databaseErrors = new Repeats({ write: (line) => log.warn(line) })
   const db = connect(databaseUrl, {
     name: 'loan-activity indexer',
-    max: connections,
+    max: connections.pool,
     onError: (error) => databaseErrors.note(`lost an idle database connection: ${messageOf(error)}`),
   })
   const networks = openNetworks(configured, (network, message) => log.warn({ network }, message))
@@ -74,6 +74,7 @@ await runProgram('indexer', HELP, async () => {
       { queue: backend.kind, port: environment.INDEXER_PORT, networks: health.map((n) => n.network) },
       'started',
     )
+    connections.tell(log)
     const room = new Room()
     const firstWidth = Math.max(1, Math.floor(FIRST_WIDTH / networks.length))
     const status = keepStatus(db, health, { changed, signal: stopping.signal, log })

@@ -77,7 +77,7 @@ export function openReadDatabase(
     idleTimeoutMillis: KEPT_IDLE_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
-  } as pg.PoolConfig)
+  })
   const losses: (() => void)[] = []
   const lose = (): void => {
     for (const listener of losses) listener()
