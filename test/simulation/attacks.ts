@@ -51,7 +51,7 @@ const ATTACKS: Record<string, Attack> = {
 export async function bringAttacks(stage: Stage, signal: AbortSignal, toll: Toll): Promise<void> {
   const random = createRandom(`${stage.seed}/attacks`)
   const names = Object.keys(ATTACKS)
-  while (!signal.aborted) {
+  for (;;) {
     await sleep(random.int(500, 4_000), undefined, { signal }).catch(() => undefined)
     if (signal.aborted) return
     const name = random.pick(names)

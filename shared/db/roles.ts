@@ -1,0 +1,79 @@
+import { sql, type RawBuilder } from 'kysely'
+import type { Db } from './connect.ts'
+import { inTransaction } from './transaction.ts'
+
+/** Programs that have a database role of their own; `producer` hands in vouchers through the queue on Postgres. */
+export type RoleProgram = 'indexer' | 'api' | 'producer'
+
+/** Each program has a role of its own, and none of them owns a table. */
+const PRIVILEGES: Record<RoleProgram, { schemas: readonly string[]; tables: string }[]> = {
+  indexer: [
+    { schemas: ['ledger', 'projection', 'queue'], tables: 'select, insert, update, delete' },
+    { schemas: ['migration', 'secrets'], tables: 'select' },
+  ],
+  api: [{ schemas: ['ledger', 'projection', 'migration'], tables: 'select' }],
+  producer: [{ schemas: ['queue'], tables: 'select, insert, update, delete' }],
+}
+
+export async function hasRole(db: Db, role: string): Promise<boolean> {
+  const { rows } = await sql`select 1 from pg_roles where rolname = ${role}`.execute(db)
+  return rows.length > 0
+}
+
+/** Creates the role, or gives it another password where it exists. */
+export async function putRole(db: Db, role: string, password: string): Promise<void> {
+  const verb = (await hasRole(db, role)) ? sql`alter` : sql`create`
+  await sql`${verb} role ${sql.id(role)} login password ${sql.lit(password)}`.execute(db)
+}
+
+/** Grants the role of a program what it needs, and takes every other privilege on the service's schemas from it. */
+export async function grantRole(db: Db, program: RoleProgram, role: string): Promise<void> {
+  const schemas = await ownSchemas(db)
+  await inTransaction(db, async (trx) => {
+    for (const statement of grants(program, role, schemas)) await statement.execute(trx)
+  })
+}
+
+/** The service's schemas that exist here. */
+async function ownSchemas(db: Db): Promise<string[]> {
+  const all = Object.values(PRIVILEGES).flatMap((parts) => parts.flatMap(({ schemas }) => schemas))
+  const { rows } = await sql<{ name: string }>`
+    select nspname as name from pg_namespace where nspname = any(${[...new Set(all)]}::text[])`.execute(db)
+  return rows.map(({ name }) => name)
+}
+
+/** Starts from nothing, so that a role keeps no privilege that an earlier version gave it. */
+function grants(program: RoleProgram, role: string, existing: string[]): RawBuilder<unknown>[] {
+  const to = sql.id(role)
+  const revoked = existing.flatMap((schema) => [
+    sql`revoke all on all tables in schema ${sql.id(schema)} from ${to}`,
+    sql`revoke all on all sequences in schema ${sql.id(schema)} from ${to}`,
+    sql`revoke all on schema ${sql.id(schema)} from ${to}`,
+  ])
+  const granted = PRIVILEGES[program].flatMap(({ schemas, tables }) =>
+    schemas
+      .filter((schema) => existing.includes(schema))
+      .flatMap((schema) => grantsIn(sql.id(schema), sql.raw(tables), tables.includes('insert'), to)),
+  )
+  return [...revoked, ...granted]
+}
+
+/** The tables that are there, and those that later migrations add. */
+function grantsIn(
+  schema: RawBuilder<unknown>,
+  tables: RawBuilder<unknown>,
+  writes: boolean,
+  to: RawBuilder<unknown>,
+): RawBuilder<unknown>[] {
+  const reading = [
+    sql`grant usage on schema ${schema} to ${to}`,
+    sql`grant ${tables} on all tables in schema ${schema} to ${to}`,
+    sql`alter default privileges in schema ${schema} grant ${tables} on tables to ${to}`,
+  ]
+  if (!writes) return reading
+  return [
+    ...reading,
+    sql`grant usage on all sequences in schema ${schema} to ${to}`,
+    sql`alter default privileges in schema ${schema} grant usage on sequences to ${to}`,
+  ]
+}
