@@ -1,4 +1,5 @@
 import { pino, type Logger } from 'pino'
+import { hideInJsonLine } from './secrets.ts'
 
 export type { Logger }
 
@@ -10,7 +11,8 @@ export function createLogger(program: string, level: string): Logger {
   if (!process.stdout.listeners('error').includes(ignore)) process.stdout.on('error', ignore)
   // Node's own stream: pino's waits for ever when it has a line left at the end and the reader is gone, with the
   // writer's lock in its hands.
-  return pino({ level, base: { program }, timestamp: pino.stdTimeFunctions.isoTime }, process.stdout)
+  const hooks = { streamWrite: hideInJsonLine }
+  return pino({ level, base: { program }, timestamp: pino.stdTimeFunctions.isoTime, hooks }, process.stdout)
 }
 
 function ignore(): void {

@@ -1,4 +1,5 @@
 import { ConfigError, messageOf } from './errors.ts'
+import { hideSecrets } from './secrets.ts'
 import { onStopSignals } from './stop-signals.ts'
 
 /**
@@ -14,7 +15,7 @@ export async function runProgram(name: string, help: string, main: () => Promise
     await main()
     process.exitCode ??= 0
   } catch (error) {
-    console.error(`${name}: ${describeFailure(error)}`)
+    console.error(hideSecrets(`${name}: ${describeFailure(error)}`))
     process.exitCode = error instanceof ConfigError ? 2 : 1
   }
   // Whatever still holds the event loop (a socket that never answers) must not hold the program.

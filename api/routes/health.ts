@@ -1,10 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { messageOf } from '../../shared/errors.ts'
-import { judgeNetwork, NOT_FOLLOWED } from '../../shared/indexing-health.ts'
+import { NOT_FOLLOWED } from '../../shared/indexing-health.ts'
 import { getIndexingStatus } from '../queries/indexing-status.ts'
 import { DatabaseAway, type ReadDatabase } from '../queries/read-database.ts'
 import { responses } from '../schemas/common.ts'
 import { READ } from './read.ts'
+import { publicHealth } from '../schemas/public-health.ts'
 import { livenessAnswer, readinessAnswer } from '../schemas/status.ts'
 
 interface Readiness {
@@ -35,7 +36,7 @@ async function judgeReadiness(database: ReadDatabase): Promise<Readiness> {
   try {
     // What is left of a network that is configured no longer holds nothing up.
     networks = (await getIndexingStatus(database)).networks
-      .map(judgeNetwork)
+      .map(publicHealth)
       .filter(({ state }) => state !== NOT_FOLLOWED)
       .map(({ network, state, synced, note }) => ({ network, state, synced, note }))
   } catch (error) {

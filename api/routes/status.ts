@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
-import { judgeNetwork } from '../../shared/indexing-health.ts'
 import { getIndexingStatus } from '../queries/indexing-status.ts'
 import type { ReadDatabase } from '../queries/read-database.ts'
 import { responses } from '../schemas/common.ts'
+import { publicHealth } from '../schemas/public-health.ts'
 import { statusAnswer } from '../schemas/status.ts'
 import { noParameters } from './no-parameters.ts'
 import { READ } from './read.ts'
@@ -12,7 +12,7 @@ export function status(app: FastifyInstance, database: ReadDatabase, version: st
   const schema = { response: responses(statusAnswer, 400, 405, 500, 503) }
   const handler = async (): Promise<object> => {
     const { records, networks } = await getIndexingStatus(database)
-    return { status: 'OK', payload: { version, records, networks: networks.map(judgeNetwork) } }
+    return { status: 'OK', payload: { version, records, networks: networks.map(publicHealth) } }
   }
   app.route({ method: READ, url: '/api/status', schema, onRequest: noParameters, handler })
 }

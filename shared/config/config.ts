@@ -1,6 +1,7 @@
 import { accessSync, constants, readFileSync } from 'node:fs'
 import * as z from 'zod'
 import { ConfigError, messageOf } from '../errors.ts'
+import { passwordInUrl, rememberSecrets, tokensInUrl } from '../secrets.ts'
 import { corsOriginsSchema, rateLimitSchema, trustProxySchema } from './api-settings.ts'
 import { networksSchema, type Networks } from './networks.ts'
 
@@ -73,7 +74,11 @@ type EnvironmentSource = Record<string, string | undefined>
 export function loadEnvironment(source: EnvironmentSource = process.env): Environment {
   const set = Object.fromEntries(Object.entries(source).filter(([, value]) => value !== ''))
   const parsed = environmentSchema.safeParse(set)
-  if (parsed.success) return parsed.data
+  if (parsed.success) {
+    const { DATABASE_URL, READ_DATABASE_URL, REDIS_URL } = parsed.data
+    for (const url of [DATABASE_URL, READ_DATABASE_URL, REDIS_URL]) rememberSecrets(passwordInUrl(url ?? ''))
+    return parsed.data
+  }
   const [issue] = parsed.error.issues
   throw new ConfigError(`${issue?.path.join('.') ?? 'environment'} ${issue?.message ?? 'is malformed'}`)
 }
@@ -106,7 +111,12 @@ export function loadNetworks(path: string | undefined, source: EnvironmentSource
   if (path === undefined) {
     throw new ConfigError('NETWORKS_FILE is not set: name the JSON file that lists the networks to index')
   }
-  return parseNetworks(readJson(path), path, source)
+  const networks = parseNetworks(readJson(path), path, source)
+  for (const { rpcUrls, wsUrl } of networks.evm)
+    rememberSecrets([...rpcUrls, wsUrl ?? ''].flatMap(tokensInUrl))
+  for (const { rpcUrls, token } of networks.filecoin)
+    rememberSecrets([token ?? '', ...rpcUrls.flatMap(tokensInUrl)])
+  return networks
 }
 
 export function parseNetworks(json: unknown, path: string, source: EnvironmentSource): Networks {

@@ -11,15 +11,6 @@ export function storableText(text: string, length = 1_000): string {
     .replaceAll(/\p{Cs}/gu, '\u{FFFD}')
 }
 
-/** A part of a URL without its escapes; as it is where a `%` begins none. */
-export function unescaped(part: string): string {
-  try {
-    return decodeURIComponent(part)
-  } catch {
-    return part
-  }
-}
-
 /** A copy: V8 makes a part of a text a view, which keeps the whole text in memory. Without lone surrogates. */
 export function ownText(text: string): string {
   return Buffer.from(text).toString()

@@ -1,5 +1,5 @@
 import { ABORTED, unlessAborted } from '../../../shared/until-aborted.ts'
-import { unescaped } from './foreign-text.ts'
+import { unescaped } from '../../../shared/secrets.ts'
 import { undiciExchange, type HttpAnswer } from './http-exchange.ts'
 import type { BodyRoom } from './read-body.ts'
 import { codeOf, EndpointFault } from './rpc-error.ts'

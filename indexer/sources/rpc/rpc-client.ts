@@ -201,19 +201,24 @@ export class RpcClient {
 
   #allWrong(): PermanentError {
     const found = this.#members
-      .map((member) => `${member.wrongChain ?? 'none'} at ${member.endpoint.label}`)
+      .map((member) => `${member.wrongChain ?? 'none'} at ${this.#nameOf(member)}`)
       .join(', ')
     const { what, expected } = this.#options.identity
     return new PermanentError(`${this.#options.network}: wrong ${what}: expected ${expected}, found ${found}`)
   }
 
   #told(failures: ReadonlyMap<Member, string>): string {
-    const said = [...failures].map(([{ endpoint }, message]) => `${endpoint.label}: ${message}`)
+    const said = [...failures].map(([member, message]) => `${this.#nameOf(member)}: ${message}`)
     const now = performance.now()
     const silent = this.#members
       .filter((member) => !failures.has(member) && readyAt(member) > now)
-      .map((member) => `${member.endpoint.label}: ${this.#whyUnasked(member, now)}`)
+      .map((member) => `${this.#nameOf(member)}: ${this.#whyUnasked(member, now)}`)
     return [...said, ...silent].join('; ')
+  }
+
+  /** Its place in the configuration, which public answers show, and its label, which they do not. */
+  #nameOf(member: Member): string {
+    return `endpoint ${this.#members.indexOf(member) + 1} (${member.endpoint.label})`
   }
 
   #whyUnasked({ endpoint, asideUntil, wrongChain }: Member, now: number): string {

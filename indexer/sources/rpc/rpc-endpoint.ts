@@ -1,9 +1,10 @@
 import { messageOf } from '../../../shared/errors.ts'
 import { endpointLabel } from '../../../shared/log.ts'
+import { createRedactor, redactedStart, secretsInUrl, type Redactor } from '../../../shared/secrets.ts'
 import { RangeWidth } from '../block-ranges.ts'
 import { READING } from '../turns.ts'
 import { largestAnswer, limitOf, type AnswerLimit, type AnswerLimits } from './answer-limits.ts'
-import { ownText, storableText, unescaped } from './foreign-text.ts'
+import { ownText, storableText } from './foreign-text.ts'
 import type { HttpAnswer } from './http-exchange.ts'
 import { undiciPost, type HttpPost } from './http-post.ts'
 import { exceededBound } from './json-bounds.ts'
@@ -74,7 +75,7 @@ export class RpcEndpoint {
   /** How many blocks it takes in one question. */
   readonly ranges = new RangeWidth(Number.MAX_SAFE_INTEGER)
   readonly #post: HttpPost
-  readonly #secrets: string[]
+  readonly #redactor: Redactor
   readonly #options: EndpointOptions
   readonly #closing = new AbortController()
   readonly #underWay = new Set<AbortController>()
@@ -87,7 +88,7 @@ export class RpcEndpoint {
     this.label = endpointLabel(url)
     this.governor = new RateGovernor(options, (calls) => this.learned('batches', calls, 'calls'))
     this.#post = (options.connect ?? undiciPost)(url)
-    this.#secrets = secretsOf(url, options.secret ?? null)
+    this.#redactor = createRedactor([...secretsInUrl(url), options.secret ?? ''])
     this.#options = options
     this.#ids = options.ids ?? { next: 1 }
   }
@@ -298,15 +299,13 @@ export class RpcEndpoint {
     if (error === undefined || error === null) return null
     const code = isRecord(error) && typeof error['code'] === 'number' ? error['code'] : 0
     const said = isRecord(error) && typeof error['message'] === 'string' ? error['message'] : 'unnamed error'
-    const text = said.slice(0, MOST_ERROR_TEXT)
-    return { ok: false, kind: this.#options.classify(code, text), code, message: this.#redact(text) }
+    const kind = this.#options.classify(code, said.slice(0, MOST_ERROR_TEXT))
+    return { ok: false, kind, code, message: this.#redact(said) }
   }
 
   /** A provider's message can quote the key, also where it would be cut. */
   #redact(text: string): string {
-    let shown = text
-    for (const secret of this.#secrets) shown = shown.replaceAll(secret, '***')
-    return ownText(storableText(shown, 300))
+    return ownText(storableText(redactedStart(this.#redactor, text, MOST_ERROR_TEXT), 300))
   }
 }
 
@@ -355,14 +354,4 @@ function whereItFails(error: unknown): string {
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** The parts of a URL in which tokens travel, as written and as meant; the longest first, for one can hold another. */
-function secretsOf(rpcUrl: string, token: string | null): string[] {
-  const url = new URL(rpcUrl)
-  const query = [...url.search.slice(1).split(/[&=]/), ...url.searchParams.values()]
-  const parts = [token ?? '', url.username, url.password, ...url.pathname.split('/'), ...query]
-  return [...new Set([...parts, ...parts.map(unescaped)])]
-    .filter((part) => part.length >= 6)
-    .sort((left, right) => right.length - left.length)
 }

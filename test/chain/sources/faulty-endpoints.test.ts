@@ -382,7 +382,7 @@ void t.test('what is wrong is said in one line, without the token', async (t) =>
   t.equal(await check({}), null)
   const wrong = await check({ networkId: '5' })
   t.type(wrong, PermanentError)
-  t.match(String(wrong), /wrong chain id: expected 5, found 31337 at http:\/\/127/)
+  t.match(String(wrong), /wrong chain id: expected 5, found 31337 at endpoint 1 \(http:\/\/127/)
   const nobody = `0x${'12'.repeat(20)}`
   const empty = await check({ erc20Loans: { address: nobody, startBlock: 0, idPrefix: null } })
   t.type(empty, PermanentError)
@@ -390,7 +390,7 @@ void t.test('what is wrong is said in one line, without the token', async (t) =>
   const token = 'https-token-0123456789'
   const away = await check({ rpcUrls: [`http://user:${token}@127.0.0.1:4/v3/${token}?key=${token}`] })
   t.type(away, RetryableError)
-  t.match(String(away), /http:\/\/127\.0\.0\.1:4: ECONNREFUSED/)
+  t.match(String(away), /http:\/\/127\.0\.0\.1:4\): ECONNREFUSED/)
   t.notMatch(String(away), token)
   const talkative = await startProxy(t, chain.url, (requests) => ({
     body: JSON.stringify({

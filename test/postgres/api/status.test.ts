@@ -1,6 +1,8 @@
+import fc from 'fast-check'
 import { sql } from 'kysely'
 import t from 'tap'
 import { readinessAnswer, statusAnswer } from '../../../api/schemas/status.ts'
+import { PROBLEM_KINDS } from '../../../shared/indexing-health.ts'
 import { testApi } from '../../helpers/api.ts'
 import { seedNetwork, seedRecords } from '../../helpers/seed-projection.ts'
 
@@ -32,7 +34,8 @@ void t.test('the status tells every network, the records and the version', async
   t.match(payload.networks[1], {
     network: 'evm:5',
     state: 'stopped',
-    problem: 'the chain id is 6',
+    problem: 'the network has stopped: an operator has to act',
+    note: 'stopped: the network has stopped: an operator has to act',
     synced: false,
   })
 })
@@ -60,4 +63,39 @@ void t.test('ready says whether what is answered is fresh, and why', async (t) =
   await sql`delete from ledger.network_status`.execute(db)
   t.match(await ask(), [503, /no network is followed/], 'all of them')
   t.equal((await app.inject('/healthz')).statusCode, 200, 'the process lives all the same')
+})
+
+void t.test('whatever an indexer reports, strangers read it in words of a closed set', async (t) => {
+  const { app, db } = await testApi(t)
+  const texts = [
+    'http://10.0.0.5:8545: HTTP 401: user:hunter2@internal',
+    'the database "loans" is away: connect ECONNREFUSED 10.1.2.3:5432',
+    'endpoint 2 (https://rpc.internal:8545): "quota of key abcdef"; endpoint 1 (http://x): HTTP 502',
+    '/srv/secrets/networks.json is gone',
+  ]
+  const reported = fc.record({
+    state: fc.constantFrom('starting', 'following', 'retrying', 'stopped', 'standby'),
+    problem: fc.oneof(fc.constantFrom(...texts), fc.string({ unit: 'grapheme-ascii', minLength: 1 })),
+    kind: fc.constantFrom(null, ...PROBLEM_KINDS, 'constructor'),
+  })
+  const words = new Set<string>()
+  await fc.assert(
+    fc.asyncProperty(reported, async ({ state, problem, kind }) => {
+      await seedNetwork(db, { state, problem })
+      await sql`update ledger.network_status set problem_kind = ${kind}`.execute(db)
+      const status = await app.inject('/api/status')
+      const [network] = statusAnswer.parse(status.json()).payload.networks
+      const ready = await app.inject('/readyz')
+      readinessAnswer.parse(ready.json())
+      words.add((network?.problem ?? '').replace(/ \(endpoint \d+(, \d+)*\)$/, ''))
+      const shown = status.body + ready.body
+      return !/10\.|hunter2|internal|ECONN|5432|8545|quota|abcdef|srv|secrets|https?:|loans"/.test(shown)
+    }),
+    { numRuns: 150 },
+  )
+  t.ok(words.size <= PROBLEM_KINDS.length, [...words].join('; '))
+  await seedNetwork(db, { state: 'retrying', problem: texts[2] ?? '' })
+  await sql`update ledger.network_status set problem_kind = 'node'`.execute(db)
+  const { payload } = statusAnswer.parse((await app.inject('/api/status')).json())
+  t.equal(payload.networks[0]?.problem, 'the node does not answer as needed (endpoint 1, 2)')
 })

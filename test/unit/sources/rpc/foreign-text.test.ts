@@ -1,5 +1,6 @@
 import t from 'tap'
-import { storableText, unescaped } from '../../../../indexer/sources/rpc/foreign-text.ts'
+import { storableText } from '../../../../indexer/sources/rpc/foreign-text.ts'
+import { unescaped } from '../../../../shared/secrets.ts'
 
 void t.test('what Postgres would refuse does not get into a text', (t) => {
   t.equal(storableText('a\u0000b\r\n\tc\u007f'), 'a b c ')

@@ -35,7 +35,7 @@ void t.test('a failure is told of each endpoint, also where they have one host',
     response.end()
   })
   await t.rejects(ask(client), {
-    message: /^evm:1: head: http:\/\/127\S+: HTTP 500; http:\/\/127\S+: HTTP 502$/,
+    message: /^evm:1: head: endpoint 1 \(http:\/\/127\S+\): HTTP 500; endpoint 2 \(http:\/\/127\S+\): HTTP 502$/,
   })
 })
 
@@ -48,16 +48,16 @@ void t.test('who failed does not hide who is put aside at the same host', async 
   if (two === undefined) throw new Error('there are two')
   for (let times = 0; times < 3; times += 1) client.distrust(two, 'it lies')
   const one = client.read('head', (endpoint) => endpoint.call('head', []), { attempts: 1 })
-  await t.rejects(one, { message: /: HTTP 500; http:\/\/127\S+: put aside$/ })
+  await t.rejects(one, { message: /: HTTP 500; endpoint \d \(http:\/\/127\S+\): put aside$/ })
 })
 
 void t.test('who asked to be left alone is not said to be put aside', async (t) => {
   const client = await clientOf(t, ['/secret-key'], (_, response) => {
     response.writeHead(429, { 'retry-after': '60' }).end()
   })
-  await t.rejects(ask(client), { message: /^evm:1: head: http:\/\/127\S+: HTTP 429$/ })
+  await t.rejects(ask(client), { message: /^evm:1: head: endpoint 1 \(http:\/\/127\S+\): HTTP 429$/ })
   await t.rejects(ask(client), {
     message:
-      /^evm:1: head: http:\/\/127[^/]+: rate limited: it asked to be left alone for (60|[1-5]\d) s more$/,
+      /^evm:1: head: endpoint 1 \(http:\/\/127[^/]+\): rate limited: it asked to be left alone for (60|[1-5]\d) s more$/,
   })
 })

@@ -1,0 +1,40 @@
+import {
+  judgeNetwork,
+  PROBLEM_KINDS,
+  type NetworkHealth,
+  type NetworkRow,
+  type ProblemKind,
+} from '../../shared/indexing-health.ts'
+
+/** The problem of each kind in public words. The indexer's own text may quote hosts, files and what a node said. */
+const WORDS: Readonly<Record<ProblemKind, string>> = {
+  stopped: 'the network has stopped: an operator has to act',
+  database: 'the database does not answer the indexer',
+  queue: 'the queue does not answer the indexer',
+  node: 'the node does not answer as needed',
+  step: 'a step cannot be written',
+  worker: 'the queue worker takes nothing although work waits',
+  other: 'the indexer reports a problem to its operators',
+}
+
+/** More endpoints than anyone configures; a longer number is not a place. */
+const PLACE = /\bendpoint (\d{1,2}) \(/g
+
+/**
+ * A network's health for strangers: judged as operators see it, with a problem in words of a closed set. The endpoints
+ * that a problem names are shown by their place in the configuration.
+ */
+export function publicHealth(row: NetworkRow): NetworkHealth {
+  const { problem, state } = row
+  if (problem === null) return judgeNetwork({ ...row, problemKind: null })
+  // An indexer of another version may have written a kind that is not known here, or none.
+  const known = PROBLEM_KINDS.find((kind) => kind === row.problemKind)
+  const problemKind = known ?? (state === 'stopped' ? 'stopped' : 'other')
+  return judgeNetwork({ ...row, problem: inPublicWords(problemKind, problem), problemKind })
+}
+
+function inPublicWords(kind: ProblemKind, problem: string): string {
+  const places = [...problem.matchAll(PLACE)].map(([, place]) => Number(place))
+  const sorted = [...new Set(places)].sort((a, b) => a - b)
+  return WORDS[kind] + (kind === 'node' && sorted.length > 0 ? ` (endpoint ${sorted.join(', ')})` : '')
+}
