@@ -63,6 +63,8 @@ export interface NetworkHealth {
     undecodable: number
     retries: number
     restarts: number
+    /** Jobs in the network's queue that no indexer of this service made. */
+    refusedJobs: number
   }
   /** Null where nothing is signed off-chain: on EVM chains. */
   handedIn: HandedInCounts | null
@@ -134,7 +136,7 @@ export function newNetworkHealth(
         for (const source of sources) if (problems.delete(source)) lines.get(source)?.over()
       }),
     ...{ head: null, finalized: null, indexed: null, queueWaiting: null, queueFailed: null },
-    counts: { steps: 0, reorgs: 0, events: 0, undecodable: 0, retries: 0, restarts: 0 },
+    counts: { steps: 0, reorgs: 0, events: 0, undecodable: 0, retries: 0, restarts: 0, refusedJobs: 0 },
     handedIn: identity.network.startsWith('filecoin:')
       ? { accepted: 0, known: 0, waiting: 0, refused: 0, queued: 0 }
       : null,

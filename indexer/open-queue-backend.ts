@@ -1,3 +1,4 @@
+import { jsonParsedBy } from '../shared/db/json-types.ts'
 import { QueueClient } from '../shared/db/queue-client.ts'
 import { queueOnPostgres, queueOnRedis, type QueueBackend } from './queue/backend.ts'
 
@@ -10,6 +11,6 @@ export function openQueueBackend(
   onError: (error: Error) => void,
 ): QueueBackend {
   return redisUrl === undefined
-    ? queueOnPostgres(databaseUrl, QueueClient, onError)
+    ? queueOnPostgres(databaseUrl, { Client: QueueClient, jsonParsedBy }, onError)
     : queueOnRedis(redisUrl, onError)
 }

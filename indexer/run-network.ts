@@ -8,12 +8,14 @@ import type { Db } from '../shared/db/connect.ts'
 import { findHolder, takeLease, writerLease, type Lease } from '../shared/db/leases.ts'
 import { isDatabaseRetryable } from '../shared/db/transaction.ts'
 import { findPosition, getHeaders, putWatched, raiseWriterEpoch } from './event-log/chain-position.ts'
-import { putDeadLetter } from './ingest/dead-letters.store.ts'
+import { getQueueKey } from './event-log/queue-key.store.ts'
+import { DeadLetterBox } from './ingest/dead-letter-box.ts'
 import { ingestStep, type Outcome } from './ingest/ingest-step.ts'
 import type { NetworkHealth } from './network-state.ts'
 import type { JobQueue, QueueBackend } from './queue/backend.ts'
-import { batchJobId, batchQueueName, openBatchQueue, type BatchJob } from './queue/batch-queue.ts'
-import { startBatchWorker } from './queue/batch-worker.ts'
+import { batchQueueName, emptyBatchQueue, openBatchQueue, type BatchJob } from './queue/batch-queue.ts'
+import { startBatchWorker, type BatchHandling } from './queue/batch-worker.ts'
+import type { JobKey } from './queue/envelope.ts'
 import { InFlight, publishSteps } from './queue/publish-steps.ts'
 import type { NetworkRoom } from './queue/room.ts'
 import { watchJobs } from './queue/watch-jobs.ts'
@@ -141,7 +143,7 @@ async function runSession(run: NetworkRun): Promise<string> {
   await checkSource(run)
   const queue = openBatchQueue(run.backend, run.health.network)
   // Jobs of an earlier writer are void. Draining takes as long as reading the first blocks, so both go on side by side.
-  const drained = queue.drain(true)
+  const drained = emptyBatchQueue(queue)
   // publishSteps waits for it, and throws what it rejects with.
   drained.catch(() => undefined)
   try {
@@ -205,8 +207,10 @@ async function pipe(
   end: (reason: string) => void,
 ): Promise<string> {
   const { backend, health, source, db, log } = run
+  const key: JobKey = { network: health.network, secret: await getQueueKey(db) }
+  const deadLetters = new DeadLetterBox(db)
   const inFlight = new InFlight(writerEpoch, run.room)
-  const worker = startBatchWorker<Outcome>(backend, health.network, {
+  const worker = startBatchWorker<Outcome>(backend, key, {
     ingest: (job) => {
       if (job.writerEpoch === writerEpoch) inFlight.begun(job.sequence)
       return ingestStep(db, health, job.writerEpoch, job.step)
@@ -219,10 +223,11 @@ async function pipe(
       health.counts.retries += 1
       health.fail('writing', kindOf(error), `writing ${describe(job.step)}: ${messageOf(error)}`)
     },
-    onDead: (job, error) => {
-      if (job !== undefined && job.writerEpoch !== writerEpoch) return
+    onRefused: keepRefused(run, deadLetters),
+    onDead: (dead) => {
+      const { error } = dead
       log.error({ network: health.network, error: messageOf(error) }, 'a step became a dead letter')
-      keepDeadStep(run, job, error)
+      keepDeadStep(run, deadLetters, dead)
       if (!stop.aborted) health.fail('writing', 'step', messageOf(error))
       end(`a step could not be written: ${messageOf(error)}`)
     },
@@ -261,7 +266,7 @@ async function pipe(
           health.clear('writing', 'worker')
       },
     })
-    await publishSteps(steps, { queue, ready: drained }, writerEpoch, inFlight, {
+    await publishSteps(steps, { queue, key, ready: drained }, writerEpoch, inFlight, {
       signal: stop,
       abort: (reason) => end(String(reason)),
     })
@@ -341,17 +346,41 @@ async function loadResumePoint({ db, health, source, watched }: NetworkRun): Pro
   }
 }
 
-/** Kept to be looked at; that it cannot be kept is no further harm. */
-function keepDeadStep({ db, health, log }: NetworkRun, job: BatchJob | undefined, error: unknown): void {
-  putDeadLetter(db, {
-    queue: batchQueueName(health.network),
-    jobId: job === undefined ? null : batchJobId(job),
-    network: health.network,
-    payload: job ?? null,
-    reason: messageOf(error),
-  }).catch((failure: unknown) =>
-    log.warn({ network: health.network }, `a dead letter was not kept: ${messageOf(failure)}`),
-  )
+type Handling = BatchHandling<Outcome>
+
+/** Refused jobs that may wait for the database before the queue's worker waits for it as well. */
+const MOST_REFUSED_WAITING = 1_000
+
+/** A flood of jobs that others made costs the network's own steps no wait for a transaction each. */
+function keepRefused({ health, log }: NetworkRun, deadLetters: DeadLetterBox): Handling['onRefused'] {
+  return async ({ jobId, data, unread, reason }) => {
+    const { network, counts } = health
+    counts.refusedJobs += 1
+    if (counts.refusedJobs === 1 || counts.refusedJobs % 10_000 === 0)
+      log.error({ network, refused: counts.refusedJobs }, `a job became a dead letter: ${reason}`)
+    const queue = batchQueueName(network)
+    const kept = deadLetters
+      .put({ queue, jobId, network, payload: data, unread, reason, isMalformed: true })
+      .catch((failure: unknown) => log.warn({ network }, `a dead letter was not kept: ${messageOf(failure)}`))
+    if (deadLetters.size >= MOST_REFUSED_WAITING) await kept
+  }
+}
+
+/** Kept to be looked at; a failure to keep it is only logged. */
+function keepDeadStep(
+  { health: { network }, log }: NetworkRun,
+  deadLetters: DeadLetterBox,
+  { jobId, position, step, error }: Parameters<Handling['onDead']>[0],
+): void {
+  deadLetters
+    .put({
+      queue: batchQueueName(network),
+      jobId,
+      network,
+      payload: { ...position, step },
+      reason: messageOf(error),
+    })
+    .catch((failure: unknown) => log.warn({ network }, `a dead letter was not kept: ${messageOf(failure)}`))
 }
 
 function kindOf(error: unknown): ProblemKind {

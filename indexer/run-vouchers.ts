@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import pLimit from 'p-limit'
 import type { Db } from '../shared/db/connect.ts'
 import { isDatabaseRetryable } from '../shared/db/transaction.ts'
 import { messageOf } from '../shared/errors.ts'
@@ -6,6 +7,7 @@ import type { HandedIn } from '../shared/events/handed-in.ts'
 import type { Logger } from '../shared/log.ts'
 import { ABORTED, unlessAborted } from '../shared/until-aborted.ts'
 import { networkOf, whichNetwork } from './handed-in-network.ts'
+import { DeadLetterBox } from './ingest/dead-letter-box.ts'
 import { forgetDeadLetters, putDeadLetter } from './ingest/dead-letters.store.ts'
 import { getKnown, ingestAwaited, ingestHandedIn, type HandInOutcome } from './ingest/ingest-voucher.ts'
 import { payloadDigest } from './ingest/storable-json.ts'
@@ -38,6 +40,8 @@ const NODE_STORE_MS = 30_000
 /** Of the node's store, which is read from its beginning each time: what is judged each time, and remembered. */
 const NODE_VOUCHERS_AT_ONCE = 1_000
 const NODE_VOUCHERS_REMEMBERED = 100_000
+/** At once, of the queue's vouchers: the network's writer shares the pool of connections. */
+const TRANSACTIONS = 2
 const WATCH_MS = 5_000
 /** A worker that takes nothing for so long while jobs wait is replaced. */
 const STUCK_MS = 30_000
@@ -119,8 +123,10 @@ async function close(...parts: (JobWorker | JobQueue)[]): Promise<void> {
 
 function startWorker(run: VoucherRun, progress: { atMs: number }): JobWorker {
   const { db, backend, counts, log, signal } = run
+  const deadLetters = new DeadLetterBox(db)
+  const inTurn = pLimit(TRANSACTIONS)
   return startVoucherWorker<HandInOutcome>(backend, {
-    ingest: (networkId, item) => ingestJob(run, networkId, item),
+    ingest: (networkId, item) => inTurn(() => ingestJob(run, networkId, item)),
     refusalOf: ({ outcome, reason }) => (outcome === 'refused' ? (reason ?? 'refused') : null),
     isRetryable: isDatabaseRetryable,
     onDone: async ({ outcome }, data) => {
@@ -134,9 +140,9 @@ function startWorker(run: VoucherRun, progress: { atMs: number }): JobWorker {
       progress.atMs = performance.now()
       log.warn({ network: run.network }, `writing a voucher: ${messageOf(error)}`)
     },
-    onDead: async ({ queue, jobId, networkId, data, reason }) => {
+    onDead: async ({ networkId: network, data: payload, ...dead }) => {
       progress.atMs = performance.now()
-      await putDeadLetter(db, { queue, jobId, network: networkId, payload: data, reason })
+      await deadLetters.put({ ...dead, network, payload })
       counts.refused += 1
     },
     signal,

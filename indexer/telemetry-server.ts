@@ -96,6 +96,12 @@ const METRICS: Gauge[] = [
     (n) => n.counts.restarts,
   ],
   [
+    'refused_jobs_total',
+    'counter',
+    'Jobs in the queue of steps that this service did not make.',
+    (n) => n.counts.refusedJobs,
+  ],
+  [
     'handed_in_accepted_total',
     'counter',
     'Vouchers and statements that became facts.',

@@ -1,4 +1,5 @@
 import { join, resolve } from 'node:path'
+import { prepareQueue } from '../../indexer/prepare-queue.store.ts'
 import type { Environment } from '../../shared/config/config.ts'
 import { connect } from '../../shared/db/connect.ts'
 import { migrate } from '../../shared/db/migrate.ts'
@@ -58,6 +59,7 @@ async function migrateDatabase(plan: ServicePlan): Promise<void> {
   const db = connect(partsOf(plan).databaseUrl, { name: 'loan-activity migrate', max: 1 })
   try {
     const ran = await migrate(db)
+    if (plan.environment.REDIS_URL === undefined) await prepareQueue(db, partsOf(plan).databaseUrl)
     plan.onStep(`schema     up to date${ran.length === 0 ? '' : ` (${ran.length} migrations)`}`)
   } finally {
     await db.destroy()

@@ -2,15 +2,21 @@ import { loadEnvironment, requireDatabaseUrl } from '../../shared/config/config.
 import { connect } from '../../shared/db/connect.ts'
 import { inspectDatabase, requireOwnSessions } from '../../shared/db/inspect.ts'
 import { migrate } from '../../shared/db/migrate.ts'
+import { prepareQueue } from '../prepare-queue.store.ts'
 import type { OutputOptions } from './context.ts'
 
-/** Brings the database's schema up to this version's. Any number of processes may do so at once. */
+/**
+ * Brings the database's schema up to this version's, and prepares the queue there unless REDIS_URL is set. Any number of
+ * processes may do so at once.
+ */
 export async function runMigrate(options: OutputOptions): Promise<void> {
-  const databaseUrl = requireDatabaseUrl(loadEnvironment())
+  const environment = loadEnvironment()
+  const databaseUrl = requireDatabaseUrl(environment)
   requireOwnSessions(await inspectDatabase(databaseUrl, 'DATABASE_URL'))
   const db = connect(databaseUrl, { name: 'loan-activity migrate', max: 2 })
   try {
     const ran = await migrate(db)
+    if (environment.REDIS_URL === undefined) await prepareQueue(db, databaseUrl)
     if (options.json === true) console.log(JSON.stringify({ ran }))
     else console.log(`the schema is up to date${ran.length === 0 ? '' : `: ran ${ran.length} migrations`}`)
   } finally {

@@ -12,22 +12,23 @@ export interface StorablePayload {
   digest: string
 }
 
+/** More than any voucher or statement has. */
 const KEPT_BYTES = 64 * 1024
 
 /** A job has three. Writing JSON takes time with the square of the depth, and thousands overflow the stack. */
 const MAX_DEPTH = 256
 
-/** Never throws: what has no JSON, or nests too deep, is told in its place. */
-export function storablePayload(data: unknown): StorablePayload {
+/** Never throws: data without JSON, or nested too deep, are kept as an empty beginning. Cut where larger than `keptBytes`. */
+export function storablePayload(data: unknown, keptBytes = KEPT_BYTES): StorablePayload {
   const json = storableJson(data)
   if (json === undefined) {
     return { payload: { beginning: '' }, bytes: 0, isCut: true, digest: digestOf(typeof data) }
   }
   const digest = digestOf(json)
   const bytes = Buffer.byteLength(json)
-  if (bytes <= KEPT_BYTES) return { payload: JSON.parse(json) as unknown, bytes, isCut: false, digest }
+  if (bytes <= keptBytes) return { payload: JSON.parse(json) as unknown, bytes, isCut: false, digest }
   // Cut anywhere, the text can end in half a character: as storable JSON it does not.
-  const beginning = storableText(json.slice(0, KEPT_BYTES / 4))
+  const beginning = storableText(json.slice(0, keptBytes / 4))
   return { payload: { beginning }, bytes, isCut: true, digest }
 }
 

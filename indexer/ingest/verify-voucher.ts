@@ -51,6 +51,7 @@ const MAX_LANE = (1n << 63n) - 1n
 /** The chain takes 8192; loans need none, and each one handed in costs us. */
 export const MAX_MERGES = 64
 const SECRET_HASH_BYTES = 32
+const SIGNATURE_BYTES = new Set([65, 96])
 
 /**
  * Whether a voucher that was handed in is a fact about this channel, by the rules of the payment channel actor. A
@@ -107,6 +108,8 @@ function objectionToChannel({ channelAddr }: SignedVoucher, { robust, id }: Chan
 export function reasonAgainstForm(voucher: SignedVoucher): string | null {
   const { lane, secretHash, amount, merges, signature, timeLockMin, timeLockMax } = voucher
   if (signature === null) return 'it is not signed'
+  if (!SIGNATURE_BYTES.has(signature.data.length))
+    return `its signature has ${signature.data.length} bytes: neither 65 (secp256k1) nor 96 (BLS)`
   if (lane < 0n || lane > MAX_LANE) return `its lane ${lane} is beyond 2^63-1`
   if (secretHash.length !== 0 && secretHash.length !== SECRET_HASH_BYTES)
     return `its secret hash has ${secretHash.length} bytes and not ${SECRET_HASH_BYTES}`

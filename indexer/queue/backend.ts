@@ -11,6 +11,7 @@ import {
 import type { Redis } from 'ioredis'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { messageOf } from '../../shared/errors.ts'
+import { parseBounded, unreadData, type UnreadData } from './bounded-jobs.ts'
 import { checkRedis } from './check-redis.ts'
 import { MadeReady, type Readying } from './made-ready.ts'
 import { patientRedis, RedisProbe } from './redis-connections.ts'
@@ -21,8 +22,13 @@ export interface JobQueue {
   getJobCounts(
     ...types: ('waiting' | 'active' | 'delayed' | 'completed' | 'failed')[]
   ): Promise<Record<string, number>>
+  /** `unknown` where there is no such job. */
+  getJobState(jobId: string): Promise<string>
   /** Removes what waits; what is being worked on stays. */
   drain(delayed: boolean): Promise<void>
+  resume(): Promise<void>
+  removeGlobalConcurrency(): Promise<unknown>
+  removeGlobalRateLimit(): Promise<unknown>
   close(): Promise<void>
 }
 
@@ -33,8 +39,10 @@ export interface JobWorker {
 
 /** A job as a handler sees it: its data is whatever was put in, until a schema says otherwise. */
 export interface ReceivedJob {
-  id?: string | undefined
+  id: string | null
   data: unknown
+  /** Set where the data were too large to be read, or no JSON; `data` is the same then. */
+  unread: UnreadData | undefined
   /** Ends the handling: the job is taken again, here or elsewhere. Never resolves. */
   putBack(): Promise<never>
 }
@@ -54,13 +62,16 @@ export interface QueueBackend {
   close(): void
 }
 
-type WorkerSettings = Pick<
+export interface WorkerSettings extends Pick<
   WorkerOptions,
   'concurrency' | 'lockDuration' | 'stalledInterval' | 'maxStalledCount' | 'removeOnComplete' | 'removeOnFail'
->
+> {
+  /** Characters of a job's data as JSON; more are not parsed. */
+  mostCharacters: number
+}
 
 /** BullMQ's tables live in a schema of their own. */
-const SCHEMA = 'queue'
+export const SCHEMA = 'queue'
 /** BullMQ's keys carry this prefix, so that a Redis can be shared with other programs. */
 const PREFIX = 'loan-activity'
 /** Between two attempts to open a worker. */
@@ -81,13 +92,20 @@ const POLL = { drainDelay: 1 }
  */
 const CONNECTIONS = 1
 
-/**
- * BullMQ's connections to Postgres are of the class that is given (see open-queue-backend.ts), which sets their search path, but for the one on which a
- * worker listens: that one BullMQ makes, and watches, itself.
- */
+/** What BullMQ is given of node-postgres, which is at home elsewhere (see open-queue-backend.ts). */
+export interface PostgresDriver {
+  /**
+   * The class of BullMQ's connections, which sets their search path, but for the one on which a worker listens: BullMQ makes
+   * and watches that itself.
+   */
+  Client: new () => unknown
+  /** A connection's `types`, with JSON parsed by `parse`. */
+  jsonParsedBy: (parse: (text: string) => unknown) => unknown
+}
+
 export function queueOnPostgres(
   connectionString: string,
-  Client: new () => unknown,
+  driver: PostgresDriver,
   onError: (error: Error) => void,
 ): QueueBackend {
   const bull = withBackend(createPostgresBackend)
@@ -95,10 +113,10 @@ export function queueOnPostgres(
     // Poolers reject the startup parameter `options`, in which BullMQ names its schema: an empty one in the URL takes its
     // place, and the class below sets the search path.
     connectionString: withoutOptions(connectionString),
-    ...{ schema: SCHEMA, migrate: true, max: CONNECTIONS },
+    ...{ schema: SCHEMA, max: CONNECTIONS },
     // As of the service's own: a server that is frozen or gone is told, and not waited for.
     ...{ connectionTimeoutMillis: 10_000, keepAlive: true },
-    Client,
+    Client: driver.Client,
   }
   /** BullMQ's own asks again without a pause when a server refuses it, hundreds of times a second. */
   class PatientWorker extends bull.Worker<unknown> {
@@ -115,14 +133,36 @@ export function queueOnPostgres(
     kind: 'postgres',
     openQueue: (name) =>
       queueOnceReady(new MadeReady(() => new bull.Queue(name, { connection }).on('error', onError))),
-    openWorker: (name, handler, settings) => {
-      const options = { connection, ...RETRY, drainDelay: LOOK_S, ...settings, autorun: false }
+    openWorker: (name, handler, { mostCharacters, ...settings }) => {
+      const types = driver.jsonParsedBy((text) => parseBounded(text, mostCharacters))
+      const options = {
+        connection: { ...connection, types },
+        ...RETRY,
+        drainDelay: LOOK_S,
+        ...settings,
+        autorun: false,
+      }
       return workerOnceReady(
         new MadeReady(() => new PatientWorker(name, received(handler), options).on('error', onError)),
         onError,
       )
     },
-    check: () => Promise.resolve([]),
+    check: async () => {
+      const queue = new bull.Queue('check', { connection, skipMetasUpdate: true }).on(
+        'error',
+        () => undefined,
+      )
+      try {
+        await queue.waitUntilReady()
+        return []
+      } catch (error) {
+        throw new Error(
+          `the queue's schema cannot be used (run \`npm run migrate\` first): ${messageOf(error)}`,
+        )
+      } finally {
+        await queue.close()
+      }
+    },
     ask: () => Promise.resolve(),
     close: () => undefined,
   }
@@ -136,7 +176,11 @@ function queueOnceReady(queue: MadeReady<JobQueue & Readying>): JobQueue {
   return {
     add: async (...job) => (await queue.get()).add(...job),
     getJobCounts: async (...types) => (await queue.get()).getJobCounts(...types),
+    getJobState: async (jobId) => (await queue.get()).getJobState(jobId),
     drain: async (delayed) => (await queue.get()).drain(delayed),
+    resume: async () => (await queue.get()).resume(),
+    removeGlobalConcurrency: async () => (await queue.get()).removeGlobalConcurrency(),
+    removeGlobalRateLimit: async () => (await queue.get()).removeGlobalRateLimit(),
     close: () => queue.close(),
   }
 }
@@ -170,20 +214,32 @@ function workerOnceReady(
 const PUT_BACK_MS = 1_000
 
 function received(handler: JobHandler): (job: Job<unknown>, token?: string) => Promise<unknown> {
-  return (job, token) =>
-    handler({
-      id: job.id,
-      data: job.data,
+  return (job, token) => {
+    const { data } = job
+    // The handler may let go of large data before it is done.
+    job.data = null
+    return handler({
+      id: job.id ?? null,
+      data,
+      unread: unreadData(data),
       putBack: async () => {
         await job.moveToDelayed(Date.now() + PUT_BACK_MS, token)
         throw new DelayedError()
       },
     })
+  }
 }
 
 export function queueOnRedis(url: string, onError: (error: Error) => void): QueueBackend {
-  const shared = { connection: undefined as Redis | undefined }
-  const connect = (): Redis => (shared.connection ??= patientRedis(url).on('error', onError))
+  // One connection for queues, and one for the workers of each bound.
+  const connections = new Map<number | undefined, Redis>()
+  const connect = (mostCharacters?: number): Redis => {
+    const known = connections.get(mostCharacters)
+    if (known !== undefined) return known
+    const made = patientRedis(url, mostCharacters).on('error', onError)
+    connections.set(mostCharacters, made)
+    return made
+  }
   const probe = new RedisProbe(url, PREFIX)
   return {
     kind: 'redis',
@@ -191,9 +247,9 @@ export function queueOnRedis(url: string, onError: (error: Error) => void): Queu
       queueOnceReady(
         new MadeReady(() => new Queue(name, { connection: connect(), prefix: PREFIX }).on('error', onError)),
       ),
-    openWorker: (name, handler, settings) => {
+    openWorker: (name, handler, { mostCharacters, ...settings }) => {
       const options = {
-        connection: connect(),
+        connection: connect(mostCharacters),
         prefix: PREFIX,
         ...RETRY,
         ...POLL,
@@ -208,7 +264,7 @@ export function queueOnRedis(url: string, onError: (error: Error) => void): Queu
     check: () => checkRedis(url),
     ask: () => probe.ask(),
     close: () => {
-      shared.connection?.disconnect()
+      for (const connection of connections.values()) connection.disconnect()
       probe.close()
     },
   }

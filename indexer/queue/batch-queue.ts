@@ -4,40 +4,34 @@ import * as z from 'zod'
 import type { ChainStep } from '../../shared/events/chain-step.ts'
 import { messageOf, PermanentError } from '../../shared/errors.ts'
 import type { JobQueue, QueueBackend } from './backend.ts'
-
-/** What a job is known by: the writer that read its step, and which it is. A job of an earlier writer is void. */
-export interface BatchKey {
-  writerEpoch: number
-  /** 1, 2, 3 … within one writer epoch. */
-  sequence: number
-}
+import {
+  MAX_PAYLOAD,
+  sealJob,
+  type Envelope,
+  type JobContent,
+  type JobKey,
+  type JobPosition,
+} from './envelope.ts'
 
 /** One step to be written. */
-export interface BatchJob extends BatchKey {
+export interface BatchJob extends JobPosition {
   step: ChainStep
 }
 
-/** A job as it was taken from the queue; null where its step is not for this writer, or is not in hand any more. */
-export interface TakenBatch extends BatchKey {
+/** A job as it was taken from the queue; null where its step is not for this writer, or is not in flight any more. */
+export interface TakenBatch extends JobPosition {
   step: ChainStep | null
 }
 
 /** Failed jobs that are kept to be looked at; the oldest go first. */
 const FAILED_KEPT = 1000
 
-/** Far above any step, and a bound for what a job that somebody else made can take. */
-const MAX_STEP_BYTES = 256 * 1024 * 1024
-
 /**
- * What is in the queue: a step's name, for whoever published it has it and is the only one that may write it; whatever ends
- * that writer makes its jobs void. A step that its writer does not keep in memory travels as base64 of its deflated JSON.
- * Both backends copy and keep a job's data more than once, and Postgres takes them apart as JSON.
+ * Bytes of a step's JSON that may travel in a job: parsed, it takes about the same again in a heap of 192 MiB. Only a job
+ * that this service signed is inflated at all.
  */
-const frameSchema = z.object({
-  writerEpoch: z.int().positive(),
-  sequence: z.int().positive(),
-  step: z.string().nullable(),
-})
+export const MOST_CARRIED = 48 * 1024 * 1024
+
 const stepSchema = z.looseObject({ type: z.enum(['blocks', 'reorg', 'finalized']) })
 
 const LEAST_CHUNK_BYTES = 4 * 1024
@@ -55,56 +49,78 @@ export function openBatchQueue(backend: QueueBackend, network: string): JobQueue
   return backend.openQueue(batchQueueName(network))
 }
 
-export function batchJobId({ writerEpoch, sequence }: BatchKey): string {
-  return `epoch-${writerEpoch}-${sequence}`
+/**
+ * For a writer that begins: jobs of earlier writers are void. A queue that another user of the server has paused or limited
+ * works again.
+ */
+export async function emptyBatchQueue(queue: JobQueue): Promise<void> {
+  await queue.drain(true)
+  await Promise.all([queue.resume(), queue.removeGlobalConcurrency(), queue.removeGlobalRateLimit()])
 }
 
-/** A job that carries its step. */
-export async function addBatch(queue: JobQueue, { step, ...key }: BatchJob): Promise<void> {
-  const packed = await pack(JSON.stringify(step))
-  await add(queue, step.type, key, packed.toString('base64'))
+/**
+ * The payload of a job that carries its step: base64 of the deflated JSON. Null where the step is larger than any job may
+ * be: its writer must keep it in memory.
+ */
+export async function packStep(step: ChainStep): Promise<string | null> {
+  const text = JSON.stringify(step)
+  if (Buffer.byteLength(text) > MOST_CARRIED) return null
+  const payload = (await pack(text)).toString('base64')
+  return payload.length > MAX_PAYLOAD ? null : payload
 }
 
-/** A job that names its step, which its writer keeps in hand until it is written. */
-export function addNamedBatch(queue: JobQueue, { step, ...key }: BatchJob): Promise<void> {
-  return add(queue, step.type, key, null)
+/**
+ * Adds a job that carries its step as `payload`, or names it (null) while its writer keeps the step in memory. The same
+ * position twice adds one job; that a step is applied once is decided in Postgres. Returns the job's id.
+ */
+export async function addBatch(
+  queue: JobQueue,
+  key: JobKey,
+  { step, ...position }: BatchJob,
+  payload: string | null,
+): Promise<string> {
+  const sealed = sealJob(key, { ...position, payload })
+  const jobId = jobIdOf(sealed)
+  await queue.add(step.type, sealed, { jobId, removeOnComplete: true, removeOnFail: { count: FAILED_KEPT } })
+  return jobId
 }
 
-/** The id saves work when a step is added twice; that it is applied once is decided in Postgres. */
-async function add(queue: JobQueue, name: string, key: BatchKey, step: string | null): Promise<void> {
-  await queue.add(
-    name,
-    { ...key, step },
-    { jobId: batchJobId(key), removeOnComplete: true, removeOnFail: { count: FAILED_KEPT } },
-  )
+/** Ends in the signature: BullMQ ignores a job whose id is taken, so nobody else may foresee it. */
+export function jobIdOf({ writerEpoch, sequence, mac }: Envelope): string {
+  return `epoch-${writerEpoch}-${sequence}-${mac}`
 }
 
 /** What one writer has of the steps that it put into the queue. */
 export interface StepsInHand {
-  /** The step of a job, for as long as it is in hand. */
-  stepOf: (key: BatchKey) => ChainStep | undefined
+  /** The step of a job, for as long as it is in memory. */
+  stepOf: (position: JobPosition) => ChainStep | undefined
+  /** Whether this writer waits for a step to be written. */
+  isInFlight: (position: JobPosition) => boolean
   /** Whether a step is of a writer that came after this one. */
-  isOfLater: (key: BatchKey) => boolean
+  isOfLater: (position: JobPosition) => boolean
 }
 
 /**
- * The job that the data are. Its step is what is in hand, or what the data carry. Rejects with a PermanentError when the data
- * are no batch of this service.
+ * The step of a job whose signature was verified: the one in memory, or the one that the job carries. A job that was
+ * delivered again after its step was written has none. Rejects with a PermanentError when the payload is no step.
  */
-export async function parseBatch(data: unknown, hand: StepsInHand): Promise<TakenBatch> {
-  const frame = checked(frameSchema, data)
-  const known = hand.stepOf(frame)
-  if (known !== undefined) return { ...frame, step: known }
-  if (frame.step === null || hand.isOfLater(frame)) return { ...frame, step: null }
-  const step: unknown = await unpack(frame.step)
-  checked(stepSchema, step)
-  // The frame is checked; the step inside was made by this service's own source.
-  return { ...frame, step: step as ChainStep }
+export async function readBatch(
+  { payload, ...position }: JobContent,
+  hand: StepsInHand,
+): Promise<TakenBatch> {
+  const known = hand.stepOf(position)
+  if (known !== undefined) return { ...position, step: known }
+  if (payload === null || !hand.isInFlight(position)) return { ...position, step: null }
+  const step: unknown = await unpack(payload)
+  if (!stepSchema.safeParse(step).success)
+    throw new PermanentError('a step cannot be unpacked: it is of no known type')
+  // This service's own source made it, as the signature shows.
+  return { ...position, step: step as ChainStep }
 }
 
 /**
- * zlib gives the thread a turn after each chunk. A step is a quarter to a third of its text when it is packed: one or two
- * chunks, where of the 16 kB that node takes otherwise a large one had seventy.
+ * zlib gives the thread a turn after each chunk. A packed step is a quarter to a third of its text: one or two chunks
+ * instead of the seventy that Node's default of 16 kB makes of a large one.
  */
 function pack(text: string): Promise<Buffer> {
   const chunkSize = Math.max(LEAST_CHUNK_BYTES, Math.ceil(text.length / 3))
@@ -115,16 +131,10 @@ async function unpack(packed: string): Promise<unknown> {
   try {
     const text = await inflate(Buffer.from(packed, 'base64'), {
       chunkSize: UNPACKED_CHUNK_BYTES,
-      maxOutputLength: MAX_STEP_BYTES,
+      maxOutputLength: MOST_CARRIED,
     })
     return JSON.parse(text.toString('utf8'))
   } catch (error) {
-    throw new PermanentError(`not a batch: its step cannot be unpacked (${messageOf(error)})`)
+    throw new PermanentError(`a step cannot be unpacked: ${messageOf(error)}`)
   }
-}
-
-function checked<T>(schema: z.ZodType<T>, data: unknown): T {
-  const parsed = schema.safeParse(data)
-  if (parsed.success) return parsed.data
-  throw new PermanentError(`not a batch: ${parsed.error.issues[0]?.message ?? 'malformed'}`)
 }

@@ -1,14 +1,19 @@
 import { parseHandedIn } from '../../shared/events/handed-in.ts'
 import type { JobQueue } from './backend.ts'
+import type { UnreadData } from './bounded-jobs.ts'
 import { addVoucher } from './voucher-queue.ts'
 
-/** A job that can never be done, as its worker tells it; it is kept in Postgres and not in the queue. */
+/** A job that can never be done; it is kept in Postgres and not in the queue. */
 export interface DeadJob {
   queue: string
   jobId: string | null
   networkId: string | null
   data: unknown
   reason: string
+  /** It is no voucher and no statement by its form. */
+  isMalformed: boolean
+  /** Set where the data were never read. */
+  unread: UnreadData | undefined
 }
 
 /** As it was kept. */
@@ -24,7 +29,7 @@ export interface KeptDeadJob {
 export function whyNotRetried({ queue, payload, isCut }: KeptDeadJob): string | null {
   if (queue.startsWith('batches-'))
     return 'a step of blocks is not queued again: the indexer reads those blocks again by itself'
-  if (isCut) return 'only its beginning was kept: it was larger than any voucher'
+  if (isCut) return 'only its beginning was kept: it is no voucher and no statement'
   const parsed = parseHandedIn(payload)
   return parsed.ok ? null : `it would be refused again: ${parsed.reason}`
 }

@@ -3,8 +3,9 @@ import type { ChainStep } from '../../shared/events/chain-step.ts'
 import { ABORTED, unlessAborted } from '../../shared/until-aborted.ts'
 import type { JobQueue } from './backend.ts'
 import { Backlog, MOST_TEXT, weightOfStep, type MeasuredStep } from './backlog.ts'
-import { addBatch, addNamedBatch, type BatchKey, type StepsInHand } from './batch-queue.ts'
+import { addBatch, packStep, type StepsInHand } from './batch-queue.ts'
 import { Changes } from './changes.ts'
+import type { JobKey, JobPosition } from './envelope.ts'
 import { Room, type NetworkRoom } from './room.ts'
 
 /**
@@ -16,12 +17,13 @@ const STEPS_WAITING = 2
 /** The steps that one writer published and that are not written yet. */
 export class InFlight implements StepsInHand {
   readonly #writerEpoch: number
-  readonly #steps = new Map<number, { step: ChainStep | undefined; weight: number }>()
+  readonly #steps = new Map<
+    number,
+    { step: ChainStep | undefined; weight: number; jobId: string | undefined }
+  >()
   /** Of those, the ones that the writer has not begun. */
   readonly #waiting = new Set<number>()
   #anyBegun = false
-  /** The last step that the queue has taken; 0 while there is none. */
-  #lastGiven = 0
   readonly #changes = new Changes()
   /** When the count last went down, or up from nothing; milliseconds of the monotonic clock. */
   #movedAtMs = performance.now()
@@ -42,37 +44,36 @@ export class InFlight implements StepsInHand {
     return this.size === 0 ? 0 : performance.now() - this.#movedAtMs
   }
 
-  /** The last step that the queue has taken; 0 while there is none. */
-  get lastGiven(): number {
-    return this.#lastGiven
+  /** The job of the first step that is not written; undefined when all are, or the queue has not taken that one. */
+  get oldestJobId(): string | undefined {
+    const [oldest] = this.#steps.values()
+    return oldest?.jobId
   }
 
-  /** Whether a step is not written that was published when or before this one was. */
-  hasAnyUpTo(sequence: number): boolean {
-    const [first] = this.#steps.keys()
-    return first !== undefined && first <= sequence
+  isInFlight({ writerEpoch, sequence }: JobPosition): boolean {
+    return writerEpoch === this.#writerEpoch && this.#steps.has(sequence)
   }
 
-  /** The step of a job, where it is in hand. It is not when it is another writer's, written, or one of long texts. */
-  stepOf({ writerEpoch, sequence }: BatchKey): ChainStep | undefined {
+  /** The step of a job, where it is in memory: not another writer's, not written yet, and not one that its job carries. */
+  stepOf({ writerEpoch, sequence }: JobPosition): ChainStep | undefined {
     return writerEpoch === this.#writerEpoch ? this.#steps.get(sequence)?.step : undefined
   }
 
-  /** Whether it is in hand from now on: its job has its name then, and else all of it. */
-  add(sequence: number, measured: MeasuredStep): boolean {
+  /** From now on the step is waited for; `isKept`: in memory, for its job does not carry it. */
+  add(sequence: number, measured: MeasuredStep, isKept: boolean): void {
     if (this.size === 0) this.#movedAtMs = performance.now()
-    const isKept = measured.text <= MOST_TEXT
-    this.#steps.set(sequence, { step: isKept ? measured.step : undefined, weight: weightOfStep(measured) })
+    const step = isKept ? measured.step : undefined
+    this.#steps.set(sequence, { step, weight: weightOfStep(measured), jobId: undefined })
     this.#waiting.add(sequence)
-    return isKept
   }
 
-  /** The queue has taken it: from now on it is there until it is done. */
-  given(sequence: number): void {
-    this.#lastGiven = sequence
+  /** The queue has taken the step: its job is there until the step is written. */
+  given(sequence: number, jobId: string): void {
+    const given = this.#steps.get(sequence)
+    if (given !== undefined) given.jobId = jobId
   }
 
-  isOfLater({ writerEpoch }: BatchKey): boolean {
+  isOfLater({ writerEpoch }: JobPosition): boolean {
     return writerEpoch > this.#writerEpoch
   }
 
@@ -121,6 +122,7 @@ export type Ending = Pick<AbortController, 'signal' | 'abort'>
 /** Where steps go, from when on: what is read before waits here. */
 interface Publishing {
   queue: JobQueue
+  key: JobKey
   ready: Promise<unknown>
 }
 
@@ -130,7 +132,7 @@ interface Publishing {
  */
 export async function publishSteps(
   steps: AsyncIterable<ChainStep>,
-  { queue, ready }: Publishing,
+  { queue, key, ready }: Publishing,
   writerEpoch: number,
   inFlight: InFlight,
   ending: Ending,
@@ -150,11 +152,13 @@ export async function publishSteps(
   const publishNext = async (sequence: number): Promise<boolean> => {
     const taken = await backlog.take(signal)
     if (taken === undefined || signal.aborted) return false
-    const addTo = inFlight.add(sequence, taken) ? addNamedBatch : addBatch
+    const payload = taken.text <= MOST_TEXT ? null : await packStep(taken.step)
+    inFlight.add(sequence, taken, payload === null)
     // A queue that is away keeps the step until it is back; whoever stops does not wait for that.
-    const added = await unlessAborted(addTo(queue, { writerEpoch, sequence, step: taken.step }), signal)
+    const job = { writerEpoch, sequence, step: taken.step }
+    const added = await unlessAborted(addBatch(queue, key, job, payload), signal)
     if (added === ABORTED) return false
-    inFlight.given(sequence)
+    inFlight.given(sequence, added)
     return true
   }
   const publish = async (): Promise<void> => {

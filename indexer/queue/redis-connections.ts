@@ -1,6 +1,7 @@
 import { Redis, type RedisOptions } from 'ioredis'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { messageOf } from '../../shared/errors.ts'
+import { BoundedRedis } from './bounded-jobs.ts'
 
 const RECONNECT_MS = 500
 const ANSWER_MS = 2_000
@@ -13,10 +14,11 @@ const REFUSES_WRITES = /(^|-)(READONLY|OOM|LOADING|MISCONF|MASTERDOWN|CLUSTERDOW
 
 /**
  * Connections of queues and workers: commands outlive any outage and go on within a second of its end. Not `lazyConnect`: the
- * copy that BullMQ makes for a worker would reject for good when its first attempt fails.
+ * copy that BullMQ makes for a worker would reject for good when its first attempt fails. With `mostCharacters`, jobs of
+ * longer data arrive without them.
  */
-export function patientRedis(url: string): Redis {
-  return new Redis(url, {
+export function patientRedis(url: string, mostCharacters?: number): Redis {
+  const options: RedisOptions = {
     ...RECONNECTING,
     maxRetriesPerRequest: null,
     // Milliseconds. A worker waits one second for jobs, so a silent socket is dead.
@@ -24,7 +26,10 @@ export function patientRedis(url: string): Redis {
     maxLoadingRetryTime: 1_000,
     // 2: the command is sent again on the next connection.
     reconnectOnError: ({ message }) => (REFUSES_WRITES.test(message) ? 2 : false),
-  })
+  }
+  return mostCharacters === undefined
+    ? new Redis(url, options)
+    : new BoundedRedis(url, options, mostCharacters)
 }
 
 const RECONNECTING = {

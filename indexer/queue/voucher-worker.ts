@@ -1,6 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { messageOf } from '../../shared/errors.ts'
-import { parseHandedIn, VOUCHER_QUEUE, type HandedIn } from '../../shared/events/handed-in.ts'
+import {
+  MAX_HANDED_IN_STATEMENT,
+  parseHandedIn,
+  VOUCHER_QUEUE,
+  type HandedIn,
+} from '../../shared/events/handed-in.ts'
 import type { JobWorker, QueueBackend, ReceivedJob } from './backend.ts'
 import type { DeadJob } from './dead-letters.ts'
 
@@ -24,7 +29,10 @@ export interface VoucherHandling<Outcome> {
  * had in hand waits for two to three times this.
  */
 const LOCK_MS = 5_000
-const CONCURRENCY = 2
+/** Garbage in hand at once: its dead letters share a transaction. How many of them ask the database is up to `ingest`. */
+const CONCURRENCY = 64
+/** Characters of a job: a statement of characters that JSON writes as six, and its signature. */
+export const MOST_VOUCHER_CHARACTERS = 6 * MAX_HANDED_IN_STATEMENT + 1_024
 const FIRST_RETRY_MS = 100
 const LAST_RETRY_MS = 5_000
 
@@ -41,8 +49,9 @@ export function startVoucherWorker<Outcome>(
     concurrency: CONCURRENCY,
     lockDuration: LOCK_MS,
     stalledInterval: LOCK_MS,
-    // Taking a voucher twice is no harm, losing one is.
-    maxStalledCount: 100,
+    mostCharacters: MOST_VOUCHER_CHARACTERS,
+    // Taking a voucher twice is no harm, losing one is; what stalls more often stays with the failed jobs.
+    maxStalledCount: 3,
     removeOnComplete: { count: 0 },
     // Only what no handling foresaw fails.
     removeOnFail: { count: 1_000 },
@@ -50,9 +59,10 @@ export function startVoucherWorker<Outcome>(
 }
 
 async function handleJob<Outcome>(job: ReceivedJob, handling: VoucherHandling<Outcome>): Promise<void> {
-  const parsed = parseHandedIn(job.data)
+  const parsed = job.unread === undefined ? parseHandedIn(job.data) : ({ ok: false, ...job.unread } as const)
   if (!parsed.ok) {
-    await patiently(job, handling, () => handling.onDead(deadJob(job, null, parsed.reason)))
+    const dead = { ...deadJob(job, null, parsed.reason), isMalformed: true }
+    await patiently(job, handling, () => handling.onDead(dead))
     return
   }
   const { networkId, item } = parsed
@@ -71,7 +81,8 @@ async function handleJob<Outcome>(job: ReceivedJob, handling: VoucherHandling<Ou
 class Unexpected extends Error {}
 
 function deadJob(job: ReceivedJob, networkId: string | null, reason: string): DeadJob {
-  return { queue: VOUCHER_QUEUE, jobId: job.id ?? null, networkId, data: job.data, reason }
+  const { id: jobId, data, unread } = job
+  return { queue: VOUCHER_QUEUE, jobId, networkId, data, unread, reason, isMalformed: false }
 }
 
 /** Until it is done; put back when this worker stops first. */

@@ -11,20 +11,29 @@ export interface JobCounts {
 }
 
 /**
- * Counts a queue's jobs until `signal` aborts, and tells when steps that the queue had taken are in it no more though nobody
- * wrote them: a job is there from when it was added until its step is done, and all are counted at once.
+ * Counts a queue's jobs until `signal` aborts, and reports when the job of the oldest step in flight is no longer in the
+ * queue although nobody wrote the step: others can remove jobs, and BullMQ gives up one that stalls too often.
  */
 export async function watchJobs(
   queue: JobQueue,
   inFlight: InFlight,
-  told: { signal: AbortSignal; onCount: (counts: JobCounts) => void; onLost: () => void },
+  report: { signal: AbortSignal; onCount: (counts: JobCounts) => void; onLost: () => void },
 ): Promise<void> {
-  while (!told.signal.aborted) {
-    const given = inFlight.lastGiven
-    const counts = await countJobs(queue)
-    told.onCount(counts)
-    if (counts.waiting === 0 && inFlight.hasAnyUpTo(given)) told.onLost()
-    await sleep(COUNT_INTERVAL_MS, undefined, { signal: told.signal }).catch(() => undefined)
+  while (!report.signal.aborted) {
+    report.onCount(await countJobs(queue))
+    const jobId = inFlight.oldestJobId
+    // A step is done before its job leaves the queue.
+    if (jobId !== undefined && (await isGone(queue, jobId)) && inFlight.oldestJobId === jobId) report.onLost()
+    await sleep(COUNT_INTERVAL_MS, undefined, { signal: report.signal }).catch(() => undefined)
+  }
+}
+
+async function isGone(queue: JobQueue, jobId: string): Promise<boolean> {
+  try {
+    return ['unknown', 'completed', 'failed'].includes(await queue.getJobState(jobId))
+  } catch {
+    // The queue's connection is away: nothing is known until it is opened again.
+    return false
   }
 }
 

@@ -131,6 +131,12 @@ interface OperationsTable {
   updated_at: Generated<Date>
 }
 
+/** The key that signs jobs, 32 bytes; only the indexer's role may read it. */
+interface QueueKeyTable {
+  only_row: Generated<boolean>
+  key: Buffer
+}
+
 export interface FoldStateTable {
   only_row: Generated<boolean>
   folded_position: number
@@ -228,6 +234,7 @@ export interface Tables {
   'ledger.waiting_vouchers': WaitingVouchersTable
   'ledger.dead_letters': DeadLettersTable
   'ledger.operations': OperationsTable
+  'secrets.queue_key': QueueKeyTable
   'projection.fold_state': FoldStateTable
   'projection.activity': ActivityTable
   'projection.record_kinds': RecordKindsTable

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { startPostgres as launchPostgres } from '../../devnet/postgres/server.ts'
+import { prepareQueue } from '../../indexer/prepare-queue.store.ts'
 import { connect } from '../../shared/db/connect.ts'
 import { migrate } from '../../shared/db/migrate.ts'
 import { freePort } from './free-port.ts'
@@ -68,13 +69,14 @@ async function startPostgres(): Promise<Started<string>> {
   }
 }
 
-/** Migrates the database that every test clones: migrating once costs less than migrating for each. */
+/** Migrates the database that every test clones, queue included: once costs less than for each test. */
 async function makeTemplate(url: string): Promise<void> {
   const admin = connect(`${url}/postgres`, { name: 'test template', max: 1 })
   await sql`create database ${sql.id(TEMPLATE)}`.execute(admin)
   await admin.destroy()
   const template = connect(`${url}/${TEMPLATE}`, { name: 'test template', max: 1 })
   await migrate(template)
+  await prepareQueue(template, `${url}/${TEMPLATE}`)
   await template.destroy()
 }
 

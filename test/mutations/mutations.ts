@@ -108,9 +108,9 @@ export const MUTATIONS: readonly Mutation[] = [
     promise: 6,
     what: 'steps of long texts are in memory while they wait, besides in the queue',
     file: 'indexer/queue/publish-steps.ts',
-    from: 'measured.text <= MOST_TEXT',
-    to: 'measured.text >= 0',
-    noticedBy: [{ test: 'test/queue/batch-queue.test.ts' }],
+    from: 'taken.text <= MOST_TEXT',
+    to: 'taken.text >= 0',
+    noticedBy: [{ test: QUEUE }],
   },
   {
     promise: 6,
@@ -140,8 +140,8 @@ export const MUTATIONS: readonly Mutation[] = [
     promise: 2,
     what: 'lost connections of the queue end the process',
     file: 'indexer/open-queue-backend.ts',
-    from: 'queueOnPostgres(databaseUrl, QueueClient, onError)',
-    to: 'queueOnPostgres(databaseUrl, Object.getPrototypeOf(Object.getPrototypeOf(Object.getPrototypeOf(QueueClient))) as never, onError)',
+    from: 'Client: QueueClient',
+    to: 'Client: Object.getPrototypeOf(Object.getPrototypeOf(Object.getPrototypeOf(QueueClient))) as never',
     noticedBy: [{ test: QUEUE }],
   },
   {

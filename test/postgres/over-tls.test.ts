@@ -100,7 +100,7 @@ void t.test('over TLS', async (t) => {
           resolve(data)
           return Promise.resolve()
         },
-        {},
+        { mostCharacters: 1_000_000 },
       )
     })
     const queue = backend.openQueue('over-tls')

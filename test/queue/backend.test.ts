@@ -4,24 +4,21 @@ import { sql } from 'kysely'
 import type { ClientConfig } from 'pg'
 import t from 'tap'
 import { openQueueBackend } from '../../indexer/open-queue-backend.ts'
-import {
-  addBatch,
-  addNamedBatch,
-  openBatchQueue,
-  type BatchKey,
-  type StepsInHand,
-} from '../../indexer/queue/batch-queue.ts'
+import { addBatch, openBatchQueue, packStep, type StepsInHand } from '../../indexer/queue/batch-queue.ts'
 import { queueOnPostgres, type JobQueue, type JobWorker } from '../../indexer/queue/backend.ts'
 import { startBatchWorker, type BatchHandling } from '../../indexer/queue/batch-worker.ts'
+import type { JobPosition } from '../../indexer/queue/envelope.ts'
 import { InFlight, publishSteps } from '../../indexer/queue/publish-steps.ts'
 import { Room, weightOf } from '../../indexer/queue/room.ts'
 import { watchJobs } from '../../indexer/queue/watch-jobs.ts'
 import { connect } from '../../shared/db/connect.ts'
+import { jsonParsedBy } from '../../shared/db/json-types.ts'
 import { QueueClient } from '../../shared/db/queue-client.ts'
 import type { ChainEvent } from '../../shared/events/chain-event.ts'
 import type { BlocksStep, ChainStep } from '../../shared/events/chain-step.ts'
 import { untilAborted } from '../../shared/until-aborted.ts'
 import { testDatabase } from '../helpers/database.ts'
+import { jobKey } from '../helpers/job-key.ts'
 import { RandomChain } from '../helpers/random-chain.ts'
 import { testRedis } from '../helpers/redis.ts'
 import { untrustyLink } from '../helpers/untrusty-link.ts'
@@ -52,7 +49,7 @@ for (const kind of ['postgres', 'redis'] as const) {
       const seen: number[] = []
       let most = 0
       const stop = new AbortController()
-      const worker = startBatchWorker<string>(backend, 'evm:1', {
+      const worker = startBatchWorker<string>(backend, jobKey('evm:1'), {
         ...quiet(stop.signal, inFlight),
         ingest: async ({ sequence }) => {
           inFlight.begun(sequence)
@@ -71,7 +68,13 @@ for (const kind of ['postgres', 'redis'] as const) {
       const steps = async function* (): AsyncGenerator<ChainStep> {
         for (let number = 1; number <= 40; number += 1) yield await Promise.resolve(finalized(number))
       }
-      await publishSteps(steps(), { queue, ready: Promise.resolve() }, 1, inFlight, stop)
+      await publishSteps(
+        steps(),
+        { queue, key: jobKey('evm:1'), ready: Promise.resolve() },
+        1,
+        inFlight,
+        stop,
+      )
       await inFlight.untilNone(AbortSignal.timeout(20_000))
       t.same(
         seen,
@@ -102,7 +105,11 @@ for (const kind of ['postgres', 'redis'] as const) {
           return queue.add(...job)
         },
         getJobCounts: (...types) => queue.getJobCounts(...types),
+        getJobState: (jobId) => queue.getJobState(jobId),
         drain: (delayed) => queue.drain(delayed),
+        resume: () => queue.resume(),
+        removeGlobalConcurrency: () => queue.removeGlobalConcurrency(),
+        removeGlobalRateLimit: () => queue.removeGlobalRateLimit(),
         close: () => queue.close(),
       }
       const ready = waitFor(
@@ -110,13 +117,19 @@ for (const kind of ['postgres', 'redis'] as const) {
         (count) => count > 0,
       ).then(() => sleep(50))
       const inFlight = new InFlight(1)
-      const published = publishSteps(steps(), { queue: counting, ready }, 1, inFlight, stop)
+      const published = publishSteps(
+        steps(),
+        { queue: counting, key: jobKey('evm:11'), ready },
+        1,
+        inFlight,
+        stop,
+      )
       await ready
       isReady = true
       inFlight.begun(1)
       await waitFor(
-        () => Promise.resolve(inFlight.lastGiven),
-        (given) => given === 1,
+        () => Promise.resolve(inFlight.oldestJobId),
+        (given) => given !== undefined,
       )
       stop.abort()
       await published
@@ -142,7 +155,13 @@ for (const kind of ['postgres', 'redis'] as const) {
             yield step
           }
         }
-        const published = publishSteps(steps(), { queue, ready: Promise.resolve() }, 1, inFlight, stop)
+        const published = publishSteps(
+          steps(),
+          { queue, key: jobKey('evm:9'), ready: Promise.resolve() },
+          1,
+          inFlight,
+          stop,
+        )
         await waitFor(
           () => Promise.resolve(inFlight.size),
           (size) => size === 1,
@@ -159,7 +178,7 @@ for (const kind of ['postgres', 'redis'] as const) {
         t.ok(held > 1_000 && held <= 13_000, `${held} events are in the queue or wait for room in it`)
 
         const written: ChainStep[] = []
-        const worker = startBatchWorker<string>(backend, 'evm:9', {
+        const worker = startBatchWorker<string>(backend, jobKey('evm:9'), {
           ...quiet(stop.signal, inFlight),
           ingest: ({ step }) => {
             written.push(step)
@@ -194,7 +213,13 @@ for (const kind of ['postgres', 'redis'] as const) {
           yield step
         }
       }
-      const published = publishSteps(steps(), { queue, ready: Promise.resolve() }, 1, inFlight, stop)
+      const published = publishSteps(
+        steps(),
+        { queue, key: jobKey('evm:11'), ready: Promise.resolve() },
+        1,
+        inFlight,
+        stop,
+      )
       await waitFor(
         () => Promise.resolve(inFlight.size),
         (size) => size === 1,
@@ -202,7 +227,7 @@ for (const kind of ['postgres', 'redis'] as const) {
       inFlight.begun(1)
       await sleep(500)
       const written: number[] = []
-      const worker = startBatchWorker<string>(backend, 'evm:11', {
+      const worker = startBatchWorker<string>(backend, jobKey('evm:11'), {
         ...quiet(stop.signal, inFlight),
         ingest: ({ step }) => {
           written.push(step.type === 'finalized' ? 0 : step.events.length)
@@ -243,7 +268,13 @@ for (const kind of ['postgres', 'redis'] as const) {
           yield step
         }
       }
-      const published = publishSteps(steps(), { queue, ready: Promise.resolve() }, 1, inFlight, stop)
+      const published = publishSteps(
+        steps(),
+        { queue, key: jobKey('evm:10'), ready: Promise.resolve() },
+        1,
+        inFlight,
+        stop,
+      )
       await waitFor(
         () => Promise.resolve(inFlight.size),
         (size) => size === 1,
@@ -251,10 +282,12 @@ for (const kind of ['postgres', 'redis'] as const) {
       inFlight.begun(1)
       await sleep(1_000)
       const written: number[] = []
-      const worker = startBatchWorker<string>(backend, 'evm:10', {
+      const carried: number[] = []
+      const worker = startBatchWorker<string>(backend, jobKey('evm:10'), {
         ...quiet(stop.signal, inFlight),
-        ingest: ({ step }) => {
+        ingest: ({ step, ...position }) => {
           written.push(textOf(step))
+          if (inFlight.stepOf(position) === undefined) carried.push(textOf(step))
           return Promise.resolve('applied')
         },
         onDone: ({ sequence }) => inFlight.done(sequence),
@@ -265,6 +298,7 @@ for (const kind of ['postgres', 'redis'] as const) {
       t.ok(together > texts.join('').length, 'each step has a long text')
       t.ok(written.length < texts.length, 'some are joined')
       t.ok(Math.max(...written) < 6.5 * 1024 * 1024, `${Math.max(...written)} characters in a step`)
+      t.same(carried, [Math.max(...written)], 'the largest was in its job and not in memory')
       await worker.close()
       await queue.close()
     })
@@ -294,15 +328,21 @@ for (const kind of ['postgres', 'redis'] as const) {
           yield await Promise.resolve(finalized(1))
           await untilAborted(stop.signal)
         }
-        const published = publishSteps(steps(), { queue, ready: Promise.resolve() }, 1, inFlight, stop)
+        const published = publishSteps(
+          steps(),
+          { queue, key: jobKey('evm:13'), ready: Promise.resolve() },
+          1,
+          inFlight,
+          stop,
+        )
         await waitFor(
-          () => Promise.resolve(inFlight.lastGiven),
-          (given) => given === 1,
+          () => Promise.resolve(inFlight.oldestJobId),
+          (given) => given !== undefined,
         )
         await countedAgain()
         t.equal(lost, 0, 'it waits')
         let write: () => void = () => undefined
-        const worker = startBatchWorker<string>(backend, 'evm:13', {
+        const worker = startBatchWorker<string>(backend, jobKey('evm:13'), {
           ...quiet(stop.signal, inFlight),
           ingest: async () => {
             inFlight.begun(1)
@@ -318,11 +358,16 @@ for (const kind of ['postgres', 'redis'] as const) {
         await inFlight.untilNone(stop.signal)
         await worker.close()
 
-        inFlight.add(2, { step: finalized(2), text: 0 })
+        inFlight.add(2, { step: finalized(2), text: 0 }, true)
         await countedAgain()
         t.equal(lost, 0, 'the queue has not taken it yet')
-        await addNamedBatch(queue, { writerEpoch: 1, sequence: 2, step: finalized(2) })
-        inFlight.given(2)
+        const jobId = await addBatch(
+          queue,
+          jobKey('evm:13'),
+          { writerEpoch: 1, sequence: 2, step: finalized(2) },
+          null,
+        )
+        inFlight.given(2, jobId)
         await countedAgain()
         t.equal(lost, 0)
         await queue.drain(true)
@@ -358,7 +403,13 @@ for (const kind of ['postgres', 'redis'] as const) {
       const source = new AbortController()
       const [failing, hasFailed] = follow(source, true)
       await t.rejects(
-        publishSteps(failing, { queue, ready: Promise.resolve() }, 1, underWay(), source),
+        publishSteps(
+          failing,
+          { queue, key: jobKey('evm:8'), ready: Promise.resolve() },
+          1,
+          underWay(),
+          source,
+        ),
         /no such chain/,
       )
       t.ok(hasFailed())
@@ -368,14 +419,20 @@ for (const kind of ['postgres', 'redis'] as const) {
       const ending = new AbortController()
       const [steps, hasEnded] = follow(ending, false)
       await t.rejects(
-        publishSteps(steps, { queue: refusing, ready: Promise.resolve() }, 1, underWay(), ending),
+        publishSteps(
+          steps,
+          { queue: refusing, key: jobKey('evm:8'), ready: Promise.resolve() },
+          1,
+          underWay(),
+          ending,
+        ),
         /no room/,
       )
       t.ok(hasEnded(), 'nothing is under way any more')
 
       const never = new AbortController()
       const [others, othersEnded] = follow(never, false)
-      const unready = { queue, ready: Promise.reject(new Error('no queue')) }
+      const unready = { queue, key: jobKey('evm:8'), ready: Promise.reject(new Error('no queue')) }
       await t.rejects(publishSteps(others, unready, 1, underWay(), never), /no queue/)
       t.ok(othersEnded(), 'nor where the queue never is ready')
       await queue.close()
@@ -388,21 +445,22 @@ for (const kind of ['postgres', 'redis'] as const) {
         const queue = openBatchQueue(backend, 'evm:11')
         const stop = new AbortController()
         const wrote: string[] = []
-        const elsewhere: BatchKey[] = []
+        const elsewhere: JobPosition[] = []
         const writer = (name: string, inFlight: InFlight): JobWorker =>
-          startBatchWorker<string>(backend, 'evm:11', {
+          startBatchWorker<string>(backend, jobKey('evm:11'), {
             ...quiet(stop.signal, inFlight),
             ingest: ({ writerEpoch, sequence, step }) => {
               wrote.push(`${name}: ${writerEpoch}-${sequence} ${JSON.stringify(step)}`)
               return Promise.resolve('applied')
             },
-            onElsewhere: (key) => elsewhere.push(key),
-            onDead: (_job, error) => t.fail(String(error)),
+            onElsewhere: (position) => elsewhere.push(position),
+            onDead: ({ error }) => t.fail(String(error)),
           })
         const [frozen, later] = [new InFlight(2), new InFlight(3)]
         const step = finalized(7)
-        later.add(1, { step, text: 0 })
-        for (const writerEpoch of [1, 2, 3]) await addNamedBatch(queue, { writerEpoch, sequence: 1, step })
+        later.add(1, { step, text: 0 }, true)
+        for (const writerEpoch of [1, 2, 3])
+          await addBatch(queue, jobKey('evm:11'), { writerEpoch, sequence: 1, step }, null)
         const first = writer('frozen', frozen)
         const counts = await waitFor(
           () => queue.getJobCounts('waiting', 'active', 'delayed', 'failed'),
@@ -432,8 +490,13 @@ for (const kind of ['postgres', 'redis'] as const) {
         const done: number[] = []
         const dead: string[] = []
         let failures = 2
-        const worker = startBatchWorker<string>(backend, 'evm:2', {
-          ...quiet(stop.signal),
+        const inFlight = new InFlight(1)
+        for (const sequence of [1, 2, 3])
+          inFlight.add(sequence, { step: finalized(sequence), text: 0 }, false)
+        const refused: string[] = []
+        const worker = startBatchWorker<string>(backend, jobKey('evm:2'), {
+          ...quiet(stop.signal, inFlight),
+          onRefused: ({ reason }) => Promise.resolve(void refused.push(reason)),
           ingest: ({ sequence }) => {
             if (sequence === 2) return Promise.reject(new Error('never'))
             if (sequence === 1 && failures > 0) {
@@ -444,23 +507,28 @@ for (const kind of ['postgres', 'redis'] as const) {
           },
           isRetryable: (error) => error instanceof Error && error.message === 'not now',
           onDone: ({ sequence }) => done.push(sequence),
-          onDead: (_job, error) => dead.push(String(error)),
+          onDead: ({ error }) => dead.push(String(error)),
         })
         for (const sequence of [1, 2, 3])
-          await addBatch(queue, { writerEpoch: 1, sequence, step: finalized(sequence) })
+          await addBatch(
+            queue,
+            jobKey('evm:2'),
+            { writerEpoch: 1, sequence, step: finalized(sequence) },
+            await packStep(finalized(sequence)),
+          )
         await queue.add('garbage', { nothing: true }, {})
         await waitFor(
-          () => Promise.resolve(dead.length),
-          (count) => count === 2,
+          () => Promise.resolve(refused.length),
+          (count) => count === 1,
         )
         t.same(done, [1, 3])
-        t.match(dead[0], /never/)
-        t.match(dead[1], /not a batch/)
+        t.match(dead, [/never/])
+        t.match(refused, [/not a job of this service/])
         const counts = await waitFor(
-          () => queue.getJobCounts('failed'),
-          (c) => c['failed'] === 2,
+          () => queue.getJobCounts('failed', 'completed', 'active'),
+          (c) => c['failed'] === 1 && c['active'] === 0,
         )
-        t.equal(counts['failed'], 2)
+        t.same(counts, { failed: 1, completed: 0, active: 0 }, 'a forged job leaves nothing in the queue')
         await worker.close()
         await queue.close()
       },
@@ -475,8 +543,10 @@ for (const kind of ['postgres', 'redis'] as const) {
           const stop = new AbortController()
           const dead: string[] = []
           let tries = 0
-          const worker = startBatchWorker<string>(backend, 'evm:3', {
-            ...quiet(stop.signal),
+          const inFlight = new InFlight(1)
+          inFlight.add(1, { step: finalized(1), text: 0 }, false)
+          const worker = startBatchWorker<string>(backend, jobKey('evm:3'), {
+            ...quiet(stop.signal, inFlight),
             ingest: () => {
               tries += 1
               if (moment === 'while it writes') stop.abort()
@@ -485,9 +555,14 @@ for (const kind of ['postgres', 'redis'] as const) {
             isRetryable: () => true,
             onRetry: () => stop.abort(),
             onDone: () => t.fail('nothing was written'),
-            onDead: (_job, error) => dead.push(String(error)),
+            onDead: ({ error }) => dead.push(String(error)),
           })
-          await addBatch(queue, { writerEpoch: 1, sequence: 1, step: finalized(1) })
+          await addBatch(
+            queue,
+            jobKey('evm:3'),
+            { writerEpoch: 1, sequence: 1, step: finalized(1) },
+            await packStep(finalized(1)),
+          )
           const counts = await waitFor(
             () => queue.getJobCounts('waiting', 'active', 'delayed', 'failed'),
             (c) => tries === 1 && c['active'] === 0 && c['waiting'] === 0,
@@ -519,7 +594,12 @@ void t.test('sessions that end at any moment end no process', async (t) => {
   const closed: Promise<unknown>[] = []
   for (let opening = 0; opening < 100; opening += 1) {
     const queue = openBatchQueue(backend, `evm:${opening}`)
-    const added = addBatch(queue, { writerEpoch: 1, sequence: 1, step: finalized(1) })
+    const added = addBatch(
+      queue,
+      jobKey(`evm:${opening}`),
+      { writerEpoch: 1, sequence: 1, step: finalized(1) },
+      await packStep(finalized(1)),
+    )
     await Promise.race([added.catch(() => undefined), sleep(50)])
     closed.push(queue.close().catch(() => undefined))
   }
@@ -543,7 +623,7 @@ void t.test('a session that ends while BullMQ makes its connection ready is open
     }
   }
   const told: string[] = []
-  const backend = queueOnPostgres(url, Dying, ({ message }) => told.push(message))
+  const backend = queueOnPostgres(url, { Client: Dying, jsonParsedBy }, ({ message }) => told.push(message))
   let handled: (data: unknown) => void
   const worked = new Promise<unknown>((resolve) => (handled = resolve))
   const worker = backend.openWorker(
@@ -552,7 +632,7 @@ void t.test('a session that ends while BullMQ makes its connection ready is open
       handled(data)
       return Promise.resolve()
     },
-    {},
+    { mostCharacters: 1_000 },
   )
   const queue = backend.openQueue('opened-again')
   const add = (): Promise<boolean> =>
@@ -592,7 +672,7 @@ void t.test('a server that refuses is not asked again at once', async (t) => {
       took(data)
       await refused
     },
-    {},
+    { mostCharacters: 1_000 },
   )
   const queue = backend.openQueue('refused')
   await queue.add('job', 'first', {})
@@ -631,7 +711,9 @@ for (const kind of ['postgres', 'redis'] as const) {
     const took: unknown[] = []
     let finish = (): void => undefined
     const finished = new Promise<void>((resolve) => (finish = resolve))
-    const worker = backend.openWorker('away', ({ data }) => (took.push(data), finished), {})
+    const worker = backend.openWorker('away', ({ data }) => (took.push(data), finished), {
+      mostCharacters: 1_000,
+    })
     const direct = openQueueBackend(
       { ...urls, ...(kind === 'redis' ? { redisUrl: serverUrl } : { databaseUrl }) },
       () => undefined,
@@ -675,7 +757,7 @@ void t.test('a Redis that is not there ends in one clear line', async (t) => {
 /** Of a writer that has written before: the source need not wait for its first step. */
 function underWay(): InFlight {
   const inFlight = new InFlight(1)
-  inFlight.add(0, { step: finalized(0), text: 0 })
+  inFlight.add(0, { step: finalized(0), text: 0 }, true)
   inFlight.done(0)
   return inFlight
 }
@@ -687,6 +769,7 @@ function quiet(signal: AbortSignal, hand: StepsInHand = new InFlight(1)): BatchH
     onDone: () => undefined,
     onRetry: () => undefined,
     onDead: () => undefined,
+    onRefused: () => Promise.resolve(),
     onElsewhere: () => undefined,
     hand,
     signal,

@@ -152,7 +152,7 @@ void t.test('BullMQ finds its own tables', async (t) => {
           resolve(data)
           return Promise.resolve()
         },
-        {},
+        { mostCharacters: 1_000 },
       ),
     )
   })

@@ -1,0 +1,57 @@
+import type { Db } from '../../shared/db/connect.ts'
+import { letterOf, putDeadLetters, type Letter, type Refusal } from './dead-letters.store.ts'
+
+/** Letters of one statement: with the largest payloads, 32 MiB of parameters. */
+const MOST_AT_ONCE = 500
+
+interface Posted {
+  letter: Letter
+  kept: () => void
+  failed: (error: unknown) => void
+}
+
+/**
+ * Keeps dead letters together: those that come while some are being written wait for the next statement. A flood of
+ * garbage costs a transaction for hundreds of letters instead of one for each.
+ */
+export class DeadLetterBox {
+  readonly #db: Db
+  #waiting: Posted[] = []
+  #isWriting = false
+
+  constructor(db: Db) {
+    this.#db = db
+  }
+
+  /** Letters that are not written yet, without those of the statement under way. */
+  get size(): number {
+    return this.#waiting.length
+  }
+
+  /** Resolves once the letter is kept; rejects when the database fails. */
+  put(refusal: Refusal): Promise<void> {
+    return new Promise((kept, failed) => {
+      this.#waiting.push({ letter: letterOf(refusal), kept, failed })
+      if (!this.#isWriting) void this.#writeAll()
+    })
+  }
+
+  async #writeAll(): Promise<void> {
+    this.#isWriting = true
+    // Jobs that end in the same turn of the event loop share the first statement as well.
+    await new Promise(setImmediate)
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.splice(0, MOST_AT_ONCE)
+      try {
+        await putDeadLetters(
+          this.#db,
+          batch.map(({ letter }) => letter),
+        )
+        for (const { kept } of batch) kept()
+      } catch (error) {
+        for (const { failed } of batch) failed(error)
+      }
+    }
+    this.#isWriting = false
+  }
+}

@@ -1,0 +1,108 @@
+import { randomUUID } from 'node:crypto'
+import { Redis, type Command, type RedisOptions } from 'ioredis'
+
+/**
+ * BullMQ parses a job as soon as its data arrive. These hooks of the drivers look at a job's text before: one that is too
+ * long, has too many parts or is no JSON is replaced by a short note, which the handler refuses like other garbage.
+ */
+
+/** Objects, arrays and members in a job's JSON: ours have ten, the longest statement some hundreds. */
+const MOST_PARTS = 20_000
+/** Characters kept of data that were not read. */
+const BEGINNING = 1_000
+/** Characters of a job's name. */
+const MOST_NAME = 200
+
+/** Random, so that no job can say of itself that it was not read. */
+const NOTE = `unread-${randomUUID()}`
+
+/** In place of data that were not parsed. */
+export interface UnreadData {
+  reason: string
+  characters: number
+  beginning: string
+}
+
+/** The note that replaced the data; undefined where they are what somebody put in. */
+export function unreadData(data: unknown): UnreadData | undefined {
+  if (typeof data !== 'object' || data === null || !Object.hasOwn(data, NOTE)) return undefined
+  return (data as Record<string, UnreadData>)[NOTE]
+}
+
+function noteOf(text: string, reason: string): Record<string, UnreadData> {
+  return { [NOTE]: { reason, characters: text.length, beginning: text.slice(0, BEGINNING) } }
+}
+
+/** Why a text must not be parsed; undefined where it may be. */
+function whyUnparsed(text: string, mostCharacters: number): string | undefined {
+  if (text.length > mostCharacters)
+    return `it has ${text.length} characters: at most ${mostCharacters} are read`
+  let parts = 0
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at)
+    // [ { and the comma, also within strings: a bound needs no grammar.
+    if (code !== 0x5b && code !== 0x7b && code !== 0x2c) continue
+    parts += 1
+    if (parts > MOST_PARTS) return `it has more than ${MOST_PARTS} parts`
+  }
+  return undefined
+}
+
+/** Parses JSON that comes from Postgres, within bounds. */
+export function parseBounded(text: string, mostCharacters: number): unknown {
+  const reason = whyUnparsed(text, mostCharacters)
+  return reason === undefined ? JSON.parse(text) : noteOf(text, reason)
+}
+
+/** A connection to Redis on which the jobs that a script returns are bounded. */
+export class BoundedRedis extends Redis {
+  readonly #mostCharacters: number
+
+  constructor(url: string, options: RedisOptions, mostCharacters: number) {
+    super(url, options)
+    this.#mostCharacters = mostCharacters
+  }
+
+  override sendCommand(...[command, stream]: Parameters<Redis['sendCommand']>): unknown {
+    const reply = super.sendCommand(command, stream)
+    if (!isScript(command) || !(reply instanceof Promise)) return reply
+    return reply.then((value: unknown) => boundedReply(value, this.#mostCharacters))
+  }
+}
+
+function isScript({ name }: Command): boolean {
+  return name === 'evalsha' || name === 'eval'
+}
+
+/** A script that takes the next job returns its hash as field, value, field … before its id and two times. */
+function boundedReply(reply: unknown, mostCharacters: number): unknown {
+  if (!Array.isArray(reply) || reply.length !== 4 || !Array.isArray(reply[0])) return reply
+  return [boundedFields(reply[0] as unknown[], mostCharacters), ...(reply.slice(1) as unknown[])]
+}
+
+/**
+ * What a worker reads of a job, by BullMQ's names. Others are left out: no job of ours has options that matter once it is
+ * taken, a parent or a schedule, and a worker acts on those of whoever added the job.
+ */
+const FIELDS = new Set(['name', 'data', 'timestamp', 'processedOn', 'ats', 'atm', 'stc', 'defa'])
+
+function boundedFields(fields: unknown[], mostCharacters: number): unknown[] {
+  const bounded: unknown[] = []
+  for (let at = 0; at + 1 < fields.length; at += 2) {
+    const [field, value] = [String(fields[at]), String(fields[at + 1])]
+    if (!FIELDS.has(field)) continue
+    bounded.push(field, field === 'data' ? boundedText(value, mostCharacters) : value.slice(0, MOST_NAME))
+  }
+  return bounded
+}
+
+function boundedText(text: string, mostCharacters: number): string {
+  const reason = whyUnparsed(text, mostCharacters)
+  if (reason !== undefined) return JSON.stringify(noteOf(text, reason))
+  try {
+    JSON.parse(text)
+    return text
+  } catch {
+    return JSON.stringify(noteOf(text, 'it is not JSON'))
+  }
+}

@@ -1,0 +1,31 @@
+import { createPostgresBackend, withBackend } from 'bullmq'
+import { VOUCHER_QUEUE } from '../../shared/events/handed-in.ts'
+import { SCHEMA, type PostgresDriver } from './backend.ts'
+
+/** Long enough that no worker takes the job that is removed at once. */
+const NEVER_DUE_MS = 3_600_000
+
+/**
+ * Makes BullMQ's tables where they are missing, as their owner. BullMQ numbers the jobs of a queue by a sequence that it
+ * makes with the first job: without a first job here, a producer without DDL rights could add none.
+ */
+export async function prepareQueueSchema(
+  connectionString: string,
+  { Client }: Pick<PostgresDriver, 'Client'>,
+): Promise<void> {
+  const bull = withBackend(createPostgresBackend)
+  const connection = {
+    ...{ connectionString, schema: SCHEMA, migrate: true, max: 1 },
+    ...{ connectionTimeoutMillis: 10_000, Client },
+  }
+  const queue = new bull.Queue(VOUCHER_QUEUE, { connection, skipMetasUpdate: true })
+  // The calls below reject with the same errors.
+  queue.on('error', () => undefined)
+  try {
+    await queue.waitUntilReady()
+    const job = await queue.add('first', {}, { delay: NEVER_DUE_MS })
+    await job.remove()
+  } finally {
+    await queue.close()
+  }
+}
