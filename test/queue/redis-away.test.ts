@@ -60,7 +60,9 @@ void t.test(
       await t.test(what, async (t) => {
         const backend = open(t, redis.url)
         const took: unknown[] = []
-        const worker = backend.openWorker(what, ({ data }) => Promise.resolve(took.push(data)), {})
+        const worker = backend.openWorker(what, ({ data }) => Promise.resolve(took.push(data)), {
+          mostCharacters: 1_000,
+        })
         const queue = backend.openQueue(what)
         await queue.add('job', 'before', {})
         await until(() => took.length === 1, 10_000)
@@ -89,7 +91,9 @@ void t.test('connections that are dead without a word are replaced', async (t) =
   const link = await untrustyLink(t, redis.url)
   const backend = open(t, link.url)
   const took: unknown[] = []
-  const worker = backend.openWorker('half-open', ({ data }) => Promise.resolve(took.push(data)), {})
+  const worker = backend.openWorker('half-open', ({ data }) => Promise.resolve(took.push(data)), {
+    mostCharacters: 1_000,
+  })
   const queue = backend.openQueue('half-open')
   await queue.add('job', 'before', {})
   await until(() => took.length === 1, 10_000)
@@ -116,7 +120,9 @@ void t.test('a queue and a worker that are opened while Redis is away work once 
   await redis.kill()
   const backend = open(t, redis.url)
   const took: unknown[] = []
-  const worker = backend.openWorker('early', ({ data }) => Promise.resolve(took.push(data)), {})
+  const worker = backend.openWorker('early', ({ data }) => Promise.resolve(took.push(data)), {
+    mostCharacters: 1_000,
+  })
   const queue = backend.openQueue('early')
   const added = queue.add('job', 'early', {})
   t.match(await refusal(backend), /^Redis at 127\.0\.0\.1:\d+: .*ECONNREFUSED/)
