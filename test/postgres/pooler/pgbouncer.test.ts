@@ -102,7 +102,7 @@ void t.test('the indexer works by a pooler in session mode', async (t) => {
           resolve(data)
           return Promise.resolve()
         },
-        {},
+        { mostCharacters: 1_000 },
       ),
     )
   })
