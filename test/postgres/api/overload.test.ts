@@ -16,8 +16,9 @@ void t.test(
     await app.inject('/api/activity')
     await db.transaction().execute(async (trx) => {
       await sql`lock table projection.activity in access exclusive mode`.execute(trx)
-      const asked = Array.from({ length: ASKED }, (_, number) =>
-        app.inject(`/api/activity?limit=${1 + number}`),
+      const asked = Array.from(
+        { length: ASKED },
+        async (_, number) => await app.inject(`/api/activity?limit=${1 + number}`),
       )
       t.equal((await app.inject('/healthz')).statusCode, 200)
       const refused = (await Promise.all(asked)).filter((answer) =>
