@@ -35,7 +35,8 @@ void t.test('a failure is told of each endpoint, also where they have one host',
     response.end()
   })
   await t.rejects(ask(client), {
-    message: /^evm:1: head: endpoint 1 \(http:\/\/127\S+\): HTTP 500; endpoint 2 \(http:\/\/127\S+\): HTTP 502$/,
+    message:
+      /^evm:1: head: endpoint 1 \(http:\/\/127\S+\): HTTP 500; endpoint 2 \(http:\/\/127\S+\): HTTP 502$/,
   })
 })
 
