@@ -59,14 +59,17 @@ export class RateWindows {
     }
   }
 
+  /** Whether the next request is counted in Redis, for all APIs together. */
+  get isShared(): boolean {
+    return this.redis?.status === 'ready' && performance.now() >= this.leaveAloneUntilMs
+  }
+
   close(): void {
     this.redis?.disconnect()
   }
 
   private async count(key: string, windowMs: number): Promise<Count> {
-    if (this.redis?.status !== 'ready' || performance.now() < this.leaveAloneUntilMs) {
-      return this.countInMemory(key, windowMs)
-    }
+    if (this.redis === undefined || !this.isShared) return this.countInMemory(key, windowMs)
     try {
       const result = await countInRedis(this.redis, PREFIX + key, windowMs)
       this.find()

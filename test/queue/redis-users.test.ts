@@ -7,13 +7,19 @@ import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
 import * as z from 'zod'
+import { RateWindows } from '../../api/plugins/rate-windows.ts'
 import { checkRedis } from '../../indexer/queue/check-redis.ts'
+import { createLogger } from '../../shared/log.ts'
 import { freePort } from '../helpers/free-port.ts'
 import { eventually } from '../helpers/programs.ts'
 
 /** The Redis users of docker-compose.yml, on a real server that is started with the same arguments. */
 
-const PASSWORDS = { REDIS_INDEXER_PASSWORD: 'indexer1', REDIS_PRODUCER_PASSWORD: 'producer1' }
+const PASSWORDS = {
+  REDIS_INDEXER_PASSWORD: 'indexer1',
+  REDIS_API_PASSWORD: 'api1',
+  REDIS_PRODUCER_PASSWORD: 'producer1',
+}
 const PREFIX = 'loan-activity'
 const composeSchema = z.object({
   services: z.object({
@@ -125,6 +131,32 @@ void t.test('the users of docker-compose.yml', async (t) => {
     for (const [what, work] of denied)
       await t.rejects(work(), /NOPERM|permission|can't run this command/i, what)
     t.equal(await indexer.exists(`${PREFIX}:vouchers:kept`), 1)
+  })
+
+  await t.test('the API counts requests, and may do nothing else', async (t) => {
+    const log = createLogger('test', 'silent')
+    const counts = await Promise.all(
+      [1, 2].map(async () => {
+        const windows = new RateWindows(`redis://api:api1@127.0.0.1:${port}`, log)
+        t.teardown(() => windows.close())
+        const Store = windows.storeClass()
+        const store = new Store({})
+        await eventually('Redis counts', () => Promise.resolve(windows.isShared))
+        return new Promise<number>((resolve, reject) =>
+          store.incr(
+            'client',
+            (error, result) => (error ? reject(error) : resolve(result?.current ?? 0)),
+            60_000,
+            6_000,
+          ),
+        )
+      }),
+    )
+    t.same(counts.sort(), [1, 2], 'two APIs count together')
+    const api = connectAs(t, port, 'api', 'api1')
+    await t.rejects(api.set('elsewhere', '1'), /NOPERM/)
+    await t.rejects(api.del(`${PREFIX}:rate:client`), /NOPERM/)
+    await t.rejects(api.hgetall(`${PREFIX}:vouchers:meta`), /NOPERM/)
   })
 
   await t.test('the indexer has no command that could harm others on this Redis', async (t) => {

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import t from 'tap'
 import { parse } from 'yaml'
@@ -60,6 +61,7 @@ const operator = {
   INDEXER_PASSWORD: 'iNd3x',
   API_PASSWORD: 'aPi4',
   REDIS_INDEXER_PASSWORD: 'rEd1s',
+  REDIS_API_PASSWORD: 'l1mIt',
   REDIS_PRODUCER_PASSWORD: 'pRo5',
   NETWORKS_FILE: './networks.json',
 }
@@ -133,7 +135,7 @@ void t.test('each program has the database role and the Redis user that are its 
   t.match(environmentOf('roles'), { INDEXER_PASSWORD: 'iNd3x', API_PASSWORD: 'aPi4' })
   t.match(service('roles').command?.join(' '), 'dist/indexer/cli/main.js roles')
   t.equal(new URL(environmentOf('indexer')['REDIS_URL'] ?? '').username, 'indexer')
-  t.notOk(environmentOf('api')['REDIS_URL'], 'the API needs the database alone')
+  t.equal(new URL(environmentOf('api')['REDIS_URL'] ?? '').username, 'api')
   t.end()
 })
 
@@ -148,6 +150,7 @@ void t.test('the proxy is the one port, trusted by the APIs behind it', (t) => {
   t.match(file, /^ {2}bind :3000$/m)
   for (const path of ['/readyz', '/healthz']) t.match(file, `option httpchk GET ${path}`)
   t.match(file, `api:${environmentOf('api')['API_PORT'] ?? ''} resolvers`)
+  t.equal(spawnSync('haproxy', ['-c', '-f', 'deploy/haproxy.cfg'], { cwd: root }).status, 0)
   t.equal(environmentOf('api')['API_TRUST_PROXY'], compose.networks.default.ipam.config[0].subnet)
   t.end()
 })

@@ -15,7 +15,7 @@ import { serviceProgram } from '../../helpers/service-program.ts'
 const MAIN = serviceProgram('api/main')
 const RESTARTS = 20
 const CLIENTS = 20
-const CONFIG = fileURLToPath(new URL('../../../docs/haproxy.cfg', import.meta.url))
+const CONFIG = fileURLToPath(new URL('../../../deploy/haproxy.cfg', import.meta.url))
 
 async function startApi(t: Test, url: string, port: number): Promise<ChildProcess> {
   const child = spawn(process.execPath, [...MAIN.flags, MAIN.path], {
@@ -34,13 +34,15 @@ async function startApi(t: Test, url: string, port: number): Promise<ChildProces
   return child
 }
 
-/** The configuration of the documentation, on ports of this test. */
+/** The configuration of compose, on ports of this test: two servers instead of those that the resolver finds. */
 async function startProxy(t: Test, ports: [number, number]): Promise<number> {
   const port = await freePort()
   const text = (await readFile(CONFIG, 'utf8'))
-    .replace('bind :8080', `bind 127.0.0.1:${port}`)
-    .replaceAll('api-1:3000', `127.0.0.1:${ports[0]}`)
-    .replaceAll('api-2:3000', `127.0.0.1:${ports[1]}`)
+    .replace('bind :3000', `bind 127.0.0.1:${port}`)
+    .replaceAll(
+      /server-template api .*/g,
+      `server one 127.0.0.1:${ports[0]}\n  server two 127.0.0.1:${ports[1]}`,
+    )
   const file = join(t.testdir(), 'haproxy.cfg')
   await writeFile(file, text)
   const proxy = spawn('haproxy', ['-db', '-f', file], { stdio: 'ignore' })
