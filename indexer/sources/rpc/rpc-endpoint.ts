@@ -10,6 +10,7 @@ import { undiciPost, type HttpPost } from './http-post.ts'
 import { exceededBound } from './json-bounds.ts'
 import { RateGovernor, type GovernorLimits } from './rate-governor.ts'
 import { LargeBodies, textOf } from './read-body.ts'
+import type { Exchange, RpcAnswer, RpcCall, SaidResult } from './rpc-call.ts'
 import {
   AccessRefused,
   AnswerTooLarge,
@@ -22,20 +23,7 @@ import {
 import { SaidAlone } from './said-alone.ts'
 import { BatchRun, type BatchLink, type BatchOptions, type BatchReply } from './send-batches.ts'
 
-export interface RpcCall {
-  method: string
-  params: unknown[]
-}
-
-export type RpcAnswer =
-  { ok: true; result: unknown } | { ok: false; kind: RpcErrorKind; code: number; message: string }
-
-/** The result of one call, and how it was said: its request's id, and the bytes of the answer. */
-export interface SaidResult {
-  id: number
-  body: Buffer
-  result: unknown
-}
+export type { Exchange, RpcAnswer, RpcCall, SaidResult }
 
 /** Of the requests of all endpoints of a client. */
 export interface RequestIds {
@@ -307,16 +295,6 @@ export class RpcEndpoint {
   #redact(text: string): string {
     return ownText(storableText(redactedStart(this.#redactor, text, MOST_ERROR_TEXT), 300))
   }
-}
-
-/** One HTTP request and its answers, in the calls' order. */
-export interface Exchange {
-  /** Of the first request. */
-  id: number
-  body: Buffer
-  answers: RpcAnswer[]
-  /** Whether the bytes are those of the answer before. */
-  isRepeated: boolean
 }
 
 function faultOf({ status }: HttpAnswer, otherwise: string): EndpointFault {

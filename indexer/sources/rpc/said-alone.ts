@@ -1,4 +1,4 @@
-import type { RpcAnswer, RpcCall } from './rpc-endpoint.ts'
+import type { RpcAnswer, RpcCall } from './rpc-call.ts'
 
 type Refusal = RpcAnswer & { ok: false }
 

@@ -1,5 +1,5 @@
 import { AnswerTooLarge, CallFailed, EndpointFault, RateLimited } from './rpc-error.ts'
-import type { Exchange, RpcAnswer, RpcCall, SaidResult } from './rpc-endpoint.ts'
+import type { Exchange, RpcAnswer, RpcCall, SaidResult } from './rpc-call.ts'
 import type { RateGovernor } from './rate-governor.ts'
 import { isSameError, type SaidAlone } from './said-alone.ts'
 
