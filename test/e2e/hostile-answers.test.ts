@@ -43,9 +43,9 @@ const LARGE = [
   'Filecoin.ChainGetParentReceipts',
 ]
 
-/** Asked before all else: once the process has started, an attack begins behind it. */
+/** Asked before all else: some attacks begin behind it. */
 const IDENTITY = ['Filecoin.StateNetworkName']
-const PACKED = ['8 MB of {}', '60 MB of [', 'a string of 50 MB', '160,000 logs']
+const PACKED = ['60 MB of [', '160,000 logs']
 
 function httpAttacks(): [string, Fault][] {
   return [
@@ -68,10 +68,11 @@ void t.test('no answer of a node ends the process or holds up another network', 
   t.teardown(() => lotus.stop())
   let attack: Fault | null = null
   let attacksAll = true
-  const asOtherChain: Fault = (requests, ...rest) => {
+  const asOtherChain: Fault = async (requests, ...rest) => {
     const [first] = requests
-    if (first?.method === 'eth_chainId' && !attacksAll) return [{ id: first.id, result: '0x7a6a' }]
-    return attack?.(requests, ...rest) ?? null
+    const asksChain = first?.method === 'eth_chainId'
+    const said = asksChain && !attacksAll ? null : ((await attack?.(requests, ...rest)) ?? null)
+    return said === null && asksChain ? [{ id: first.id, result: '0x7a6a' }] : said
   }
   const evmProxy = await startFaultProxy(anvil.url, { fault: asOtherChain })
   t.teardown(() => evmProxy.stop())
@@ -117,8 +118,6 @@ void t.test('no answer of a node ends the process or holds up another network', 
     60_000,
   )
 
-  attacksAll = false
-
   /** Mines, and measures the longest time until a block is indexed, and the most that is resident. */
   async function endure(what: string): Promise<void> {
     writeFileSync(`/proc/${indexer.pid}/clear_refs`, '5')
@@ -155,21 +154,40 @@ void t.test('no answer of a node ends the process or holds up another network', 
     }
   }
 
-  for (const [name, fault] of httpAttacks()) {
-    attack = fault
-    await endure(name)
-    evmProxy.release()
-    lotusProxy.release()
+  async function endureAll(attacks: readonly [string, Fault][]): Promise<void> {
+    for (const [name, fault] of attacks) {
+      attack = fault
+      await endure(attacksAll ? `${name}, from the first question` : name)
+      evmProxy.release()
+      lotusProxy.release()
+    }
   }
-  attack = null
-  await eventually(
-    'the attacked networks are read once their nodes are honest',
-    async () => {
-      const behind = (await rpc.call(quantity, 'eth_blockNumber')) - (await indexed('evm:31338'))
-      return behind <= 0 && (await indexed('filecoin:testnet')) > 0
-    },
-    90_000,
-  )
+
+  /** A lone endpoint is left alone for 5 seconds at most. */
+  async function readAgain(): Promise<void> {
+    attack = null
+    const honestMs = performance.now()
+    const before = await indexed('filecoin:testnet')
+    await rpc.call(anything, 'evm_mine')
+    await eventually(
+      'the attacked networks are read once their nodes are honest',
+      async () => {
+        const behind = (await rpc.call(quantity, 'eth_blockNumber')) - (await indexed('evm:31338'))
+        return behind <= 0 && (await indexed('filecoin:testnet')) > before
+      },
+      60_000,
+    )
+    t.comment(`read ${Math.round(performance.now() - honestMs)} ms after the nodes were honest`)
+  }
+
+  const attacks = httpAttacks()
+  await endureAll(attacks.filter((_, index) => index % 2 === 0))
+  await readAgain()
+  attacksAll = false
+  await endureAll(attacks.filter((_, index) => index % 2 === 1))
+  attacksAll = true
+  await endureAll([['0x1', (requests) => requests.map(({ id }) => ({ id, result: '0x1' }))]])
+  await readAgain()
   t.ok(sockets.connections > 0, 'the WebSocket was connected')
   for (const name of Object.keys(HOSTILE_SOCKETS)) {
     sockets.attack = name

@@ -30,14 +30,17 @@ export interface ReadOptions {
 interface Member {
   endpoint: RpcEndpoint
   strikes: number
-  /** Ms of the monotonic clock; infinite for an endpoint of another chain. */
+  /** Ms of the monotonic clock. */
   asideUntil: number
-  /** What was found, when it is another chain's. */
+  /** What was found, while it is another chain's: then it is asked for nothing but its chain. */
   wrongChain: string | null
   verified: Promise<void> | null
 }
 
 const FIRST_ASIDE_MS = 250
+const LONGEST_ASIDE_MS = 30_000
+/** Of an endpoint that has no other beside it. */
+const LONGEST_ASIDE_ALONE_MS = 5_000
 /** How long a first question waits for an endpoint to come back, and how long one that was refused already. */
 const LONGEST_WAIT_MS = 6_000
 const LONGEST_FURTHER_WAIT_MS = 600
@@ -60,6 +63,8 @@ export class RpcClient {
   readonly #options: ClientOptions
   readonly #closing = new AbortController()
   readonly #leaveNetworks = joinNetworks()
+  /** An endpoint was of the right chain once: then the configuration is no mistake. */
+  #wasRight = false
 
   constructor(urls: readonly string[], options: ClientOptions) {
     this.#options = options
@@ -77,7 +82,8 @@ export class RpcClient {
   /** Endpoints of the right chain that are not put aside now. */
   available(): RpcEndpoint[] {
     const now = performance.now()
-    return this.#members.filter((member) => readyAt(member) <= now).map((member) => member.endpoint)
+    const ready = this.#members.filter((member) => member.wrongChain === null && readyAt(member) <= now)
+    return ready.map((member) => member.endpoint)
   }
 
   /** The others of the right chain, also those that are put aside now. */
@@ -95,7 +101,7 @@ export class RpcClient {
 
   /**
    * Runs `task` on an endpoint, and on another one when that fails. Throws a RetryableError that says what every
-   * endpoint said, and a PermanentError when all endpoints are of another chain.
+   * endpoint said, and a PermanentError when all endpoints are of another chain and none was ever of the right one.
    */
   async read<T>(
     what: string,
@@ -140,26 +146,33 @@ export class RpcClient {
 
   /**
    * The least busy endpoint that was not tried yet, else one that was, and one that is behind only where there is no other;
-   * waits for one to come back, but not long.
+   * waits for one to come back, but not long. An endpoint of another chain is looked at again where nobody else is there.
    */
   async #choose(tried: ReadonlySet<Member>, excluding: readonly RpcEndpoint[]): Promise<Member | null> {
     const allowed = this.#members.filter((member) => !excluding.includes(member.endpoint))
-    if (this.#members.every((member) => member.wrongChain !== null)) throw this.#allWrong()
+    const right = allowed.filter(({ wrongChain }) => wrongChain === null)
     const now = performance.now()
-    const ready = allowed.filter((member) => readyAt(member) <= now)
+    const ready = right.filter((member) => readyAt(member) <= now)
     const fresh = ready.filter((member) => !tried.has(member))
     const candidates = fresh.length > 0 ? fresh : ready
     const best =
       leastBusy(candidates.filter(({ endpoint }) => !this.behind.has(endpoint))) ?? leastBusy(candidates)
     if (best !== null) return best
-    const soonest = allowed.reduce<Member | null>(
-      (left, right) => (left === null || readyAt(right) < readyAt(left) ? right : left),
+    const soonest = right.reduce<Member | null>(
+      (left, other) => (left === null || readyAt(other) < readyAt(left) ? other : left),
       null,
     )
     const patienceMs = tried.size === 0 ? LONGEST_WAIT_MS : LONGEST_FURTHER_WAIT_MS
-    if (soonest === null || readyAt(soonest) - now > patienceMs) return null
+    if (soonest === null || readyAt(soonest) - now > patienceMs) return this.#ofAnotherChain(allowed, now)
     await pause(readyAt(soonest) - now, this.#closing.signal)
     return this.#closing.signal.aborted ? null : soonest
+  }
+
+  #ofAnotherChain(allowed: readonly Member[], now: number): Member | null {
+    const due = allowed.find((member) => member.wrongChain !== null && readyAt(member) <= now)
+    if (due !== undefined) return due
+    if (this.#members.every(({ wrongChain }) => wrongChain !== null)) throw this.#allWrong()
+    return null
   }
 
   async #verify(member: Member): Promise<void> {
@@ -168,13 +181,21 @@ export class RpcClient {
       throw error
     })
     await member.verified
+    this.#wasRight = true
+    if (member.wrongChain === null) return
+    member.wrongChain = null
+    this.say(`${member.endpoint.label} is of the right chain now`)
   }
 
   #judge(member: Member, error: RetryableError): void {
     if (error instanceof WrongChain) {
-      if (member.wrongChain !== null) return
+      const isNews = member.wrongChain === null
       member.wrongChain = error.found
-      this.say(`${member.endpoint.label} is never asked again: ${messageOf(error)}`)
+      member.asideUntil = performance.now() + this.#longestAsideMs()
+      if (isNews)
+        this.say(
+          `${member.endpoint.label} is asked for nothing until it is of the right chain: ${messageOf(error)}`,
+        )
       return
     }
     if (error instanceof RateLimited || error instanceof CallFailed || this.#closing.signal.aborted) return
@@ -191,7 +212,7 @@ export class RpcClient {
   /** With nobody else to ask an endpoint is not left alone for long; and final blocks wait for a second one. */
   #longestAsideMs(): number {
     const usable = this.#members.filter((member) => member.wrongChain === null).length
-    return usable > 1 ? 30_000 : 5_000
+    return usable > 1 ? LONGEST_ASIDE_MS : LONGEST_ASIDE_ALONE_MS
   }
 
   /** Tells an operator; never with a URL. */
@@ -199,12 +220,13 @@ export class RpcClient {
     this.#options.report('warn', `${this.#options.network}: ${message}`)
   }
 
-  #allWrong(): PermanentError {
+  #allWrong(): PermanentError | RetryableError {
     const found = this.#members
       .map((member) => `${member.wrongChain ?? 'none'} at ${this.#nameOf(member)}`)
       .join(', ')
     const { what, expected } = this.#options.identity
-    return new PermanentError(`${this.#options.network}: wrong ${what}: expected ${expected}, found ${found}`)
+    const message = `${this.#options.network}: wrong ${what}: expected ${expected}, found ${found}`
+    return this.#wasRight ? new RetryableError(message) : new PermanentError(message)
   }
 
   #told(failures: ReadonlyMap<Member, string>): string {
@@ -231,7 +253,6 @@ export class RpcClient {
 }
 
 function readyAt(member: Member): number {
-  if (member.wrongChain !== null) return Number.POSITIVE_INFINITY
   return Math.max(member.asideUntil, member.endpoint.governor.pausedUntil)
 }
 
