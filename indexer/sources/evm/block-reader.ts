@@ -2,7 +2,7 @@ import { bloomOf, EMPTY_BLOOM, mayContain } from './bloom.ts'
 import { decodeHeader, decodeLogs, type EvmHeader, type EvmLog } from './decode-answer.ts'
 import { quantity } from './hex.ts'
 import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
-import { BadAnswer, CallFailed } from '../rpc/rpc-error.ts'
+import { BadAnswer, CallFailed, type RpcErrorKind } from '../rpc/rpc-error.ts'
 import type { WatchedContracts } from './watched-contracts.ts'
 
 /** Headers and whole blocks' logs, from one endpoint. */
@@ -59,28 +59,76 @@ export function mayConcernUs(header: EvmHeader, contracts: WatchedContracts): bo
   return false
 }
 
+/** A block's logs: all of them, borne out by its bloom, or those of the watched contracts alone. */
+export interface BlockLogs {
+  logs: EvmLog[]
+  isWhole: boolean
+}
+
+/** At this attempt any refusal of a block's logs counts as one of so many logs, if those of our contracts are given. */
+const LAST_ATTEMPT = 3
+
+/** Whether a refusal of a block's logs is worth asking for less, once every endpoint was asked for all. */
+export function isWorthLess(attempt: number, others: number): (kind: RpcErrorKind) => boolean {
+  return (kind) => attempt > others && (kind === 'too-large' || (kind === 'other' && attempt >= LAST_ATTEMPT))
+}
+
 /**
  * All logs of each block, asked by its hash. They must make exactly the header's bloom and be numbered without a
- * gap, so that a log that is missing does not go unseen.
+ * gap, so that a log that is missing does not go unseen. Anybody can fill a block with more logs than an endpoint gives or we
+ * hold: where such a refusal is `worthLess`, only the logs of our contracts are asked for, and no bloom bears them out.
  */
 export async function readWholeBlocks(
   endpoint: RpcEndpoint,
   headers: readonly EvmHeader[],
-): Promise<EvmLog[][]> {
+  contracts: WatchedContracts,
+  worthLess: (kind: RpcErrorKind) => boolean,
+): Promise<BlockLogs[]> {
   const calls = headers.map((header) => ({ method: 'eth_getLogs', params: [{ blockHash: header.hash }] }))
-  return endpoint.sendEach(calls, (answer, index) => {
+  const read = await endpoint.sendEach(calls, (answer, index) => {
     const header = headers[index]
     if (header === undefined) throw new Error('an answer that nobody asked for')
-    const logs = decodeLogs(endpoint.resultOf('eth_getLogs', answer))
-    for (const [at, log] of logs.entries()) {
-      if (log.blockHash !== header.hash || log.blockNumber !== header.number) {
-        throw new BadAnswer(`block ${header.number}: a log of another block`)
-      }
-      if (log.logIndex !== at) throw new BadAnswer(`block ${header.number}: log ${at} is missing`)
-    }
-    if (bloomOf(logs) !== header.logsBloom) {
-      throw new BadAnswer(`block ${header.number} (${header.hash}): its logs do not make its bloom`)
-    }
-    return logs
+    if (!answer.ok && worthLess(answer.kind)) return header
+    return { logs: wholeLogs(header, endpoint.resultOf('eth_getLogs', answer)), isWhole: true }
   })
+  const blocks: BlockLogs[] = []
+  for (const block of read)
+    blocks.push(
+      'logs' in block ? block : { logs: await readOurLogs(endpoint, block, contracts), isWhole: false },
+    )
+  return blocks
+}
+
+function wholeLogs(header: EvmHeader, result: unknown): EvmLog[] {
+  const logs = decodeLogs(result)
+  for (const [at, log] of logs.entries()) {
+    checkBlock(header, log)
+    if (log.logIndex !== at) throw new BadAnswer(`block ${header.number}: log ${at} is missing`)
+  }
+  if (bloomOf(logs) !== header.logsBloom) {
+    throw new BadAnswer(`block ${header.number} (${header.hash}): its logs do not make its bloom`)
+  }
+  return logs
+}
+
+async function readOurLogs(
+  endpoint: RpcEndpoint,
+  header: EvmHeader,
+  contracts: WatchedContracts,
+): Promise<EvmLog[]> {
+  const filter = { blockHash: header.hash, address: [...contracts.keys()] }
+  const logs = decodeLogs(await endpoint.call('eth_getLogs', [filter]))
+  for (const log of logs) {
+    checkBlock(header, log)
+    const contract = contracts.get(log.address)
+    if (contract === undefined) throw new BadAnswer('a log of a contract that was not asked for')
+    if (!mayContain(header.logsBloom, contract.bits))
+      throw new BadAnswer(`block ${header.number}: its bloom excludes the logs it is said to have`)
+  }
+  return logs
+}
+
+function checkBlock(header: EvmHeader, log: EvmLog): void {
+  if (log.blockHash !== header.hash || log.blockNumber !== header.number)
+    throw new BadAnswer(`block ${header.number}: a log of another block`)
 }

@@ -1,13 +1,18 @@
 import { networkKey, type EvmNetwork } from '../../../shared/config/networks.ts'
 import { PermanentError, RetryableError } from '../../../shared/errors.ts'
 import type { ContractRole, UintText } from '../../../shared/events/chain-event.ts'
-import type { BlockHeader, BlockRef, TimedBlock } from '../../../shared/events/chain-step.ts'
+import type {
+  BlockHeader,
+  BlockRef,
+  RangeEvidence as Evidence,
+  TimedBlock,
+} from '../../../shared/events/chain-step.ts'
 import { joinEvidence } from '../../../shared/events/join-evidence.ts'
 import type { BlocksRead, ChainSource, RangeRead } from '../chain-source.ts'
 import { cutParts } from '../cut-parts.ts'
 import { sideBySide } from '../side-by-side.ts'
 import { within } from '../waiting.ts'
-import { headersByHash, mayConcernUs, readHeaders, readWholeBlocks } from './block-reader.ts'
+import { headersByHash, isWorthLess, mayConcernUs, readHeaders, readWholeBlocks } from './block-reader.ts'
 import { chainEvents, type EventReader } from './chain-events.ts'
 import { ChainHead } from './chain-head.ts'
 import { checkContracts } from './check-contracts.ts'
@@ -57,6 +62,8 @@ const CHECK_WITHIN_MS = 10_000
 /** Blocks that may have logs of ours: their logs are one batch, and so are their loans, if each has not many. */
 const BLOCKS_IN_PART = 16
 const PARTS_AT_ONCE = 4
+const TOO_FULL =
+  'a block has more logs than its endpoints give or than are held: such blocks are read by our contracts alone, unchecked by blooms'
 /** Headers whose blooms are remembered between reading them and reading their blocks. */
 const MAX_REMEMBERED = 2048
 
@@ -111,20 +118,30 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
   async function readPart(headers: BlockHeader[]): Promise<BlocksRead> {
     const [first, last] = [headers[0], headers.at(-1)]
     if (first === undefined || last === undefined) return { events: [], evidence: [] }
-    const found = await client.read(`blocks ${first.number} to ${last.number}`, async (endpoint) => {
+    const what = `blocks ${first.number} to ${last.number}`
+    const found = await client.read(what, async (endpoint, attempt) => {
       const blooms = await withBlooms(endpoint, headers)
-      const whole = await readWholeBlocks(
-        endpoint,
-        blooms.filter((header) => mayConcernUs(header, contracts)),
-      )
+      const concerned = blooms.filter((header) => mayConcernUs(header, contracts))
+      const worthLess = isWorthLess(attempt, client.others(endpoint).length)
+      const read = await readWholeBlocks(endpoint, concerned, contracts, worthLess)
       return {
         endpoint: endpoint.label,
-        logs: whole.flat().filter((log: EvmLog) => contracts.has(log.address)),
+        tooFull: new Set(
+          concerned.filter((_, at) => read[at]?.isWhole === false).map(({ number }) => number),
+        ),
+        logs: read.flatMap(({ logs }) => logs).filter((log: EvmLog) => contracts.has(log.address)),
       }
     })
+    if (found.tooFull.size > 0) warnOnce(`${key}: ${TOO_FULL}`)
+    const evidenceOf = ({ number }: BlockHeader): Evidence[] => [
+      {
+        ...{ from: number, to: number, endpoint: found.endpoint },
+        check: found.tooFull.has(number) ? 'unchecked' : 'bloom',
+      },
+    ]
     return {
       events: await chainEvents(reader, found.logs, timesOf(headers)),
-      evidence: [{ from: first.number, to: last.number, endpoint: found.endpoint, check: 'bloom' }],
+      evidence: headers.map(evidenceOf).reduce(joinEvidence, []),
     }
   }
 

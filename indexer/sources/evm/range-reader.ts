@@ -4,7 +4,7 @@ import { askLogs, type SaidLogs } from './ask-logs.ts'
 import type { EvmHeader, EvmLog } from './decode-answer.ts'
 import type { TimedBlock } from '../../../shared/events/chain-step.ts'
 import type { RpcEndpoint, SaidResult } from '../rpc/rpc-endpoint.ts'
-import { BadAnswer, CallFailed } from '../rpc/rpc-error.ts'
+import { BadAnswer, CallFailed, type RpcErrorKind } from '../rpc/rpc-error.ts'
 import type { WatchedContract, WatchedContracts } from './watched-contracts.ts'
 
 /** Our contracts' logs of final blocks between two headers, as one endpoint gives them: to be compared with another's. */
@@ -196,8 +196,8 @@ function isSameLog(left: EvmLog, right: EvmLog): boolean {
 }
 
 /**
- * Compares a range with the blooms of all its blocks, in `headers`: true when they bear it out, false when they are too full to
- * tell. Throws a BadAnswer when a block whose bloom names us and one of our events has such a log after all.
+ * Compares a range with the blooms of all its blocks, in `headers`: true when they bear it out, false when they, or a
+ * block, are too full to tell. Throws a BadAnswer when a block whose bloom names us and one of our events has such a log after all.
  */
 export async function checkBlooms(
   endpoint: RpcEndpoint,
@@ -209,16 +209,19 @@ export async function checkBlooms(
   const ours = byBlock(range.logs)
   const suspects = headers.filter((header) => isSuspect(header, contracts, ours.get(header.number) ?? []))
   if (suspects.length > MAX_SUSPECTS) return false
-  const whole = await readWholeBlocks(endpoint, suspects)
+  // A wide range that is refused is read again in narrower ones.
+  const worthLess = (kind: RpcErrorKind): boolean =>
+    kind === 'too-large' || (kind === 'other' && range.from === range.to)
+  const whole = await readWholeBlocks(endpoint, suspects, contracts, worthLess)
   for (const [index, header] of suspects.entries()) {
-    const inBlock = (whole[index] ?? []).filter((log) => contracts.has(log.address))
+    const inBlock = (whole[index]?.logs ?? []).filter((log) => contracts.has(log.address))
     if (inBlock.length !== (ours.get(header.number) ?? []).length) {
       throw new BadAnswer(
         `block ${header.number}: ${inBlock.length} of our logs, not all in its range's answer`,
       )
     }
   }
-  return true
+  return whole.every(({ isWhole }) => isWhole)
 }
 
 function byBlock(logs: readonly EvmLog[]): ReadonlyMap<number, EvmLog[]> {
