@@ -4,6 +4,7 @@ import { decodeHeader, type EvmHeader } from './decode-answer.ts'
 import type { RpcClient, Report } from '../rpc/rpc-client.ts'
 import { quantity } from './hex.ts'
 import { Laggards } from './laggards.ts'
+import { requireStart } from '../require-start.ts'
 import type { RpcAnswer, RpcCall, RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { BadAnswer, CallFailed } from '../rpc/rpc-error.ts'
 
@@ -29,6 +30,7 @@ class NoneFinalHere extends CallFailed {
 export class ChainHead {
   readonly #client: RpcClient
   readonly #confirmations: number
+  readonly #startBlock: number
   readonly #report: Report
   readonly #laggards: Laggards
   #final: BlockRef | null = null
@@ -38,9 +40,15 @@ export class ChainHead {
   #isFallback = false
 
   /** `stillAfterMs`: after so long a head that has not grown is compared with the others'. */
-  constructor(client: RpcClient, confirmations: number, report: Report, stillAfterMs?: number) {
+  constructor(
+    client: RpcClient,
+    { confirmations, startBlock }: { confirmations: number; startBlock: number },
+    report: Report,
+    stillAfterMs?: number,
+  ) {
     this.#client = client
     this.#confirmations = confirmations
+    this.#startBlock = startBlock
     this.#report = report
     this.#laggards = new Laggards(client, (endpoint) => this.#latest(endpoint), stillAfterMs)
   }
@@ -62,12 +70,13 @@ export class ChainHead {
 
   /**
    * The newest block to index: the configured number of confirmations behind the head of a node that, as far as is known,
-   * goes on as the chain does.
+   * goes on as the chain does. Throws a RetryableError while no endpoint has reached `startBlock`.
    */
   head(): Promise<EvmHeader> {
     return this.#client.read('head', async (endpoint) => {
       const latest = await this.#latest(endpoint)
       this.#laggards.saw(endpoint, latest)
+      requireStart({ head: latest.number, behind: this.#confirmations }, 'startBlock', this.#startBlock)
       if (this.#confirmations === 0) return latest
       const [header] = await headersAt(endpoint, [Math.max(0, latest.number - this.#confirmations)])
       if (header === undefined || header === null)

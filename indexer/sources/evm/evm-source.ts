@@ -81,7 +81,9 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
   })
   const contracts = watchedContracts(network)
   const reader: EventReader = { client, contracts, decimals: new TokenDecimals(client) }
-  const heads = new ChainHead(client, network.confirmations, report, options.stillAfterMs)
+  const startBlock = Math.min(...[...contracts.values()].map((contract) => contract.startBlock))
+  const { confirmations } = network
+  const heads = new ChainHead(client, { confirmations, startBlock }, report, options.stillAfterMs)
   const evidence = new RangeEvidence(client, contracts, options.witnessPatienceMs)
   const remembered = new HeaderMemory()
   const closing = new AbortController()
@@ -191,7 +193,7 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
 
   return {
     network: key,
-    startBlock: Math.min(...[...contracts.values()].map((contract) => contract.startBlock)),
+    startBlock,
     maxBlockRange: network.maxBlockRange,
     check: () => within(CHECK_WITHIN_MS, check(), `${key}: no endpoint answered`, closing.signal),
     head: async () => {

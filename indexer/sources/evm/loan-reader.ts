@@ -6,7 +6,7 @@ import { decodeLoan, encodeFetchLoan, type LoanState, type TransactionInput } fr
 import { ownText } from '../rpc/foreign-text.ts'
 import type { RpcClient } from '../rpc/rpc-client.ts'
 import { parseHex, quantity } from './hex.ts'
-import type { RpcAnswer, RpcEndpoint } from '../rpc/rpc-endpoint.ts'
+import type { RpcAnswer, RpcCall, RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { BadAnswer, CallFailed } from '../rpc/rpc-error.ts'
 
 export interface LoanQuery {
@@ -112,36 +112,73 @@ export interface TransactionPlace {
   txIndex: number
 }
 
+/** Endpoints that have no method that asks by position. */
+const asksByHash = new WeakSet<RpcEndpoint>()
+
 /**
- * Each transaction's input, or the reason why it is not known. Asked by position: nodes prune the index by hash.
- * "No such transaction" can be a replica that is behind: as any error, it is an answer only when it stands.
+ * Each transaction's input, or the reason why it is not known. It is asked by position, since nodes prune the index by hash;
+ * what that does not find is asked by hash, since some nodes have no method for the first. "No such transaction" can be a
+ * replica that is behind: like any error, it is an answer only when it stands.
  */
 export function readTransactions(
   client: RpcClient,
   places: readonly TransactionPlace[],
 ): Promise<(TransactionInput | string)[]> {
   return client.read('transactions', async (endpoint) => {
-    const calls = places.map(({ blockHash, txIndex }) => ({
-      method: 'eth_getTransactionByBlockHashAndIndex',
-      params: [blockHash, quantity(txIndex)],
-    }))
-    const found = await endpoint.sendEach(calls, (answer, index) => {
+    const found = await askByPosition(endpoint, places)
+    const missed = places.filter((_, index) => isWorthAnother(found[index]))
+    const byHash = missed.length === 0 ? [] : await askByHash(endpoint, missed)
+    return found.map((first, index) => {
       const place = places[index]
-      if (place === undefined) throw new Error('an answer that nobody asked for')
-      try {
-        return transactionIn(place, endpoint.resultOf('transaction', answer))
-      } catch (error) {
-        if (!(error instanceof CallFailed)) throw error
-        if (error.kind === 'too-large') return error.message
-        client.refusals.note(place.txHash, endpoint, messageOf(error))
-        return error
-      }
-    })
-    return found.map((item, index) => {
+      const at = place === undefined ? -1 : missed.indexOf(place)
+      const second = byHash[at]
+      // The first fault tells more, but not where the method is missing.
+      const isSecond = second !== undefined && (!(second instanceof CallFailed) || asksByHash.has(endpoint))
+      const item = isSecond ? second : first
       if (!(item instanceof CallFailed)) return item
-      if (!client.refusals.stands(places[index]?.txHash ?? '', client.available())) throw item
+      if (item.kind === 'too-large') return item.message
+      client.refusals.note(place?.txHash ?? '', endpoint, messageOf(item))
+      if (!client.refusals.stands(place?.txHash ?? '', client.available())) throw item
       return messageOf(item)
     })
+  })
+}
+
+type Asked = TransactionInput | CallFailed
+
+function isWorthAnother(found: Asked | undefined): boolean {
+  return found instanceof CallFailed && found.kind !== 'too-large'
+}
+
+async function askByPosition(endpoint: RpcEndpoint, places: readonly TransactionPlace[]): Promise<Asked[]> {
+  const method = 'eth_getTransactionByBlockHashAndIndex'
+  const unsupported = new CallFailed(`${method} is not known there`, 'unsupported')
+  if (asksByHash.has(endpoint)) return places.map(() => unsupported)
+  const found = await ask(
+    endpoint,
+    places,
+    places.map(({ blockHash, txIndex }) => ({ method, params: [blockHash, quantity(txIndex)] })),
+  )
+  if (found.some((item) => item instanceof CallFailed && item.kind === 'unsupported'))
+    asksByHash.add(endpoint)
+  return found
+}
+
+function askByHash(endpoint: RpcEndpoint, places: readonly TransactionPlace[]): Promise<Asked[]> {
+  const calls = places.map(({ txHash }) => ({ method: 'eth_getTransactionByHash', params: [txHash] }))
+  return ask(endpoint, places, calls)
+}
+
+function ask(endpoint: RpcEndpoint, places: readonly TransactionPlace[], calls: RpcCall[]): Promise<Asked[]> {
+  return endpoint.sendEach(calls, (answer, index) => {
+    const place = places[index]
+    if (place === undefined) throw new Error('an answer that nobody asked for')
+    try {
+      return transactionIn(place, endpoint.resultOf('transaction', answer))
+    } catch (error) {
+      if (error instanceof CallFailed) return error
+      throw error
+    }
   })
 }
 
@@ -157,6 +194,9 @@ function transactionIn(place: TransactionPlace, value: unknown): TransactionInpu
   const to = transaction['to'] === null ? null : parseHex(transaction['to'], 20)
   const input = parseHex(transaction['input'])
   if (from === null || input === null) throw new BadAnswer('transaction: malformed')
+  // A replica that is behind may show the transaction in a block that was replaced, or in none.
+  if (parseHex(transaction['blockHash'], 32) !== place.blockHash)
+    throw new CallFailed('the transaction is of another block there', 'missing-block')
   if (parseHex(transaction['hash'], 32) !== place.txHash) {
     throw new BadAnswer(`the transaction at ${place.txIndex} of ${place.blockHash} is not ${place.txHash}`)
   }

@@ -83,7 +83,7 @@ export function createFilecoinSource(
     maxBatch: options.maxBatch ?? MAX_BATCH,
   })
   const memory = new TipsetMemory(MOST_REMEMBERED)
-  const heads = new LotusHead(client, memory, network.confidence, report)
+  const heads = new LotusHead(client, memory, network, report)
   const vouchers = new NodeVouchers(client, report)
   const witness = new Witness(client.rpc, options.witnessPatienceMs)
   const size = new RequestSize()

@@ -3,6 +3,7 @@ import type { BlockHeader, BlockRef } from '../../../shared/events/chain-step.ts
 import type { Report } from '../rpc/rpc-client.ts'
 import type { RpcAnswer, RpcCall, RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { BadAnswer, CallFailed } from '../rpc/rpc-error.ts'
+import { requireStart } from '../require-start.ts'
 import { takeTipset, tipsetOf, walkDown, type BranchReader } from './branch-reader.ts'
 import { headerOf, type Tipset } from './decode-tipset.ts'
 import { keyParam, lotusCall } from './lotus-call.ts'
@@ -30,16 +31,23 @@ export class LotusHead {
   readonly #client: LotusClient
   readonly #memory: TipsetMemory
   readonly #confidence: number
+  readonly #startEpoch: number
   readonly #report: Report
   #final: BlockRef | null = null
   #view: HeadView | null = null
   #isToldFinal = true
   #saidFallback = false
 
-  constructor(client: LotusClient, memory: TipsetMemory, confidence: number, report: Report) {
+  constructor(
+    client: LotusClient,
+    memory: TipsetMemory,
+    { confidence, startEpoch }: { confidence: number; startEpoch: number },
+    report: Report,
+  ) {
     this.#client = client
     this.#memory = memory
     this.#confidence = confidence
+    this.#startEpoch = startEpoch
     this.#report = report
   }
 
@@ -118,6 +126,9 @@ export class LotusHead {
     const final = await this.#finalOf(reader, head, finalAnswer)
     const below = await walkDown(reader, executed, Math.max(0, executed.height - this.#confidence))
     const newest = below.at(-1) ?? executed
+    // The head itself was not executed yet, and null rounds may lie below it.
+    const behind = head.height - newest.height
+    requireStart({ head: head.height, behind }, 'startEpoch', this.#startEpoch)
     return {
       head,
       newest,

@@ -423,7 +423,7 @@ void t.test('a time-out is never an answer: the same question is asked until the
       : fault(requests, truth, isBatch, upstream)
   await t.rejects(source.readRange(0, head.number), RetryableError, 'decimals timed out')
   late.fault = async (requests, truth, isBatch, upstream) =>
-    requests.some(({ method }) => method === 'eth_getTransactionByBlockHashAndIndex')
+    requests.some(({ method }) => method.startsWith('eth_getTransactionBy'))
       ? (await truth()).map(({ id }) => ({ id, result: null }))
       : fault(requests, truth, isBatch, upstream)
   await t.rejects(source.readRange(0, head.number), RetryableError, 'the transaction is not there yet')

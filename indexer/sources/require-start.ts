@@ -1,0 +1,15 @@
+import { CallFailed } from './rpc/rpc-error.ts'
+
+/**
+ * Throws a CallFailed, so that other endpoints are asked, where a node has not reached the first block to index. `head` is the
+ * node's height; `behind` is how many blocks below it the newest block to index is.
+ */
+export function requireStart(
+  { head, behind }: { head: number; behind: number },
+  name: 'startBlock' | 'startEpoch',
+  start: number,
+): void {
+  if (start === 0 || head - behind >= start) return
+  const below = behind === 0 ? '' : ` (and is indexed up to ${behind} below it)`
+  throw new CallFailed(`is at block ${head}${below}, ${name} is ${start}: waiting`, 'missing-block')
+}
