@@ -50,8 +50,9 @@ export function startVoucherWorker<Outcome>(
     lockDuration: LOCK_MS,
     stalledInterval: LOCK_MS,
     mostCharacters: MOST_VOUCHER_CHARACTERS,
-    // Taking a voucher twice is no harm, losing one is; what stalls more often stays with the failed jobs.
-    maxStalledCount: 3,
+    // Jobs are bounded before they are parsed, so a stall is a killed process and not the job's fault. Taking a voucher
+    // twice is no harm, losing one is; a job that stalls more often stays with the failed jobs.
+    maxStalledCount: 20,
     removeOnComplete: { count: 0 },
     // Only what no handling foresaw fails.
     removeOnFail: { count: 1_000 },
