@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { startPostgres } from '../devnet/postgres/server.ts'
+import { prepareQueue } from '../indexer/prepare-queue.store.ts'
 import { connect, type Db } from '../shared/db/connect.ts'
 import { migrate } from '../shared/db/migrate.ts'
 import { freePort } from '../test/helpers/free-port.ts'
@@ -76,6 +77,7 @@ export async function startBenchPostgres(countsStatements = false): Promise<Benc
   await sql`create database ${sql.id(TEMPLATE)}`.execute(admin)
   const template = connect(url(TEMPLATE), { name: 'bench template', max: 1 })
   await migrate(template)
+  await prepareQueue(template, url(TEMPLATE))
   await template.destroy()
   // Whether the machine has set some aside: each page that a session has not touched yet costs it time (docs/performance.md).
   const { rows: hugePages } = await sql<{ status: string }>`

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import type { Test } from 'tap'
 import { startPostgres, type PostgresServer } from '../../devnet/postgres/server.ts'
+import { prepareQueue } from '../../indexer/prepare-queue.store.ts'
 import { connect, type Db } from '../../shared/db/connect.ts'
 import { migrate } from '../../shared/db/migrate.ts'
 import { ANYWHERE } from '../../shared/db/session.ts'
@@ -120,5 +121,6 @@ async function makeDatabase(port: number): Promise<void> {
   await server.destroy()
   const db = connect(urlOf(port), { name: 'test', max: 1 })
   await migrate(db)
+  await prepareQueue(db, urlOf(port))
   await db.destroy()
 }

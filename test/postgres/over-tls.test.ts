@@ -4,6 +4,7 @@ import { buildApp } from '../../api/app.ts'
 import { openReadDatabase } from '../../api/queries/read-database.ts'
 import { replay } from '../../indexer/ingest/replay.ts'
 import { openQueueBackend } from '../../indexer/open-queue-backend.ts'
+import { prepareQueue } from '../../indexer/prepare-queue.store.ts'
 import type { JobWorker } from '../../indexer/queue/backend.ts'
 import { digestReadModel } from '../../indexer/projections/digest.store.ts'
 import { connect, connectSession, type Db } from '../../shared/db/connect.ts'
@@ -74,6 +75,7 @@ void t.test('over TLS', async (t) => {
 
   await t.test('the read model is written, built again and asked for', async (t) => {
     await migrate(db)
+    await prepareQueue(db, url)
     await ingestStories(db, tellStories(3, 4))
     const digest = await digestReadModel(db)
     t.ok(digest.records > 0)

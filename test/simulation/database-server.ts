@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { startPostgres, type PostgresServer } from '../../devnet/postgres/server.ts'
 import type { Random } from '../../devnet/evm/random.ts'
+import { prepareQueue } from '../../indexer/prepare-queue.store.ts'
 import { connect, connectSession } from '../../shared/db/connect.ts'
 import { migrate } from '../../shared/db/migrate.ts'
 import { freePort } from '../helpers/free-port.ts'
@@ -157,6 +158,7 @@ async function prepare(base: string, url: string): Promise<void> {
   await admin.destroy()
   const db = connect(url, { name: 'simulation admin', max: 1 })
   await migrate(db)
+  await prepareQueue(db, url)
   await db.destroy()
 }
 
