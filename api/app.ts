@@ -30,7 +30,7 @@ export interface AppOptions {
   version: string
   /** Answers that are kept take so much at most; 0 keeps none. */
   keptBytes?: number
-  /** By default any origin and no limit per client. */
+  /** The default: any origin, and no limit per client. */
   settings?: ApiSettings
   /** Closes the app without breaking a request; one that nobody asks by default. */
   drain?: Drain

@@ -66,7 +66,7 @@ interface CaseResult {
   api: string
 }
 
-/** What a client notices of others' load, and what the API takes in memory meanwhile. */
+/** Measures what a normal client notices of others' load, and the API's memory meanwhile. */
 export async function benchLoad(options: LoadOptions): Promise<void> {
   buildPrograms()
   await withServices('postgres', ({ postgres, withDatabases }) =>

@@ -2,7 +2,7 @@ import type { Networks } from '../shared/config/networks.ts'
 import { inspectDatabase, poolSize, requireOwnSessions } from '../shared/db/inspect.ts'
 import type { Logger } from '../shared/log.ts'
 
-/** Of the pool that writes and keeps status: wanted, and the least with which no network waits for itself. */
+/** Connections of the pool that writes and keeps status: wanted, and the least with which no network waits for itself. */
 const [POOL, LEAST_POOL] = [8, 3]
 /** One session holds a network's lease. */
 const LEASE = 1

@@ -13,7 +13,7 @@ export interface HandedInCounts {
   queued: number
 }
 
-/** What a process does for a network. Problems are kept beside it. */
+/** A process's activity for a network. Problems are kept beside it. */
 export type Phase = 'starting' | 'standby' | 'following' | 'stopped'
 
 /**
@@ -43,7 +43,7 @@ export interface NetworkHealth {
   readonly workerHealthy: boolean
   /** Whether this process is the network's one writer: then only it publishes the network's status. */
   leads: boolean
-  /** Who leads, if another process does. */
+  /** The leader's name, if another process leads. */
   leader: string | null
   enter: (phase: Phase) => void
   /** Keeps a source's problem, in place of an earlier one of that source. */

@@ -57,7 +57,7 @@ export function watchQueue(
   }
 }
 
-/** What is wrong with the queue; null when nothing is. */
+/** The queue's problem; null when there is none. */
 async function askQueue(backend: QueueBackend, db: Db): Promise<string | null> {
   try {
     await backend.ask()

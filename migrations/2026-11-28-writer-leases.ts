@@ -1,7 +1,7 @@
 import { sql, type Kysely } from 'kysely'
 
 /**
- * Who may write a network, or runs an operation, is a row that only the indexer's role can write. Any role that may
+ * A lease row names the process that writes a network or runs an operation; only the indexer's role can write it. Any role that may
  * connect can hold any advisory lock. `backend_pid` and `backend_start` name the holder's session in pg_stat_activity;
  * `expires_at` is by the database's clock. `problem_kind` says which part fails, from a closed set.
  */

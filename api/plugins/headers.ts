@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 
 const EXPOSED = ['ETag', 'Retry-After', 'RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset']
 
-/** Who may read answers in a browser, and what a browser may do with them. */
+/** Headers that say which pages may read answers and what a browser may do with them. */
 export async function setHeaders(app: FastifyInstance, corsOrigins: '*' | string[]): Promise<void> {
   await app.register(cors, {
     origin: corsOrigins,

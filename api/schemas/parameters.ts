@@ -31,7 +31,7 @@ export function notOneOf(name: string, known: readonly string[]): string {
   return `${name} must be one of ${known.join(', ')}`
 }
 
-/** What is wrong with a query that does not fit its schema, whose messages are whole sentences. */
+/** The mistake in a query, in one line. The schemas' messages are whole sentences. */
 export function mistakeInQuery(error: z.ZodError): string {
   const [issue] = error.issues
   if (issue === undefined) return 'the query is malformed'

@@ -6,7 +6,7 @@ type KeptBlock = Pick<SyntheticBlock, 'number' | 'hash' | 'header'> & { logs: st
 
 const FETCH_LOAN_CHARS = 2 + 8 + 64
 const DECIMALS = '0x313ce567'
-/** By role: `fetchLoan` of a number that no loan has. */
+/** The answer of `fetchLoan` to a number that no loan has, by the contract's role. */
 const NO_LOAN: Record<string, string> = { erc20Loans: noLoan(3), erc20CollateralLock: noLoan(5) }
 
 function noLoan(details: number): string {

@@ -16,7 +16,7 @@ export interface Refusal {
   reason: string
   /** No voucher, statement or job whatever the version: only its beginning is kept. */
   isMalformed?: boolean
-  /** What is left of a payload that was never read. */
+  /** The beginning of a payload that was never read. */
   unread?: { characters: number; beginning: string } | undefined
 }
 

@@ -92,7 +92,7 @@ const POLL = { drainDelay: 1 }
  */
 const CONNECTIONS = 1
 
-/** What BullMQ is given of node-postgres, which is at home elsewhere (see open-queue-backend.ts). */
+/** The parts of node-postgres that BullMQ uses; this folder does not import it (see open-queue-backend.ts). */
 export interface PostgresDriver {
   /**
    * The class of BullMQ's connections, which sets their search path, but for the one on which a worker listens: BullMQ makes

@@ -81,7 +81,7 @@ function boundedReply(reply: unknown, mostCharacters: number): unknown {
 }
 
 /**
- * What a worker reads of a job, by BullMQ's names. Others are left out: no job of ours has options that matter once it is
+ * The fields of a job that a worker reads, by BullMQ's names. Others are left out: no job of ours has options that matter once it is
  * taken, a parent or a schedule, and a worker acts on those of whoever added the job.
  */
 const FIELDS = new Set(['name', 'data', 'timestamp', 'processedOn', 'ats', 'atm', 'stc', 'defa'])

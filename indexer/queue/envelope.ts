@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import * as z from 'zod'
 
-/** What signs the jobs of one network, and so tells them from jobs that somebody else put into its queue. */
+/** Signs the jobs of one network: jobs that somebody else put into its queue are told apart by it. */
 export interface JobKey {
   /** The network's key, such as `evm:1`. It is signed: a job of one network is no job of another. */
   network: string
@@ -9,7 +9,7 @@ export interface JobKey {
   secret: Uint8Array
 }
 
-/** Where a job's step stands: the writer that read it, and which of its steps it is. A job of an earlier writer is void. */
+/** A job's place: the writer that read its step, and the step's number. A job of an earlier writer is void. */
 export interface JobPosition {
   writerEpoch: number
   /** 1, 2, 3 … within one writer epoch. */

@@ -35,7 +35,7 @@ const FOR_MS = 1_000
 const LONGEST_ASIDE_MS = 8_000
 const MINE_EVERY_MS = 250
 
-/** Where an honest answer is large. */
+/** Methods whose honest answers are large. */
 const LARGE = [
   'eth_getLogs',
   'eth_call',

@@ -5,7 +5,7 @@ import type { Db } from '../../shared/db/connect.ts'
 
 export interface CoTenant {
   queue: Pick<Queue, 'add' | 'addBulk' | 'drain' | 'pause' | 'setGlobalConcurrency'>
-  /** Where its role may connect; undefined on Redis. */
+  /** The URL of its role; undefined on Redis. */
   databaseUrl: string | undefined
   add: (data: unknown, options?: JobsOptions) => Promise<void>
 }

@@ -20,7 +20,7 @@ function flood(socket: Socket, frames: Buffer): void {
 
 const repeated = (frame: Buffer, times: number): Buffer => Buffer.concat(Array<Buffer>(times).fill(frame))
 
-/** What a node does with a subscription, by name. */
+/** A node's behaviour towards a subscription, by name. */
 export const HOSTILE_SOCKETS: Readonly<Record<string, (socket: Socket) => void>> = {
   'a frame of 15 MB': (socket) => {
     const bytes = Buffer.alloc(15 * MIB, '[')

@@ -35,7 +35,7 @@ export class IndexerProcess {
     this.#flags = flags
   }
 
-  /** Where it answers `/readyz`. */
+  /** Its base URL, which answers `/readyz`. */
   get url(): string {
     return `http://127.0.0.1:${this.#environment['INDEXER_PORT'] ?? ''}`
   }

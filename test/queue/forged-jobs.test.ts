@@ -150,7 +150,7 @@ async function forgedJobs(db: Db, rpcUrl: string): Promise<unknown[]> {
       sealJob({ network: 'evm:1', secret }, content),
       { ...sealJob({ network: 'evm:1', secret }, content), network: NETWORK },
       { ...sealJob({ network: NETWORK, secret }, { ...content, payload: null }), payload },
-      // Of a writer to come: it must not end this one.
+      // A later writer's job must not end this writer.
       sealJob({ network: NETWORK, secret: anothers }, { ...content, writerEpoch: writerEpoch + 1 }),
     )
   }

@@ -9,7 +9,7 @@ import { batchQueueName } from '../../indexer/queue/batch-queue.ts'
 import type { Stage } from './stage.ts'
 import { add, type Toll } from './tally.ts'
 
-/** What strangers do who may write to the queue, connect to the database, or reach the API. None may change an answer. */
+/** Attacks by strangers who can write to the queue, connect to the database or reach the API. None may change an answer. */
 
 const NETWORKS = ['evm:31337', 'filecoin:testnet']
 /** Not the readers' address: the rate limit counts for each client. */

@@ -65,7 +65,7 @@ void t.test('an old state that is not there is "no state", whatever its words', 
       approvals(index.events).map(({ terms }) => terms.unknown),
       truth.map(() => unknown),
     )
-    // What a reindex finds once the histories are indexed.
+    // A reindex finds this once the histories are indexed.
     node.fault = () => null
     const again = await read([node.url])
     t.same(approvals(again.index.events), truth, `${what}: nothing is lost for good`)

@@ -6,7 +6,7 @@ import { postgresPair } from '../../helpers/postgres-pair.ts'
 import { eventually } from '../../helpers/programs.ts'
 import { seedRecords } from '../../helpers/seed-projection.ts'
 
-/** What the version was made of before it was random. */
+/** The version's former parts, before it was random. */
 async function rowVersion(db: Db): Promise<string> {
   const { rows } = await sql<{ version: string }>`
     select concat_ws(' ', tableoid, xmin, ctid) as version from projection.fold_state`.execute(db)

@@ -68,7 +68,7 @@ const channelFacts = (length: number): fc.Arbitrary<ChannelFact[]> =>
     )
     .map(([ids, parties]) => parties.map((party, index) => ({ ...party, id: ids[index] ?? 0 })))
 
-/** What lasts, and the branches of both ledgers that the last steps replace. */
+/** Lasting steps, and the branches of both ledgers that the last steps replace. */
 const history = fc.record({
   loans: fc.array(loanFact, { minLength: 1, maxLength: 3 }),
   leftLoans: fc.option(fc.array(loanFact, { minLength: 3, maxLength: 3 })),

@@ -72,7 +72,7 @@ const secret = fc
     fc.string({ minLength: SHORTEST_SECRET, maxLength: 20, unit: 'grapheme' }),
     fc.base64String({ minLength: SHORTEST_SECRET, maxLength: 60 }),
   )
-  // What stands for a secret is no secret.
+  // The mark that stands for a secret is no secret.
   .filter((text) => !text.includes('*') && text.length >= SHORTEST_SECRET)
 const beside = fc.string({ maxLength: 7, unit: fc.constantFrom('a', 'b', 'y', 'z', '0', '1', '9', '.', ':') })
 
