@@ -121,10 +121,10 @@ void t.test(
     const [, health = ''] = await program.printed(/health\s+(http:\S+)/)
     const readiness = await fetch(health)
     t.equal(readiness.status, 503)
-    t.match(await readiness.text(), /evm:31337: retrying: [^"]*127\.0\.0\.1:1: ECONNREFUSED/)
+    t.match(await readiness.text(), /evm:31337: retrying: the node does not answer as needed \(endpoint 1\)/)
     t.match(
       readFileSync(join(dataDir, 'logs', 'indexer.log'), 'utf8'),
-      /127\.0\.0\.1:1: ECONNREFUSED[^"]*: it is tried again/,
+      /127\.0\.0\.1:1\): ECONNREFUSED[^"]*: it is tried again/,
     )
     program.signal('SIGINT')
     t.match(await program.ended, { code: 0 })
