@@ -15,8 +15,11 @@ export interface BlockHeader extends TimedBlock {
   parentHash: string
 }
 
-/** How the completeness of a range was checked; 'unchecked' when nothing cheap was to be had. */
-export type RangeCheck = 'bloom' | 'second-endpoint' | 'unchecked'
+/**
+ * How the completeness of a range was checked; 'unchecked' when nothing cheap was to be had. 'receipt-list': the bloom proves
+ * nothing, but the endpoint's receipts, one for each transaction, have the same logs; their root was not computed.
+ */
+export type RangeCheck = 'bloom' | 'second-endpoint' | 'receipt-list' | 'unchecked'
 
 /** Who answered for the blocks `from` … `to` (inclusive), and how the answer was checked. */
 export interface RangeEvidence {

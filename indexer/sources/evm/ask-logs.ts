@@ -1,8 +1,9 @@
 import { nextRange, type BlockRange } from '../block-ranges.ts'
 import type { RpcEndpoint, SaidResult } from '../rpc/rpc-endpoint.ts'
 import { CallFailed, RateLimited, RequestRefused } from '../rpc/rpc-error.ts'
-import { decodeLogs, type EvmLog } from './decode-answer.ts'
+import { decodeLogs, decodeUnnumbered, UnusableIndex, type EvmLog } from './decode-answer.ts'
 import { quantity } from './hex.ts'
+import { numberByReceipts } from './block-receipts.ts'
 
 /** Logs, and the one answer that they were made of, for an endpoint that is asked the same; else undefined. */
 export interface SaidLogs {
@@ -55,8 +56,31 @@ async function askRange(
   }
   ranges.succeeded(to - from + 1)
   if (ranges.limit !== null) endpoint.learned('ranges', ranges.limit, 'blocks')
+  if (answer.result === null) saidNull.add(endpoint)
   if (before !== undefined && answer === before.answer) return before
-  return { logs: decodeLogs(answer.result), answer }
+  const logs = numberedLogs(answer.result)
+  if (logs !== null) return { logs, answer }
+  return {
+    logs: await numberByReceipts(endpoint, decodeUnnumbered(answer.result), address),
+    answer: undefined,
+  }
+}
+
+const saidNull = new WeakSet<RpcEndpoint>()
+
+/** Whether the endpoint has answered null for no logs, which is believed only where blooms agree. */
+export function hasSaidNull(endpoint: RpcEndpoint): boolean {
+  return saidNull.has(endpoint)
+}
+
+/** Null where the logs' own numbers give no order. */
+function numberedLogs(result: unknown): EvmLog[] | null {
+  try {
+    return decodeLogs(result)
+  } catch (error) {
+    if (error instanceof UnusableIndex) return null
+    throw error
+  }
 }
 
 function isRefusal(error: unknown, { governor }: RpcEndpoint): boolean {

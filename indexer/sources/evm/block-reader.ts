@@ -1,6 +1,9 @@
 import { bloomOf, EMPTY_BLOOM, mayContain } from './bloom.ts'
-import { decodeHeader, decodeLogs, type EvmHeader, type EvmLog } from './decode-answer.ts'
+import { RetryableError } from '../../../shared/errors.ts'
+import { haveSameLogs, logsOfReceipts } from './block-receipts.ts'
+import { decodeHeader, decodeLogs, decodeUnnumbered, type EvmHeader, type EvmLog } from './decode-answer.ts'
 import { quantity } from './hex.ts'
+import type { RpcAnswer } from '../rpc/rpc-call.ts'
 import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { BadAnswer, CallFailed, type RpcErrorKind } from '../rpc/rpc-error.ts'
 import type { WatchedContracts } from './watched-contracts.ts'
@@ -59,10 +62,10 @@ export function mayConcernUs(header: EvmHeader, contracts: WatchedContracts): bo
   return false
 }
 
-/** A block's logs: all of them, borne out by its bloom, or those of the watched contracts alone. */
+/** A block's logs, and what shows that none is missing. 'unchecked': those of the watched contracts alone, which nothing shows. */
 export interface BlockLogs {
   logs: EvmLog[]
-  isWhole: boolean
+  check: 'bloom' | 'receipt-list' | 'unchecked'
 }
 
 /** At this attempt any refusal of a block's logs counts as one of so many logs, if those of our contracts are given. */
@@ -74,9 +77,10 @@ export function isWorthLess(attempt: number, others: number): (kind: RpcErrorKin
 }
 
 /**
- * All logs of each block, asked by its hash. They must make exactly the header's bloom and be numbered without a
- * gap, so that a log that is missing does not go unseen. Anybody can fill a block with more logs than an endpoint gives or we
- * hold: where such a refusal is `worthLess`, only the logs of our contracts are asked for, and no bloom bears them out.
+ * All logs of each block, asked by its hash. They must make exactly the header's bloom and be numbered without a gap, so that
+ * a missing log does not go unseen. Where they do not, the block is read by another way; see {@link readOtherwise}. Anybody can
+ * fill a block with more logs than an endpoint gives or we hold: where such a refusal is `worthLess`, only the logs of our
+ * contracts are asked for, and no bloom bears them out.
  */
 export async function readWholeBlocks(
   endpoint: RpcEndpoint,
@@ -85,30 +89,124 @@ export async function readWholeBlocks(
   worthLess: (kind: RpcErrorKind) => boolean,
 ): Promise<BlockLogs[]> {
   const calls = headers.map((header) => ({ method: 'eth_getLogs', params: [{ blockHash: header.hash }] }))
-  const read = await endpoint.sendEach(calls, (answer, index) => {
+  const read = await endpoint.sendEach(calls, (answer, index): BlockLogs | Doubt => {
     const header = headers[index]
     if (header === undefined) throw new Error('an answer that nobody asked for')
-    if (!answer.ok && worthLess(answer.kind)) return header
-    return { logs: wholeLogs(header, endpoint.resultOf('eth_getLogs', answer)), isWhole: true }
+    if (!answer.ok) return doubtOf(answer, worthLess(answer.kind))
+    return wholeOf(header, answer.result, hasFalseBlooms.has(endpoint))
   })
   const blocks: BlockLogs[] = []
-  for (const block of read)
-    blocks.push(
-      'logs' in block ? block : { logs: await readOurLogs(endpoint, block, contracts), isWhole: false },
-    )
+  for (const [index, block] of read.entries()) {
+    const header = headers[index]
+    if (header === undefined) continue
+    if (!('fault' in block)) blocks.push(block)
+    else if (block.isTooFull === true) blocks.push(await readLess(endpoint, header, contracts, block))
+    else blocks.push(await readOtherwise(endpoint, header, block))
+  }
   return blocks
 }
 
-function wholeLogs(header: EvmHeader, result: unknown): EvmLog[] {
-  const logs = decodeLogs(result)
-  for (const [at, log] of logs.entries()) {
-    checkBlock(header, log)
-    if (log.logIndex !== at) throw new BadAnswer(`block ${header.number}: log ${at} is missing`)
+/** Logs that the bloom or their numbers do not bear out (null: there was no list), and why. */
+interface Doubt {
+  said: EvmLog[] | null
+  fault: RetryableError
+  isTooFull?: boolean
+  /** Taken where the endpoint has no receipts. */
+  otherwise?: BlockLogs
+}
+
+/** Endpoints whose receipts had logs that a bloom did not have: there an empty bloom proves nothing. */
+const hasFalseBlooms = new WeakSet<RpcEndpoint>()
+
+/** Throws where no other way is to be tried: the block is unknown, or another endpoint is to be asked for it first. */
+function doubtOf({ kind, message, code }: RpcAnswer & { ok: false }, isTooFull: boolean): Doubt {
+  const fault = new CallFailed(`eth_getLogs: ${message} (${code})`, kind)
+  if (!isTooFull && kind !== 'invalid' && kind !== 'unsupported') throw fault
+  return { said: null, fault, isTooFull }
+}
+
+function wholeOf(header: EvmHeader, answer: unknown, hasFalse: boolean): BlockLogs | Doubt {
+  let said: EvmLog[] | null = null
+  try {
+    said = decodeUnnumbered(answer).filter(({ blockHash }) => blockHash === header.hash)
+    const logs = decodeLogs(answer)
+    for (const [at, log] of logs.entries()) {
+      checkBlock(header, log)
+      if (log.logIndex !== at) throw new BadAnswer(`block ${header.number}: log ${at} is missing`)
+    }
+    if (bloomOf(logs) !== header.logsBloom)
+      throw new BadAnswer(`block ${header.number} (${header.hash}): its logs do not make its bloom`)
+    const whole: BlockLogs = { logs, check: 'bloom' }
+    if (logs.length > 0 || !header.hasTransactions || (answer !== null && !hasFalse)) return whole
+    const fault = new BadAnswer(
+      `block ${header.number} (${header.hash}): by its receipts its logs do not make its bloom`,
+    )
+    return hasFalse ? { said, fault } : { said, fault, otherwise: whole }
+  } catch (error) {
+    if (error instanceof RetryableError) return { said, fault: error }
+    throw error
   }
-  if (bloomOf(logs) !== header.logsBloom) {
-    throw new BadAnswer(`block ${header.number} (${header.hash}): its logs do not make its bloom`)
+}
+
+/**
+ * By height, for nodes that do not know the filter `blockHash`: the block must be that height's before and after. Then by the
+ * block's receipts, which must have the logs that the node said: for chains whose blooms are empty or full, or whose logs are
+ * not numbered. Where the node said none, the receipts must make the bloom. Throws the first fault where neither is possible.
+ */
+async function readOtherwise(endpoint: RpcEndpoint, header: EvmHeader, doubt: Doubt): Promise<BlockLogs> {
+  let { said, otherwise } = doubt
+  if (said === null || (said.length === 0 && header.logsBloom !== EMPTY_BLOOM)) {
+    const byHeight = await readByHeight(endpoint, header)
+    if (!('fault' in byHeight)) return byHeight
+    said = byHeight.said ?? said
+    otherwise = byHeight.otherwise
   }
-  return logs
+  try {
+    const logs = await logsOfReceipts(endpoint, header)
+    const isFalse = bloomOf(logs) !== header.logsBloom
+    if (said === null ? !isFalse : haveSameLogs(said, logs)) {
+      if (isFalse) hasFalseBlooms.add(endpoint)
+      else if (otherwise !== undefined) return otherwise
+      return { logs, check: 'receipt-list' }
+    }
+  } catch (error) {
+    if (!(error instanceof CallFailed)) throw error
+    if (otherwise !== undefined) return otherwise
+  }
+  throw doubt.fault
+}
+
+async function readByHeight(endpoint: RpcEndpoint, header: EvmHeader): Promise<BlockLogs | Doubt> {
+  const height = quantity(header.number)
+  const isThere = async (): Promise<boolean> =>
+    (await headersAt(endpoint, [header.number]))[0]?.hash === header.hash
+  const before = await isThere()
+  const [answer] = await endpoint.send([
+    { method: 'eth_getLogs', params: [{ fromBlock: height, toBlock: height }] },
+  ])
+  if (before && (await isThere())) {
+    if (answer?.ok === true) return wholeOf(header, answer.result, hasFalseBlooms.has(endpoint))
+    return { said: null, fault: new CallFailed(`block ${header.number}: its logs are not given`, 'other') }
+  }
+  return {
+    said: null,
+    fault: new CallFailed(`block ${header.number} is not ${header.hash} here`, 'missing-block'),
+  }
+}
+
+/** By our contracts alone; where that is refused too it was not for the number of logs. */
+async function readLess(
+  endpoint: RpcEndpoint,
+  header: EvmHeader,
+  contracts: WatchedContracts,
+  doubt: Doubt,
+): Promise<BlockLogs> {
+  try {
+    return { logs: await readOurLogs(endpoint, header, contracts), check: 'unchecked' }
+  } catch (error) {
+    if (error instanceof CallFailed) return readOtherwise(endpoint, header, doubt)
+    throw error
+  }
 }
 
 async function readOurLogs(

@@ -41,21 +41,35 @@ export function plainHeader({ number, hash, parentHash, timeS }: BlockHeader): B
   return { number, hash, parentHash, timeS }
 }
 
-/** Logs in chain order. A removed log, or two of one position, is a BadAnswer. */
+/** The logs' numbers do not give their order: some chains give none, or number the logs of each transaction from 0. */
+export class UnusableIndex extends BadAnswer {
+  override name = 'UnusableIndex'
+}
+
+/**
+ * Logs in chain order; some nodes answer null for none. Throws a BadAnswer where a log was removed or two are of different
+ * blocks at one height, and an UnusableIndex where their numbers give no order.
+ */
 export function decodeLogs(value: unknown): EvmLog[] {
-  if (!Array.isArray(value)) throw new BadAnswer('logs: not a list')
-  const logs = value.map(decodeLog)
+  const logs = decodeUnnumbered(value)
+  if (logs.some(({ logIndex }) => logIndex === -1)) throw new UnusableIndex('logs without an index')
   logs.sort((left, right) => left.blockNumber - right.blockNumber || left.logIndex - right.logIndex)
   for (const [index, log] of logs.entries()) {
     const before = logs[index - 1]
-    if (before?.blockNumber === log.blockNumber && before.logIndex === log.logIndex) {
-      throw new BadAnswer(`block ${log.blockNumber}: two logs at position ${log.logIndex}`)
-    }
-    if (before?.blockNumber === log.blockNumber && before.blockHash !== log.blockHash) {
+    if (before?.blockNumber !== log.blockNumber) continue
+    if (before.blockHash !== log.blockHash)
       throw new BadAnswer(`block ${log.blockNumber}: logs of two blocks`)
-    }
+    if (before.logIndex === log.logIndex || before.txIndex > log.txIndex)
+      throw new UnusableIndex(`block ${log.blockNumber}: two logs at position ${log.logIndex}`)
   }
   return logs
+}
+
+/** As the node orders them; `logIndex` is -1 where it tells none. */
+export function decodeUnnumbered(value: unknown): EvmLog[] {
+  if (value === null) return []
+  if (!Array.isArray(value)) throw new BadAnswer('logs: not a list')
+  return value.map(decodeLog)
 }
 
 function decodeLog(value: unknown): EvmLog {
@@ -70,12 +84,12 @@ function decodeLog(value: unknown): EvmLog {
     blockHash: hex(log['blockHash'], 32, 'log block hash'),
     txHash: hex(log['transactionHash'], 32, 'log transaction hash'),
     txIndex: number(log['transactionIndex'], 'log transaction index'),
-    logIndex: number(log['logIndex'], 'log index'),
+    logIndex: parseQuantity(log['logIndex']) ?? -1,
     blockTimeS: parseQuantity(log['blockTimestamp']),
   }
 }
 
-function record(value: unknown, what: string): Record<string, unknown> {
+export function record(value: unknown, what: string): Record<string, unknown> {
   if (isRecord(value)) return value
   throw new BadAnswer(`${what}: malformed`)
 }

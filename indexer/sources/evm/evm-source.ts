@@ -1,5 +1,5 @@
 import { networkKey, type EvmNetwork } from '../../../shared/config/networks.ts'
-import { PermanentError, RetryableError } from '../../../shared/errors.ts'
+import { messageOf, PermanentError, RetryableError } from '../../../shared/errors.ts'
 import type { ContractRole, UintText } from '../../../shared/events/chain-event.ts'
 import type {
   BlockHeader,
@@ -12,7 +12,14 @@ import type { BlocksRead, ChainSource, RangeRead } from '../chain-source.ts'
 import { cutParts } from '../cut-parts.ts'
 import { sideBySide } from '../side-by-side.ts'
 import { within } from '../waiting.ts'
-import { headersByHash, isWorthLess, mayConcernUs, readHeaders, readWholeBlocks } from './block-reader.ts'
+import {
+  headersByHash,
+  isWorthLess,
+  mayConcernUs,
+  readHeaders,
+  readWholeBlocks,
+  type BlockLogs,
+} from './block-reader.ts'
 import { chainEvents, type EventReader } from './chain-events.ts'
 import { ChainHead } from './chain-head.ts'
 import { checkContracts } from './check-contracts.ts'
@@ -22,7 +29,7 @@ import type { Report } from '../rpc/rpc-client.ts'
 import { createEvmClient } from './evm-client.ts'
 import { headTicks, type TickOptions } from '../rpc/head-ticks.ts'
 import { readLoans } from './loan-reader.ts'
-import { RangeEvidence } from './range-evidence.ts'
+import { evidenceOf, RangeEvidence } from './range-evidence.ts'
 import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { TokenDecimals } from './token-decimals.ts'
 import { watchedContracts } from './watched-contracts.ts'
@@ -59,6 +66,8 @@ export interface EvmSource extends ChainSource {
 }
 
 const CHECK_WITHIN_MS = 10_000
+const BY_RECEIPTS =
+  'the blooms of blocks, or the numbers of their logs, do not show which logs there are: such blocks are read by their receipts'
 /** Blocks that may have logs of ours: their logs are one batch, and so are their loans, if each has not many. */
 const BLOCKS_IN_PART = 16
 const PARTS_AT_ONCE = 4
@@ -89,7 +98,7 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
   const closing = new AbortController()
 
   async function readRange(from: number, to: number): Promise<RangeRead> {
-    const { range, check, endpoint } = await client.read(
+    const { range, check, byReceipts, endpoint } = await client.read(
       `blocks ${from} to ${to}`,
       async (endpoint) => ({ ...(await evidence.read(endpoint, from, to)), endpoint: endpoint.label }),
       // A wide range that fails is read again in narrower ones; only a single block is worth asking elsewhere.
@@ -97,7 +106,7 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
     )
     return {
       events: await chainEvents(reader, range.logs, timesOf(range.blocks)),
-      evidence: [{ from, to, endpoint, check }],
+      evidence: evidenceOf({ from, to, endpoint, check }, byReceipts),
       first: plainHeader(range.first),
       last: plainHeader(range.last),
       cuts: range.blocks,
@@ -126,24 +135,19 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
       const concerned = blooms.filter((header) => mayConcernUs(header, contracts))
       const worthLess = isWorthLess(attempt, client.others(endpoint).length)
       const read = await readWholeBlocks(endpoint, concerned, contracts, worthLess)
+      warnOf(read)
       return {
         endpoint: endpoint.label,
-        tooFull: new Set(
-          concerned.filter((_, at) => read[at]?.isWhole === false).map(({ number }) => number),
-        ),
+        checks: new Map(concerned.map(({ number }, at) => [number, read[at]?.check])),
         logs: read.flatMap(({ logs }) => logs).filter((log: EvmLog) => contracts.has(log.address)),
       }
     })
-    if (found.tooFull.size > 0) warnOnce(`${key}: ${TOO_FULL}`)
-    const evidenceOf = ({ number }: BlockHeader): Evidence[] => [
-      {
-        ...{ from: number, to: number, endpoint: found.endpoint },
-        check: found.tooFull.has(number) ? 'unchecked' : 'bloom',
-      },
+    const checkOf = ({ number }: BlockHeader): Evidence[] => [
+      { from: number, to: number, endpoint: found.endpoint, check: found.checks.get(number) ?? 'bloom' },
     ]
     return {
       events: await chainEvents(reader, found.logs, timesOf(headers)),
-      evidence: headers.map(evidenceOf).reduce(joinEvidence, []),
+      evidence: headers.map(checkOf).reduce(joinEvidence, []),
     }
   }
 
@@ -171,6 +175,25 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
     const head = await heads.head()
     const where = { network: key, chainId: network.networkId, head: head.number }
     await checkContracts(client, contracts, where, warnOnce)
+    if (head.hasTransactions) await checkLogs(head)
+  }
+
+  /** Some chains give no way to see that no log is missing: said before anything is read. */
+  async function checkLogs(head: EvmHeader): Promise<void> {
+    try {
+      const read = await client.read('logs of the head', (endpoint, attempt) =>
+        readWholeBlocks(endpoint, [head], contracts, isWorthLess(attempt, client.others(endpoint).length)),
+      )
+      warnOf(read)
+    } catch (error) {
+      if (!(error instanceof RetryableError)) throw error
+      throw new RetryableError(`${key}: the logs of block ${head.number} cannot be read: ${messageOf(error)}`)
+    }
+  }
+
+  function warnOf(read: readonly BlockLogs[]): void {
+    if (read.some(({ check }) => check === 'unchecked')) warnOnce(`${key}: ${TOO_FULL}`)
+    if (read.some(({ check }) => check === 'receipt-list')) warnOnce(`${key}: ${BY_RECEIPTS}`)
   }
 
   const warned = new Set<string>()

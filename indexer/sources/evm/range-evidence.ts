@@ -1,5 +1,7 @@
-import type { RangeCheck } from '../../../shared/events/chain-step.ts'
+import type { RangeCheck, RangeEvidence as Evidence } from '../../../shared/events/chain-step.ts'
+import { joinEvidence } from '../../../shared/events/join-evidence.ts'
 import type { RpcClient } from '../rpc/rpc-client.ts'
+import { hasSaidNull } from './ask-logs.ts'
 import { readHeaders } from './block-reader.ts'
 import {
   blocksByLogs,
@@ -34,6 +36,8 @@ const RECENT_BLOCKS = 256
 export interface CheckedRange {
   range: RangeLogs
   check: RangeCheck
+  /** Heights of blocks that only their receipts bear out. */
+  byReceipts?: readonly number[]
 }
 
 /**
@@ -67,21 +71,22 @@ export class RangeEvidence {
   async read(endpoint: RpcEndpoint, from: number, to: number): Promise<CheckedRange> {
     const isAlone = this.#client.others(endpoint).length === 0
     if (isAlone && this.#isWorthIt(endpoint, from)) return this.#readWithBlooms(endpoint, from, to)
-    if (isAlone)
-      return { range: await readRangeLogs(endpoint, this.#contracts, from, to), check: 'unchecked' }
+    if (isAlone) {
+      const range = await readRangeLogs(endpoint, this.#contracts, from, to)
+      return hasSaidNull(endpoint) ? this.#readWithBlooms(endpoint, from, to) : { range, check: 'unchecked' }
+    }
     const { range: said, answer } = await readLogsBetween(endpoint, this.#contracts, from, to)
     const other = await this.#readElsewhere(endpoint, said, answer)
     if (other !== null) return this.#compare(endpoint, said, other)
     const range = await withHeaders(endpoint, said)
     if (!this.#isWorthIt(endpoint, from)) return { range, check: 'unchecked' }
-    return { range, check: (await this.#blooms(endpoint, range)) ? 'bloom' : 'unchecked' }
+    return checkedBy(endpoint, range, await this.#blooms(endpoint, range))
   }
 
   /** All headers at once with the logs: those of blocks with logs are needed anyway. */
   async #readWithBlooms(endpoint: RpcEndpoint, from: number, to: number): Promise<CheckedRange> {
     const { range, headers } = await readRangeWithHeaders(endpoint, this.#contracts, from, to, this.#headers)
-    const isSure = await checkBlooms(endpoint, this.#contracts, range, headers)
-    return { range, check: isSure ? 'bloom' : 'unchecked' }
+    return checkedBy(endpoint, range, await checkBlooms(endpoint, this.#contracts, range, headers))
   }
 
   async #compare(endpoint: RpcEndpoint, range: LogsBetween, other: Answer): Promise<CheckedRange> {
@@ -109,7 +114,7 @@ export class RangeEvidence {
     )
     if (otherFault instanceof BadAnswer) {
       this.#client.distrust(other.endpoint, `${what}; ${otherFault.message}`)
-      if (sure) return { range, check: 'bloom' }
+      if (sure !== null) return checkedBy(endpoint, range, sure)
     }
     // Where neither is proven wrong neither is put aside: the one that is left alone would be believed without a check.
     throw new CallFailed(`${what}, and the blooms do not tell which is right`, 'other')
@@ -131,7 +136,7 @@ export class RangeEvidence {
 
   #isWorthIt(endpoint: RpcEndpoint, from: number): boolean {
     const isRecent = from <= this.#newest && from > this.#newest - RECENT_BLOCKS
-    return isRecent || this.#isCheap(endpoint)
+    return isRecent || hasSaidNull(endpoint) || this.#isCheap(endpoint)
   }
 
   #isCheap(endpoint: RpcEndpoint): boolean {
@@ -141,7 +146,7 @@ export class RangeEvidence {
     return this.#unchecked % MEASURE_EVERY === 0
   }
 
-  async #blooms(endpoint: RpcEndpoint, range: LogsBetween): Promise<boolean> {
+  async #blooms(endpoint: RpcEndpoint, range: LogsBetween): Promise<number[] | null> {
     const headers = await this.#headers(endpoint, range.from, range.to)
     requireAll(headers, range.from, range.to)
     return checkBlooms(endpoint, this.#contracts, range, headers)
@@ -175,4 +180,31 @@ export class RangeEvidence {
 interface Answer {
   endpoint: RpcEndpoint
   range: LogsBetween
+}
+
+/** Throws a CallFailed where blooms do not settle a wide range that null may have been said of: narrower ones are settled. */
+function checkedBy(endpoint: RpcEndpoint, range: RangeLogs, byReceipts: number[] | null): CheckedRange {
+  if (byReceipts !== null) return { range, check: 'bloom', byReceipts }
+  if (hasSaidNull(endpoint) && range.from < range.to)
+    throw new CallFailed(
+      `blocks ${range.from} to ${range.to}: null for logs, and blooms too full to tell`,
+      'other',
+    )
+  return { range, check: 'unchecked' }
+}
+
+/** Evidence for blocks `from` to `to`, apart for those that only their receipts bear out. */
+export function evidenceOf(
+  { from, to, endpoint, check }: Evidence,
+  byReceipts: readonly number[] = [],
+): Evidence[] {
+  const parts: Evidence[] = []
+  let next = from
+  for (const number of byReceipts) {
+    if (number > next) parts.push({ from: next, to: number - 1, endpoint, check })
+    parts.push({ from: number, to: number, endpoint, check: 'receipt-list' })
+    next = number + 1
+  }
+  if (next <= to) parts.push({ from: next, to, endpoint, check })
+  return parts.reduce<Evidence[]>((joined, part) => joinEvidence(joined, [part]), [])
 }

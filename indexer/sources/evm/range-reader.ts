@@ -196,19 +196,20 @@ function isSameLog(left: EvmLog, right: EvmLog): boolean {
 }
 
 /**
- * Compares a range with the blooms of all its blocks, in `headers`: true when they bear it out, false when they, or a
- * block, are too full to tell. Throws a BadAnswer when a block whose bloom names us and one of our events has such a log after all.
+ * Compares a range with the blooms of all its blocks, in `headers`. Returns the heights of blocks that only their receipts
+ * bear out, or null when the blooms, or a block, are too full to tell. Throws a BadAnswer when a block whose bloom names us
+ * and one of our events has such a log after all.
  */
 export async function checkBlooms(
   endpoint: RpcEndpoint,
   contracts: WatchedContracts,
   range: LogsBetween,
   headers: readonly EvmHeader[],
-): Promise<boolean> {
+): Promise<number[] | null> {
   checkLinks(headers, range)
   const ours = byBlock(range.logs)
   const suspects = headers.filter((header) => isSuspect(header, contracts, ours.get(header.number) ?? []))
-  if (suspects.length > MAX_SUSPECTS) return false
+  if (suspects.length > MAX_SUSPECTS) return null
   // A wide range that is refused is read again in narrower ones.
   const worthLess = (kind: RpcErrorKind): boolean =>
     kind === 'too-large' || (kind === 'other' && range.from === range.to)
@@ -221,7 +222,8 @@ export async function checkBlooms(
       )
     }
   }
-  return whole.every(({ isWhole }) => isWhole)
+  if (whole.some(({ check }) => check === 'unchecked')) return null
+  return suspects.filter((_, index) => whole[index]?.check === 'receipt-list').map(({ number }) => number)
 }
 
 function byBlock(logs: readonly EvmLog[]): ReadonlyMap<number, EvmLog[]> {
@@ -262,7 +264,7 @@ function isSuspect(header: EvmHeader, contracts: WatchedContracts, logs: readonl
     const mine = logs.filter((log) => log.address === address)
     if (lacksALog(header, contract, mine)) return true
   }
-  return header.hasTransactions && logs.length === 0 && header.logsBloom === EMPTY_BLOOM
+  return header.hasTransactions && header.logsBloom === EMPTY_BLOOM
 }
 
 function lacksALog(header: EvmHeader, contract: WatchedContract, mine: readonly EvmLog[]): boolean {

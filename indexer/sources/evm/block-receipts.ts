@@ -1,0 +1,86 @@
+import type { BlockRef } from '../../../shared/events/chain-step.ts'
+import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
+import { BadAnswer, CallFailed } from '../rpc/rpc-error.ts'
+import { decodeLogs, record, type EvmLog } from './decode-answer.ts'
+import { parseHex, quantity } from './hex.ts'
+
+/**
+ * All logs of a block by the receipts of its transactions, numbered in their order. There must be a receipt of this block for
+ * each transaction that the block names; the receipts' root is not computed. Throws a CallFailed where the endpoint has none.
+ */
+export async function logsOfReceipts(endpoint: RpcEndpoint, { number, hash }: BlockRef): Promise<EvmLog[]> {
+  const block = await endpoint.call('eth_getBlockByHash', [hash, false])
+  if (block === null) throw new CallFailed(`block ${hash} is not known`, 'missing-block')
+  const { transactions } = record(block, 'block')
+  const hashes = Array.isArray(transactions) ? transactions.map((item) => parseHex(item, 32)) : []
+  const receipts = await receiptsOf(endpoint, hash, hashes)
+  const logs: unknown[] = []
+  for (const [index, txHash] of hashes.entries()) {
+    const receipt = record(receipts[index], 'receipt')
+    const isOfBlock = parseHex(receipt['blockHash'], 32) === hash
+    if (!isOfBlock || txHash === null || parseHex(receipt['transactionHash'], 32) !== txHash)
+      throw new BadAnswer(`block ${number}: receipt ${index} is of another block or transaction`)
+    if (!Array.isArray(receipt['logs'])) throw new BadAnswer(`block ${number}: a receipt without logs`)
+    for (const log of receipt['logs'] as unknown[])
+      logs.push({ ...record(log, 'log'), logIndex: quantity(logs.length) })
+  }
+  const decoded = decodeLogs(logs)
+  for (const log of decoded)
+    if (log.blockHash !== hash || log.blockNumber !== number)
+      throw new BadAnswer(`block ${number}: a receipt's log of another block`)
+  return decoded
+}
+
+/** All at once where the endpoint knows that method, else one by one. */
+async function receiptsOf(
+  endpoint: RpcEndpoint,
+  hash: string,
+  hashes: readonly (string | null)[],
+): Promise<unknown[]> {
+  const [together] = await endpoint.send([{ method: 'eth_getBlockReceipts', params: [hash] }])
+  if (together?.ok === true && Array.isArray(together.result) && together.result.length === hashes.length)
+    return together.result as unknown[]
+  return endpoint.sendEach(
+    hashes.map((txHash) => ({ method: 'eth_getTransactionReceipt', params: [txHash] })),
+    (answer) => {
+      const receipt = endpoint.resultOf('eth_getTransactionReceipt', answer)
+      if (receipt === null) throw new CallFailed(`block ${hash}: a receipt is not available`, 'missing-block')
+      return receipt
+    },
+  )
+}
+
+/** The same logs, numbered by their blocks' receipts. Throws a BadAnswer where the receipts have others of these contracts. */
+export async function numberByReceipts(
+  endpoint: RpcEndpoint,
+  said: readonly EvmLog[],
+  address: readonly string[],
+): Promise<EvmLog[]> {
+  const numbered: EvmLog[] = []
+  const blocks = new Map(said.map(({ blockHash, blockNumber }) => [blockHash, blockNumber]))
+  for (const [hash, number] of blocks) {
+    const found = await logsOfReceipts(endpoint, { number, hash })
+    const ours = found.filter((log) => address.includes(log.address))
+    if (
+      !haveSameLogs(
+        said.filter(({ blockHash }) => blockHash === hash),
+        ours,
+      )
+    )
+      throw new BadAnswer(`block ${number}: its receipts have other logs than its range's answer`)
+    numbered.push(...ours)
+  }
+  return numbered.sort(
+    (left, right) => left.blockNumber - right.blockNumber || left.logIndex - right.logIndex,
+  )
+}
+
+/** Whether both have the same logs, whatever their numbers and order. */
+export function haveSameLogs(left: readonly EvmLog[], right: readonly EvmLog[]): boolean {
+  const names = (logs: readonly EvmLog[]): string =>
+    logs
+      .map(({ txHash, address, topics, data }) => [txHash, address, ...topics, data].join())
+      .sort()
+      .join(';')
+  return names(left) === names(right)
+}
