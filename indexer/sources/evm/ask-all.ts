@@ -1,5 +1,5 @@
 import type { BlockRef } from '../../../shared/events/chain-step.ts'
-import { askEveryone, settle, type AskOne, type Lacks } from '../rpc/ask-everyone.ts'
+import { askEveryone, settle, type AskOne, type IsWell, type Lacks } from '../rpc/ask-everyone.ts'
 import type { RpcClient } from '../rpc/rpc-client.ts'
 import { quantity } from './hex.ts'
 import { headersByHash } from './block-reader.ts'
@@ -88,17 +88,37 @@ async function viewOn(
     calls.map(({ to, data, block }) => `eth_call/${to}/${data}/${block.hash}`),
     answers.map((answer) => (isRefusedForm(answer) ? (byNumber.shift() ?? answer) : answer)),
     ['revert', 'pruned', 'too-large'],
-    (index) => isWell(endpoint, calls[index]),
+    hasNoOldState(endpoint, calls),
   )
 }
 
-/** It answers the same call in its newest state, and knows the block: then it is not behind, and not away. */
-async function isWell(endpoint: RpcEndpoint, call: ViewCall | undefined): Promise<boolean> {
-  if (call === undefined) return false
-  const { to, data, block } = call
-  const [newest] = await endpoint.send([ethCall(to, data, 'latest')])
-  const isAnswered = newest !== undefined && (newest.ok || newest.kind === 'revert')
-  return isAnswered && (await headersByHash(endpoint, [block.hash])).length === 1
+/**
+ * Blocks whose state every full node has, geth's default. A refusal of a newer state may pass, however well the endpoint
+ * is otherwise.
+ */
+const RECENT_STATES = 128
+
+/** For a call of an old state: whether the endpoint is well, and so does not have that state. */
+function hasNoOldState(endpoint: RpcEndpoint, calls: readonly ViewCall[]): IsWell {
+  let head: number | null = null
+  return async (index) => {
+    const call = calls[index]
+    if (call === undefined) return false
+    head ??= await headOfWell(endpoint, call)
+    return head !== null && head - call.block.number > RECENT_STATES
+  }
+}
+
+/** The endpoint's head, where it answers the same call there and knows the block: then it is not behind, and not away. */
+async function headOfWell(endpoint: RpcEndpoint, { to, data, block }: ViewCall): Promise<number | null> {
+  const [newest, head] = await endpoint.send([
+    ethCall(to, data, 'latest'),
+    { method: 'eth_blockNumber', params: [] },
+  ])
+  if (newest === undefined || !(newest.ok || newest.kind === 'revert')) return null
+  const number = Number(endpoint.resultOf('eth_blockNumber', head))
+  if (!Number.isSafeInteger(number)) throw new BadAnswer('eth_blockNumber: malformed')
+  return (await headersByHash(endpoint, [block.hash])).length === 1 ? number : null
 }
 
 function isRefusedForm(answer: RpcAnswer | undefined): boolean {

@@ -1,3 +1,4 @@
+import * as z from 'zod'
 import type { RpcClient } from '../rpc/rpc-client.ts'
 import { askEveryone, settle } from '../rpc/ask-everyone.ts'
 import type { RpcAnswer, RpcCall, RpcEndpoint } from '../rpc/rpc-endpoint.ts'
@@ -34,13 +35,27 @@ export function askState(client: RpcClient, what: string, calls: readonly StateC
   )
 }
 
-/** It answers the same question of its head, and knows the tipset: then it is not behind, and not away. */
+/** Epochs whose state every full node has: finality. A refusal of a newer state may pass. */
+const RECENT_STATES = 900
+const heightSchema = z.looseObject({ Height: z.int().nonnegative() })
+
+/**
+ * Whether the state is an old one, and the endpoint answers the same question of its head and knows the tipset: then it is
+ * not behind, and not away.
+ */
 async function isWell(endpoint: RpcEndpoint, call: StateCall | undefined): Promise<boolean> {
   if (call === undefined) return false
   const atHead = rpcCall({ ...call, at: '' })
-  const answers = await endpoint.send([atHead, lotusCall('ChainGetTipSet', keyParam(call.at))])
-  const [newest, tipset] = answers
-  return newest !== undefined && (newest.ok || newest.kind === 'revert') && tipset?.ok === true
+  const answers = await endpoint.send([
+    atHead,
+    lotusCall('ChainGetTipSet', keyParam(call.at)),
+    lotusCall('ChainHead'),
+  ])
+  const [newest, tipset, head] = answers
+  if (newest === undefined || !(newest.ok || newest.kind === 'revert')) return false
+  const [at, now] = [tipset, head].map((answer) => heightSchema.safeParse(answer?.ok ? answer.result : null))
+  if (at?.success !== true || now?.success !== true) return false
+  return now.data.Height - at.data.Height > RECENT_STATES
 }
 
 export function rpcCall({ method, params, at }: StateCall): RpcCall {

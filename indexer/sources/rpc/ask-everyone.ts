@@ -4,7 +4,6 @@ import type { RpcClient } from './rpc-client.ts'
 import type { RpcAnswer, RpcEndpoint } from './rpc-endpoint.ts'
 import { WELL_STANDS_AFTER_MS } from './refusals.ts'
 import { CallFailed, type RpcErrorKind } from './rpc-error.ts'
-import { wordsOf } from './said-alone.ts'
 
 const PAUSE_MS = 500
 
@@ -109,7 +108,7 @@ function expected(client: RpcClient, answered: readonly RpcEndpoint[]): RpcEndpo
   return client.others(...answered).filter((endpoint) => !client.givenUp.has(endpoint))
 }
 
-/** Whether the endpoint answers the same question of its head, and knows the block that it was asked about. */
+/** Whether the state is an old one, and the endpoint is well: it answers such a question of its head, and knows the block. */
 export type IsWell = (index: number) => Promise<boolean>
 
 /**
@@ -133,21 +132,11 @@ export async function settle(
     if (answer.ok || answer.kind === 'revert') refusals.forget(name)
     else refusals.note(name, endpoint, `${answer.code} ${answer.message}`)
   }
-  const wellFor = new Map<string, Promise<boolean>>()
-  const isWellAt = (
-    index: number,
-    { code, message }: { code: number; message: string },
-  ): Promise<boolean> => {
-    const words = `${code} ${wordsOf(message)}`
-    const known = wellFor.get(words) ?? isWell(index).catch(() => false)
-    wellFor.set(words, known)
-    return known
-  }
   const settled: RpcAnswer[] = []
   for (const [index, answer] of answers.entries()) {
     const name = names[index] ?? ''
     if (answer.ok || final.includes(answer.kind)) settled.push(answer)
-    else if (await isWellAt(index, answer)) {
+    else if (await isWell(index).catch(() => false)) {
       if (!refusals.stands(name, [endpoint], WELL_STANDS_AFTER_MS)) throw failed(name, answer)
       settled.push({ ...answer, kind: 'pruned' })
     } else if (refusals.stands(name, client.available())) settled.push(answer)

@@ -17,6 +17,8 @@ for (let block = 0; block < 24; block += 1) {
   await player.play(5)
   await chain.mine()
 }
+// Old enough that a full node may have let the states go.
+await chain.mine(150)
 
 const WORDS: [code: number, message: string][] = [
   [-32000, "State histories haven't been fully indexed yet"],
@@ -78,7 +80,7 @@ void t.test('another endpoint that has the state is asked at once', async (t) =>
     const node = await startProxy(t, chain.url, refusing(code, message))
     const { index, ms } = await read([node.url, chain.url])
     t.same(approvals(index.events), truth, `${code} ${message}`)
-    t.ok(ms < 10_000, `${code} ${message}: ${ms} ms`)
+    t.ok(ms < 30_000, `${code} ${message}: ${ms} ms`)
   }
   await Promise.all(WORDS.map(readIn))
 })
