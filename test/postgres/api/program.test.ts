@@ -122,7 +122,7 @@ void t.test('mistakes end in one line', async (t) => {
     t,
     await run({ DATABASE_URL: url, READ_DATABASE_URL: wrong }),
     1,
-    /^api: READ_DATABASE_URL: .*password/,
+    /^api: READ_DATABASE_URL: .*authentication failed for user/,
   )
   isOneLine(t, await run({ DATABASE_URL: `${serverUrl}/nowhere` }), 1, /^api: DATABASE_URL: .*nowhere/)
   const closed = `postgres://me:${SECRET}@127.0.0.1:${await closedPort()}/db`
