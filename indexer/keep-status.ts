@@ -2,6 +2,7 @@ import type { Db } from '../shared/db/connect.ts'
 import { messageOf } from '../shared/errors.ts'
 import type { Logger } from '../shared/log.ts'
 import { Repeats } from '../shared/repeats.ts'
+import { BeginningCounts } from './count-beginnings.ts'
 import { askDatabase, putNetworkStatus } from './event-log/network-status.ts'
 import type { NetworkHealth } from './network-state.ts'
 import { pause, type Wakeup } from './sources/waiting.ts'
@@ -32,7 +33,11 @@ export async function keepStatus(
   }: { changed: Wakeup; signal: AbortSignal; log: Logger; intervalMs?: number; answerWithinMs?: number },
 ): Promise<void> {
   const all = networks.map(({ network }) => network)
-  const toRow = (network: NetworkHealth): StatusRow => toStatusRow(network, all)
+  const counts = new BeginningCounts(db)
+  const toRow = (network: NetworkHealth): StatusRow => ({
+    ...toStatusRow(network, all),
+    loans_without_beginning: counts.of(network.network),
+  })
   const lines = new Repeats({ write: (line, kind) => log[kind === 'end' ? 'info' : 'warn'](line) })
   const fail = (message: string): void => {
     lines.note(message)
@@ -65,7 +70,7 @@ export async function keepStatus(
 
 type StatusRow = Parameters<typeof putNetworkStatus>[1][number]
 
-function toStatusRow(network: NetworkHealth, toldWith: string[]): StatusRow {
+function toStatusRow(network: NetworkHealth, toldWith: string[]): Omit<StatusRow, 'loans_without_beginning'> {
   return {
     network: network.network,
     blockchain: network.blockchain,

@@ -10,6 +10,9 @@ const NEW_BLOCKS = 2
 /** From this age of the head on, it is worth saying that the chain stands still. */
 const STANDSTILL_S = 120
 
+/** More loans than this are not counted one by one. */
+export const MOST_COUNTED = 1000
+
 /** The state of a network that was indexed once, and that no indexer is configured to follow. */
 export const NOT_FOLLOWED = 'not followed'
 
@@ -38,6 +41,8 @@ export interface NetworkRow {
   queueWaiting: number | null
   queueFailed: number | null
   workerHealthy: boolean | null
+  /** Loans whose first event was not read: at most one more than MOST_COUNTED; null when nobody counted them. */
+  loansWithoutBeginning: number | null
   /** Seconds since the indexer last told its state, by the database's clock; null when none is configured to. */
   observedAgoS: number | null
   /** Seconds since the last block was written, by the database's clock; null before the first. */
@@ -96,10 +101,18 @@ export function judgeNetwork(told: NetworkRow): NetworkHealth {
     lagBlocks,
     lagSeconds,
     synced,
-    note,
+    note: note + beginningsNote(row.loansWithoutBeginning),
     queueWaiting: row.queueWaiting,
     queueFailed: row.queueFailed,
   }
+}
+
+/** No fault of the index, which holds what it was told to read: it only says what is missing. */
+function beginningsNote(count: number | null): string {
+  if (count === null || count === 0) return ''
+  const loans =
+    count === 1 ? '1 loan' : count > MOST_COUNTED ? `more than ${MOST_COUNTED} loans` : `${count} loans`
+  return `; ${loans} began before startBlock: ${count === 1 ? 'its' : 'their'} terms are not known`
 }
 
 /**

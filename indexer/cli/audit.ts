@@ -27,6 +27,7 @@ export async function runAudit(options: OutputOptions & { network?: string }): P
       const empty: string[] = []
       const nothingOf: string[] = []
       let loans = 0
+      let inPart = 0
       let channels = 0
       const tell = (difference: AuditDifference): void => {
         differences.push(difference)
@@ -43,7 +44,7 @@ export async function runAudit(options: OutputOptions & { network?: string }): P
           }
           const isEvm = watched.chain === 'evm'
           const compared = isEvm
-            ? await auditLoans(trx, watched, position.block, signal, tell)
+            ? await auditLoans(trx, watched, position.block, signal, tell, () => (inPart += 1))
             : await auditChannels(trx, watched, position.block, signal, tell)
           if (isEvm) loans += compared
           else channels += compared
@@ -55,11 +56,11 @@ export async function runAudit(options: OutputOptions & { network?: string }): P
       if (options.json === true)
         console.log(
           JSON.stringify({
-            ...{ loans, channels, finished: !signal.aborted, differences },
+            ...{ loans, loansInPart: inPart, channels, finished: !signal.aborted, differences },
             ...{ neverIndexed: empty, nothingToCompare: nothingOf },
           }),
         )
-      else console.log(sum(loans, channels, differences.length, signal.aborted))
+      else console.log(sum(loans, inPart, channels, differences.length, signal.aborted))
       const isNothing = loans + channels === 0
       if (differences.length > 0 || empty.length > 0 || isNothing || signal.aborted) process.exitCode = 1
     }),
@@ -72,6 +73,7 @@ async function auditLoans(
   block: BlockRef,
   signal: AbortSignal,
   onDifference: (difference: AuditDifference) => void,
+  onInPart: () => void,
 ): Promise<number> {
   const progress = createProgress()
   let audited = 0
@@ -88,12 +90,13 @@ async function auditLoans(
       })),
       block,
     )
-    loans.forEach(({ loanType, loanId, part, tokenDecimals }, index) => {
+    loans.forEach(({ loanType, loanId, part, tokenDecimals, isBeginningRead }, index) => {
       const answer = answers[index] ?? { loan: null, reason: 'no answer' }
+      if (!isBeginningRead) onInPart()
       const found =
         answer.loan === null
           ? [{ field: 'fetchLoan', indexed: part['state'] ?? null, onChain: answer.reason }]
-          : verifyLoanState(part, answer.loan, tokenDecimals)
+          : verifyLoanState(part, answer.loan, tokenDecimals, isBeginningRead)
       for (const difference of found)
         onDifference({ network, subject: `${loanType} loan ${loanId}`, ...difference })
     })
@@ -109,10 +112,17 @@ function nothingIn({ network, chain }: { network: string; chain: 'evm' | 'fileco
 }
 
 /** No difference among nothing would pass for a proof. */
-function sum(loans: number, channels: number, differences: number, isInterrupted: boolean): string {
+function sum(
+  loans: number,
+  inPart: number,
+  channels: number,
+  differences: number,
+  isInterrupted: boolean,
+): string {
   const interrupted = isInterrupted ? ' (interrupted)' : ''
   if (loans + channels === 0) return `nothing was compared${interrupted}`
-  return `${loans} loans and ${channels} channels compared, ${differences} differences${interrupted}`
+  const partly = inPart === 0 ? '' : ` (${inPart} loans only in part: they began before startBlock)`
+  return `${loans} loans and ${channels} channels compared${partly}, ${differences} differences${interrupted}`
 }
 
 function describe({ network, subject, field, indexed, onChain }: AuditDifference): string {

@@ -37,6 +37,7 @@ export async function putNetworkStatus(
           queue_waiting: excluded.ref('excluded.queue_waiting'),
           queue_failed: excluded.ref('excluded.queue_failed'),
           worker_healthy: excluded.ref('excluded.worker_healthy'),
+          loans_without_beginning: excluded.ref('excluded.loans_without_beginning'),
           told_with: excluded.ref('excluded.told_with'),
           observed_at: excluded.ref('excluded.observed_at'),
         }))

@@ -4,6 +4,7 @@ export const NETWORK_ROWS = `
     head_number as head, head_time_s as "headTimeS", number as indexed, time_s as "indexedTimeS",
     coalesce(chain.finalized_number, told.finalized_number) as finalized,
     queue_waiting as "queueWaiting", queue_failed as "queueFailed", worker_healthy as "workerHealthy",
+    loans_without_beginning as "loansWithoutBeginning",
     extract(epoch from clock_timestamp() - observed_at)::float8 as "observedAgoS",
     extract(epoch from clock_timestamp() - moved_at)::float8 as "movedAgoS",
     extract(epoch from clock_timestamp())::float8 as "nowS"

@@ -84,6 +84,8 @@ export interface NetworkStatusTable {
   queue_waiting: number | null
   queue_failed: number | null
   worker_healthy: boolean
+  /** Up to 1001; null: not counted. */
+  loans_without_beginning: number | null
   /** All networks of the process that told this. */
   told_with: string[]
   observed_at: Date

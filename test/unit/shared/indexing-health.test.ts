@@ -20,6 +20,7 @@ function row(change: Partial<NetworkRow>): NetworkRow {
     queueWaiting: 0,
     queueFailed: 0,
     workerHealthy: true,
+    loansWithoutBeginning: 0,
     observedAgoS: 0.5,
     movedAgoS: 4,
     nowS: NOW,
@@ -70,6 +71,18 @@ const cases: [what: string, change: Partial<NetworkRow>, synced: boolean, note: 
   ],
   ['the node is gone', { state: 'retrying', ...ages(120, 120) }, false, /^retrying: .* 120 s old/],
 ]
+
+void t.test('loans that began before startBlock are told of, and change no verdict', (t) => {
+  const note = (count: number | null, change = {}): string =>
+    judgeNetwork(row({ loansWithoutBeginning: count, ...change })).note
+  t.equal(note(null), 'at the head')
+  t.equal(note(1), 'at the head; 1 loan began before startBlock: its terms are not known')
+  t.equal(note(1000), 'at the head; 1000 loans began before startBlock: their terms are not known')
+  t.equal(note(1001), 'at the head; more than 1000 loans began before startBlock: their terms are not known')
+  t.match(note(3, { state: 'stopped', problem: 'no code' }), /^stopped: no code; 3 loans began before/)
+  t.equal(judgeNetwork(row({ loansWithoutBeginning: 1001 })).synced, true)
+  t.end()
+})
 
 for (const [what, change, synced, note] of cases) {
   void t.test(what, (t) => {
