@@ -172,8 +172,8 @@ export const MUTATIONS: readonly Mutation[] = [
     promise: 7,
     what: 'a second endpoint is taken to say what the first said',
     file: 'indexer/sources/rpc/rpc-endpoint.ts',
-    from: 'areSameBytes(before.pieces, pieces)',
-    to: 'before.pieces !== pieces',
+    from: 'before?.body.equals(body) === true',
+    to: 'before !== undefined',
     noticedBy: [{ test: 'test/chain/sources/faulty-endpoints.test.ts' }],
   },
   {
