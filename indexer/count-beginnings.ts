@@ -17,7 +17,7 @@ export class BeginningCounts {
     this.#db = db
   }
 
-  /** What was counted last; begins another count when that is long ago. Never throws. */
+  /** The last count; begins another one when that is long ago. Never throws. */
   of(network: string): number | null {
     const now = performance.now()
     if (now - (this.#beganAt.get(network) ?? -Infinity) >= EVERY_MS) {

@@ -32,7 +32,7 @@ export interface FollowOptions {
   onLate?: (message: string) => void
   /** Reading failed and is tried again. */
   onProblem?: (message: string) => void
-  /** What was tried again was read: new blocks, or all that there is. */
+  /** A retried read succeeded: new blocks, or all that there is. */
   onRead?: () => void
 }
 

@@ -9,7 +9,7 @@ const BLOCK = { bytes: MIB, values: 20_000 }
 /** A log takes 500 to 800 bytes and some 18 values. */
 const LOGS = { bytes: 8 * MIB, values: 250_000, mayBeLarger: true }
 
-/** What a node's answers need; see `AnswerLimit`. */
+/** The limits of a node's answers; see `AnswerLimit`. */
 export const EVM_LIMITS: AnswerLimits = {
   eth_chainId: { bytes: KIB, values: 20 },
   // As large as the contract's author made it.

@@ -6,7 +6,7 @@ const MIB = 1024 * KIB
 /** A block takes some 4 KiB; a tipset has five on average, seldom more than fifteen. */
 const TIPSET = { bytes: 512 * KIB, values: 20_000 }
 
-/** What a node's answers need; see `AnswerLimit`. A method that is missing has a small answer. */
+/** The limits of a node's answers; see `AnswerLimit`. A method that is missing has a small answer. */
 export const LOTUS_LIMITS: AnswerLimits = {
   'Filecoin.ChainHead': TIPSET,
   'Filecoin.ChainGetGenesis': TIPSET,

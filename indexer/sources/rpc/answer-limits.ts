@@ -1,6 +1,6 @@
 /** How much an answer may hold. */
 export interface AnswerLimit {
-  /** Of the body, unpacked. */
+  /** Bytes of the unpacked body. */
   bytes: number
   /** See `exceededBound`. */
   values: number
