@@ -114,13 +114,14 @@ export async function allGone(dataDir: string): Promise<void> {
 
 /** Asks again until `condition` holds; throws after `milliseconds`, with what was waited for. */
 export async function eventually(
-  what: string,
+  what: string | (() => string),
   condition: () => boolean | Promise<boolean>,
   milliseconds = 20_000,
 ): Promise<void> {
   const until = Date.now() + milliseconds
   while (!(await condition())) {
-    if (Date.now() > until) throw new Error(`waited ${milliseconds} ms in vain: ${what}`)
+    const missing = typeof what === 'string' ? what : what()
+    if (Date.now() > until) throw new Error(`waited ${milliseconds} ms in vain: ${missing}`)
     await sleep(50)
   }
 }

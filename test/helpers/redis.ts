@@ -1,3 +1,4 @@
+import { Redis } from 'ioredis'
 import tap, { type Test } from 'tap'
 import { startServices } from './services.ts'
 
@@ -7,17 +8,15 @@ import { startServices } from './services.ts'
  *     const redis = await testRedis(t)
  *     if (redis === null) return
  *
- * Each call has a database number of its own, taken in turn from the 512 that the test server has; it is never
- * given twice to one process, and processes start at different numbers. Use a key prefix where a test must be
- * alone for certain.
+ * Each call has a database number of its own, which the server counts: no two tests of a run share one.
  */
 export async function testRedis(t: Test): Promise<string | null> {
   const given = process.env['TEST_REDIS_URL']
-  if (given !== undefined) return `${given}/${nextDatabase()}`
+  if (given !== undefined) return nextDatabase(given)
   if (process.env['TEST_DATABASE_URL'] !== undefined) return missing(t)
   ownServer ??= startOwnServer()
   const own = await ownServer
-  return own === null ? missing(t) : `${own}/${nextDatabase()}`
+  return own === null ? missing(t) : nextDatabase(own)
 }
 
 let ownServer: Promise<string | null> | undefined
@@ -28,11 +27,14 @@ async function startOwnServer(): Promise<string | null> {
   return services.redisUrl
 }
 
-let taken = (process.pid * 16) % 512
-
-function nextDatabase(): number {
-  taken = (taken + 1) % 512
-  return taken
+/** The counter is kept in database 0, which no test is given. */
+async function nextDatabase(url: string): Promise<string> {
+  const server = new Redis(url)
+  try {
+    return `${url}/${await server.incr('databases-taken')}`
+  } finally {
+    server.disconnect()
+  }
 }
 
 /** A laptop without Redis may go on; in CI a missing service is a failure. */

@@ -98,7 +98,7 @@ async function startRedis(): Promise<Started<string>> {
       '--maxmemory-policy',
       'noeviction',
       '--databases',
-      '512',
+      '10000',
     ]),
     { stdio: 'ignore' },
   )

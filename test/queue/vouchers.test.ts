@@ -124,10 +124,13 @@ for (const kind of ['postgres', 'redis'] as const) {
         /no Filecoin network "mainnet" is configured/,
       ])
       const queue = openVoucherQueue(backend)
-      await eventually('nothing is left in the queue', async () =>
-        Object.values(await queue.getJobCounts('waiting', 'active', 'delayed', 'failed')).every(
-          (n) => n === 0,
-        ),
+      let left: Record<string, number> = {}
+      await eventually(
+        () => `the queue is empty, but it has ${JSON.stringify(left)}`,
+        async () => {
+          left = await queue.getJobCounts('waiting', 'active', 'delayed', 'failed')
+          return Object.values(left).every((n) => n === 0)
+        },
       )
       await queue.close()
     })
