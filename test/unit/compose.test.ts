@@ -13,7 +13,7 @@ const read = (path: string): string => readFileSync(new URL(path, root), 'utf8')
 const stringsSchema = z.record(z.string(), z.string())
 const serviceSchema = z.object({
   image: z.string(),
-  build: z.strictObject({ context: z.literal('.'), dockerfile: z.literal('.docker/Dockerfile') }).optional(),
+  build: z.strictObject({ context: z.literal('.'), dockerfile: z.literal('deploy/Dockerfile') }).optional(),
   command: z.array(z.string()).optional(),
   entrypoint: z.array(z.string()).optional(),
   environment: stringsSchema.default({}),
@@ -114,7 +114,7 @@ void t.test('each service is confined: no capability, no writable image, bounded
 void t.test('images of others are fixed by their digests', (t) => {
   const foreign = Object.keys(compose.services).filter((name) => !own.includes(name))
   for (const name of foreign) t.match(service(name).image, /^[a-z]+:[\w.-]+@sha256:[0-9a-f]{64}$/, name)
-  const bases = [...read('.docker/Dockerfile').matchAll(/^FROM (\S+)/gm)].map(([, image]) => image)
+  const bases = [...read('deploy/Dockerfile').matchAll(/^FROM (\S+)/gm)].map(([, image]) => image)
   t.equal(new Set(bases).size, 1, 'the build and the image have one base')
   t.match(bases[0], /^node:22-slim@sha256:[0-9a-f]{64}$/)
   t.end()
@@ -253,7 +253,7 @@ void t.test('named volumes exist', (t) => {
 })
 
 void t.test('the image: compiled programs only, not root, with a health check', (t) => {
-  const dockerfile = read('.docker/Dockerfile')
+  const dockerfile = read('deploy/Dockerfile')
   const [, last = ''] = dockerfile.split(/^FROM /m).slice(1)
   t.notMatch(last, /node_modules|npm ci/, 'the programs have their packages in them')
   t.match(dockerfile, /^RUN npm run build$/m)
@@ -282,7 +282,7 @@ void t.test('what the Dockerfile copies exists and is let through to it', (t) =>
   const allowed = read('.dockerignore')
     .split('\n')
     .flatMap((line) => /^!(.+)/.exec(line)?.[1] ?? [])
-  const copies = [...read('.docker/Dockerfile').matchAll(/^COPY (?!--from)(.+) \S+$/gm)]
+  const copies = [...read('deploy/Dockerfile').matchAll(/^COPY (?!--from)(.+) \S+$/gm)]
   t.ok(copies.length > 5)
   for (const source of copies.flatMap(([, sources]) => (sources ?? '').split(' '))) {
     t.ok(existsSync(new URL(source, root)), source)
