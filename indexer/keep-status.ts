@@ -1,3 +1,5 @@
+import { pause } from '../shared/async/pause.ts'
+import type { Wakeup } from '../shared/async/wakeup.ts'
 import type { Db } from '../shared/db/connect.ts'
 import { messageOf } from '../shared/errors.ts'
 import type { Logger } from '../shared/log.ts'
@@ -5,7 +7,6 @@ import { Repeats } from '../shared/repeats.ts'
 import { BeginningCounts } from './count-beginnings.ts'
 import { askDatabase, putNetworkStatus } from './event-log/network-status.ts'
 import type { NetworkHealth } from './network-state.ts'
-import { pause, type Wakeup } from './sources/waiting.ts'
 
 /** The status is written so often; its age shows whether an indexer is alive. */
 const INTERVAL_MS = 1000

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { pause } from '../../shared/async/pause.ts'
 import type { BlockHeader, BlockRef } from '../../shared/events/chain-step.ts'
 import { messageOf, RetryableError } from '../../shared/errors.ts'
 import { FIRST_WIDTH, RangeWidth } from '../sources/block-ranges.ts'
@@ -55,7 +55,7 @@ export async function* readAgain(
       }
     } catch (error) {
       if (!(error instanceof RetryableError) || attempt >= ATTEMPTS) throw error
-      await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined)
+      await pause(PAUSE_MS, signal)
     }
   }
 }

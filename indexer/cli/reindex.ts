@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { pause } from '../../shared/async/pause.ts'
 import type { Db } from '../../shared/db/connect.ts'
 import { inOneState } from '../../shared/db/transaction.ts'
 import { ConfigError } from '../../shared/errors.ts'
@@ -84,7 +84,7 @@ async function reindex(
       if (last !== undefined && (await adoptWatched(db, watched.network, last, start))) break
     } else if (attempt > ATTEMPTS) {
       throw new Error(`block ${next} is on another branch than the index: is the indexer following?`)
-    } else await sleep(500, undefined, { signal }).catch(() => undefined)
+    } else await pause(500, signal)
     // The index has moved on, or changed its branch.
     position = await writtenPosition(db, watched)
     to = lastBlock(position, options)

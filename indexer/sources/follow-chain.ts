@@ -1,6 +1,7 @@
 import { messageOf, RetryableError } from '../../shared/errors.ts'
 import type { BlockHeader, BlockRef, ChainStep } from '../../shared/events/chain-step.ts'
-import { ABORTED, unlessAborted } from '../../shared/until-aborted.ts'
+import { ABORTED, unlessAborted } from '../../shared/async/abort.ts'
+import { pause } from '../../shared/async/pause.ts'
 import { FIRST_WIDTH, RangeWidth } from './block-ranges.ts'
 import { ChainMoved } from './chain-moved.ts'
 import type { ChainSource, ResumePoint } from './chain-source.ts'
@@ -9,7 +10,7 @@ import { cutStretch } from './cut-stretch.ts'
 import { forkPoint } from './fork-point.ts'
 import { KnownBranch } from './known-branch.ts'
 import { readAhead, type PlacedRead } from './read-ahead.ts'
-import { Backoff, pause } from './waiting.ts'
+import { Backoff } from './backoff.ts'
 
 export interface FollowOptions {
   /** Ends the steps promptly and without an error. */

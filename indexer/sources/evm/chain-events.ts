@@ -8,7 +8,7 @@ import { readLoans, readTransactions, type LoanQuery } from './loan-reader.ts'
 import { STATE_AFTER } from './loan-states.ts'
 import { completeEvent, lacksTerms, needsTransaction, type EventWithTerms } from './loan-terms.ts'
 import type { TokenDecimals, TokenSeen } from './token-decimals.ts'
-import { READING } from '../turns.ts'
+import { ownTurn } from '../../../shared/async/turns.ts'
 import { loanIdOf, type WatchedContract, type WatchedContracts } from './watched-contracts.ts'
 
 interface Found {
@@ -46,7 +46,7 @@ export async function chainEvents(
     ({ address, blockNumber }) => blockNumber >= (reader.contracts.get(address)?.startBlock ?? 0),
   )
   if (logs.length === 0) return []
-  await READING.next()
+  await ownTurn()
   const found = place(reader.contracts, logs, blockTimes)
   const events = found.filter(isEvent)
   const completed = await completeAll(reader.client, events)

@@ -1,3 +1,5 @@
+import pMap from 'p-map'
+import pTimeout from 'p-timeout'
 import { networkKey, type EvmNetwork } from '../../../shared/config/networks.ts'
 import { messageOf, PermanentError, RetryableError } from '../../../shared/errors.ts'
 import type { ContractRole, UintText } from '../../../shared/events/chain-event.ts'
@@ -10,8 +12,6 @@ import type {
 import { joinEvidence } from '../../../shared/events/join-evidence.ts'
 import type { BlocksRead, ChainSource, RangeRead } from '../chain-source.ts'
 import { cutParts } from '../cut-parts.ts'
-import { sideBySide } from '../side-by-side.ts'
-import { within } from '../waiting.ts'
 import {
   headersByHash,
   isWorthLess,
@@ -119,7 +119,9 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
       const header = remembered.get(hash)
       return header === undefined || mayConcernUs(header, contracts)
     }
-    const read = await sideBySide(cutParts(headers, mayBeOurs, BLOCKS_IN_PART), PARTS_AT_ONCE, readPart)
+    const read = await pMap(cutParts(headers, mayBeOurs, BLOCKS_IN_PART), readPart, {
+      concurrency: PARTS_AT_ONCE,
+    })
     return {
       events: read.flatMap(({ events }) => events),
       evidence: read.map(({ evidence }) => evidence).reduce(joinEvidence, []),
@@ -218,7 +220,12 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
     network: key,
     startBlock,
     maxBlockRange: network.maxBlockRange,
-    check: () => within(CHECK_WITHIN_MS, check(), `${key}: no endpoint answered`, closing.signal),
+    check: () =>
+      pTimeout(check(), {
+        milliseconds: CHECK_WITHIN_MS,
+        message: new RetryableError(`${key}: no endpoint answered within ${CHECK_WITHIN_MS} ms`),
+        signal: closing.signal,
+      }),
     head: async () => {
       const header = await heads.head()
       remembered.add([header])
@@ -236,7 +243,7 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
     readBlocks,
     headTicks: (signal) => headTicks(tickOptions(network, report), signal),
     close: () => {
-      closing.abort()
+      closing.abort(new RetryableError(`${key}: closed`))
       client.close()
       return Promise.resolve()
     },

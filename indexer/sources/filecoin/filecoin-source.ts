@@ -1,3 +1,4 @@
+import pTimeout from 'p-timeout'
 import { filecoinNetworkKey, type FilecoinNetwork } from '../../../shared/config/networks.ts'
 import { PermanentError, RetryableError } from '../../../shared/errors.ts'
 import type { BlockHeader, BlockRef } from '../../../shared/events/chain-step.ts'
@@ -7,7 +8,6 @@ import { headTicks, type HeadSubscription } from '../rpc/head-ticks.ts'
 import type { Report } from '../rpc/rpc-client.ts'
 import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { Witness } from '../rpc/witness.ts'
-import { within } from '../waiting.ts'
 import {
   branchAcross,
   branchBelow,
@@ -195,7 +195,12 @@ export function createFilecoinSource(
     network: key,
     startBlock: network.startEpoch,
     maxBlockRange: MAX_RANGE,
-    check: () => within(CHECK_WITHIN_MS, check(), `${key}: no endpoint answered`, closing.signal),
+    check: () =>
+      pTimeout(check(), {
+        milliseconds: CHECK_WITHIN_MS,
+        message: new RetryableError(`${key}: no endpoint answered within ${CHECK_WITHIN_MS} ms`),
+        signal: closing.signal,
+      }),
     head: () => heads.head(),
     finalized: () => heads.finalized(),
     believeFinal: (block) => heads.believeFinal(block),
@@ -209,7 +214,7 @@ export function createFilecoinSource(
         signal,
       ),
     close: () => {
-      closing.abort()
+      closing.abort(new RetryableError(`${key}: closed`))
       client.rpc.close()
       return Promise.resolve()
     },

@@ -1,5 +1,5 @@
 import { messageOf, RetryableError } from '../../../shared/errors.ts'
-import { pause } from '../waiting.ts'
+import { pause } from '../../../shared/async/pause.ts'
 import type { RpcClient } from './rpc-client.ts'
 import type { RpcAnswer, RpcEndpoint } from './rpc-endpoint.ts'
 import { WELL_STANDS_AFTER_MS } from './refusals.ts'

@@ -1,7 +1,8 @@
 import type { Socket } from 'node:net'
 import WebSocket from 'ws'
 import { endpointLabel } from '../../../shared/log.ts'
-import { Backoff, Wakeup } from '../waiting.ts'
+import { Wakeup } from '../../../shared/async/wakeup.ts'
+import { Backoff } from '../backoff.ts'
 import { exceededBound } from './json-bounds.ts'
 import type { Report } from './rpc-client.ts'
 

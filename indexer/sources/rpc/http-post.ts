@@ -1,4 +1,4 @@
-import { ABORTED, unlessAborted } from '../../../shared/until-aborted.ts'
+import { ABORTED, unlessAborted } from '../../../shared/async/abort.ts'
 import { unescaped } from '../../../shared/secrets.ts'
 import { undiciExchange, type HttpAnswer } from './http-exchange.ts'
 import type { BodyRoom } from './read-body.ts'

@@ -1,4 +1,4 @@
-import { pause } from '../waiting.ts'
+import { pause } from '../../../shared/async/pause.ts'
 
 const SLOWEST_GAP_MS = 500
 const FIRST_GAP_MS = 10

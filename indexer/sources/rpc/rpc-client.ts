@@ -1,5 +1,5 @@
 import { messageOf, PermanentError, RetryableError } from '../../../shared/errors.ts'
-import { pause } from '../waiting.ts'
+import { pause } from '../../../shared/async/pause.ts'
 import { joinNetworks } from './answer-limits.ts'
 import { Refusals } from './refusals.ts'
 import { BadAnswer, CallFailed, EndpointFault, RateLimited, WrongChain } from './rpc-error.ts'

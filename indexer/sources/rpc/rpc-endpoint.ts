@@ -2,7 +2,7 @@ import { messageOf } from '../../../shared/errors.ts'
 import { endpointLabel } from '../../../shared/log.ts'
 import { createRedactor, redactedStart, secretsInUrl, type Redactor } from '../../../shared/secrets.ts'
 import { RangeWidth } from '../block-ranges.ts'
-import { READING } from '../turns.ts'
+import { ownTurn } from '../../../shared/async/turns.ts'
 import { largestAnswer, limitOf, type AnswerLimit, type AnswerLimits } from './answer-limits.ts'
 import { ownText, storableText } from './foreign-text.ts'
 import type { HttpAnswer } from './http-exchange.ts'
@@ -209,7 +209,7 @@ export class RpcEndpoint {
     if (http.status >= 300 && http.status < 400) {
       throw new EndpointFault(`HTTP ${http.status}: a redirect, which is not followed`)
     }
-    await READING.next()
+    await ownTurn()
     const { body } = http
     if (before?.body.equals(body) === true) {
       return { id, body, answers: [{ ok: true, result: before.result }], isRepeated: true }

@@ -1,5 +1,5 @@
 import { messageOf, RetryableError } from '../../../shared/errors.ts'
-import { pause } from '../waiting.ts'
+import { pause } from '../../../shared/async/pause.ts'
 import type { RpcClient } from './rpc-client.ts'
 import type { RpcEndpoint } from './rpc-endpoint.ts'
 import { CallFailed } from './rpc-error.ts'

@@ -7,7 +7,7 @@ import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { connect } from '../../../../shared/db/connect.ts'
 import { findHolder, takeLease, type Lease } from '../../../../shared/db/leases.ts'
-import { untilAborted } from '../../../../shared/until-aborted.ts'
+import { untilAborted } from '../../../../shared/async/abort.ts'
 import { testDatabase } from '../../../helpers/database.ts'
 
 const HOLDER = fileURLToPath(new URL('../../../helpers/lease-holder-main.ts', import.meta.url))

@@ -1,13 +1,12 @@
 import { setImmediate as round } from 'node:timers/promises'
 import t from 'tap'
-import { Turns } from '../../../indexer/sources/turns.ts'
+import { ownTurn } from '../../../../shared/async/turns.ts'
 
 void t.test('one goes on in each round of the event loop, in the order in which they came', async (t) => {
-  const turns = new Turns()
   const gone: { who: number; round: number }[] = []
   let rounds = 0
   const work = async (who: number): Promise<void> => {
-    await turns.next()
+    await ownTurn()
     gone.push({ who, round: rounds })
   }
   const all = Promise.all([0, 1, 2, 3].map(work))

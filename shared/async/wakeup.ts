@@ -1,0 +1,21 @@
+import { pause } from './pause.ts'
+
+/** A flag that one side raises and one other waits for; raised twice before it waits, it counts once. */
+export class Wakeup {
+  #raised = new AbortController()
+
+  raise(): void {
+    this.#raised.abort()
+  }
+
+  /** Resolves once raised, after `ms` milliseconds or when the signal is aborted; lowers the flag. */
+  async wait(ms: number, signal: AbortSignal): Promise<void> {
+    const stop = (): void => this.raise()
+    // Not AbortSignal.any: on Node 20 a signal that lives long keeps each combination with it.
+    signal.addEventListener('abort', stop, { once: true })
+    if (signal.aborted) stop()
+    await pause(ms, this.#raised.signal)
+    signal.removeEventListener('abort', stop)
+    this.#raised = new AbortController()
+  }
+}
