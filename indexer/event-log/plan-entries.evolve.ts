@@ -2,6 +2,7 @@ import type { ChainEvent } from '../../shared/events/chain-event.ts'
 import { compareByChain } from '../../shared/events/event-place.ts'
 import type { NewEntry } from '../../shared/events/log-entry.ts'
 import { naturalKey, subjectOf } from '../../shared/events/natural-key.ts'
+import { withKnown } from './keep-known.evolve.ts'
 
 /** The newest entry of a natural key: what holds, or that nothing does. */
 export interface LastEntry extends Pick<
@@ -21,7 +22,8 @@ export type Cause = 'reorg' | 'reindex'
  * What to append to the log so that `events` hold in place of what holds by `last`: the difference and nothing else, so
  * that an event in both keeps its entry's history (and with it the record's id). Retractions first, newest first; then
  * what is new or changed, in chain order. `last` has the newest entry of each event's natural key, if there is one, and
- * of all keys that hold in the scope of `events`; what holds elsewhere must not be among it.
+ * of all keys that hold in the scope of `events`; what holds elsewhere must not be among it. A second reading of the same
+ * block does not replace what is known by what no node can say any more.
  */
 export function planEntries(
   network: { network: string; blockchain: string },
@@ -37,8 +39,9 @@ export function planEntries(
     .map((entry) => retractionOf(network, entry, cause))
   const additions: NewEntry[] = []
   // No `flatMap`: node 20 takes many times as long for one as for this.
-  for (const [key, event] of eventByKey) {
+  for (const [key, read] of eventByKey) {
     const before = lastByKey.get(key)
+    const event = before === undefined ? read : keptIn(before, read)
     const entry = describe(network, key, (before?.revision ?? 0) + 1, event)
     if (before === undefined || before.op === 'retract') {
       // The usual case by far: the object that is there is the entry.
@@ -98,6 +101,20 @@ function describe(
     origin: null,
     event,
   }
+}
+
+/** How many of `events` lack something that the log knows of the same block: nobody can compare that. */
+export function countUnread(last: LastEntry[], events: ChainEvent[]): number {
+  const lastByKey = new Map(last.map((entry) => [entry.naturalKey, entry]))
+  return events.filter((event) => {
+    const before = lastByKey.get(naturalKey(event))
+    return before !== undefined && keptIn(before, event) !== event
+  }).length
+}
+
+function keptIn(before: LastEntry, event: ChainEvent): ChainEvent {
+  const isSameBlock = before.op !== 'retract' && before.blockHash === event.blockHash
+  return isSameBlock && before.event !== null ? withKnown(before.event, event) : event
 }
 
 /** In another branch nothing is the same: then only the blocks' hashes are looked at. */

@@ -5,7 +5,7 @@ import type { Db } from '../../shared/db/connect.ts'
 import { inTransaction, type Trx } from '../../shared/db/transaction.ts'
 import { getHeaders, lockPosition, putEvidence, type ChainPosition } from '../event-log/chain-position.ts'
 import { putProgress } from '../event-log/operations.ts'
-import { planEntries } from '../event-log/plan-entries.evolve.ts'
+import { countUnread, planEntries } from '../event-log/plan-entries.evolve.ts'
 import { getLastEntries } from '../event-log/read-log.ts'
 import type { KnownChannel } from './channel-messages.evolve.ts'
 import { concerning, replaceEvents, type NetworkIdentity } from './ingest-step.ts'
@@ -48,6 +48,13 @@ export function ingestReading(
   })
 }
 
+/** A second reading against the log. */
+export interface Comparison {
+  differences: NewEntry[]
+  /** Entries of which the log knows what no node says any more: that part is not compared. */
+  unread: number
+}
+
 /**
  * What a second reading would change, without changing it. `made` are the channels that were read before these blocks,
  * whether the log has them or not.
@@ -57,10 +64,14 @@ export async function compareReading(
   identity: NetworkIdentity,
   reading: SecondReading,
   made: KnownChannel[],
-): Promise<NewEntry[]> {
+): Promise<Comparison> {
   const events = await concerning(db, identity.network, reading.from, reading.events, made)
   const scope = { from: reading.from, to: reading.last.number, events }
-  return planEntries(identity, await getLastEntries(db, identity.network, scope), events, 'reindex')
+  const last = await getLastEntries(db, identity.network, scope)
+  return {
+    differences: planEntries(identity, last, events, 'reindex'),
+    unread: countUnread(last, events),
+  }
 }
 
 async function isWritten(

@@ -1,6 +1,11 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { planEntries, type LastEntry } from '../../../../indexer/event-log/plan-entries.evolve.ts'
+import {
+  countUnread,
+  planEntries,
+  type LastEntry,
+} from '../../../../indexer/event-log/plan-entries.evolve.ts'
+import { withKnown } from '../../../../indexer/event-log/keep-known.evolve.ts'
 import type { ChainEvent } from '../../../../shared/events/chain-event.ts'
 import { naturalKey, subjectOf } from '../../../../shared/events/natural-key.ts'
 import { RandomChain } from '../../../helpers/random-chain.ts'
@@ -99,6 +104,51 @@ void t.test(
     t.end()
   },
 )
+
+const NO_TERMS = { secretHashB1: null, filLender: null, interest: null, loanExpirationPeriod: null }
+
+void t.test('a second reading does not forget what no node says any more', (t) => {
+  const chain = new RandomChain(42)
+  chain.grow(20)
+  const offer = chain.events.find((event) => event.kind === 'CreateLoanOffer')
+  if (offer === undefined) throw new Error('the seed makes an offer')
+  const known: ChainEvent = {
+    ...offer,
+    terms: { values: { ...NO_TERMS, secretHashB1: '0x01' }, unknown: { filLender: 'not said' } },
+    tokenDecimals: 6,
+  }
+  const pruned = {
+    ...offer,
+    terms: {
+      values: NO_TERMS,
+      unknown: { secretHashB1: 'no state', filLender: 'no state' },
+    },
+    tokenDecimals: null,
+  } as ChainEvent
+  const merged = {
+    ...known,
+    terms: { values: { ...NO_TERMS, secretHashB1: '0x01' }, unknown: { filLender: 'no state' } },
+  }
+  t.match(planEntries(NETWORK, [held(known)], [pruned], 'reindex'), [{ op: 'replace', event: merged }])
+  t.strictSame(planEntries(NETWORK, [held(merged as ChainEvent)], [pruned], 'reindex'), [], 'nothing differs')
+  t.equal(countUnread([held(merged as ChainEvent)], [pruned]), 1, 'what was not compared is counted')
+  const better = planEntries(NETWORK, [held(pruned)], [known], 'reindex')
+  t.match(better, [{ op: 'replace', event: known }], 'what is known now replaces what was not')
+  t.equal(countUnread([held(pruned)], [known]), 0)
+  const other = planEntries(NETWORK, [held(known)], [{ ...pruned, blockHash: '0x02' }], 'reorg')
+  t.strictSame(other[0]?.event, { ...pruned, blockHash: '0x02' }, 'another block is another state')
+  t.end()
+})
+
+void t.test('an identity keeps the ID that was known', (t) => {
+  const sender = { asWritten: 't1abc', id: 't01', robust: ['t1abc'] }
+  const place = { txHash: 'm', blockNumber: 1, blockHash: '0x1', timestamp: 1, logIndex: 0 }
+  const known = { kind: 'SettleChannel', sender, ...place } as unknown as ChainEvent
+  const read = { ...known, sender: { ...sender, id: null, robust: [] } } as ChainEvent
+  t.strictSame(withKnown(known, read), known)
+  t.equal(withKnown(read, known), known)
+  t.end()
+})
 
 function reverseKeys<T extends object>(value: T): T {
   return Object.fromEntries(Object.entries(value).reverse()) as T
