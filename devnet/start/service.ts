@@ -60,7 +60,7 @@ async function migrateDatabase(plan: ServicePlan): Promise<void> {
   try {
     const ran = await migrate(db)
     if (plan.environment.REDIS_URL === undefined) await prepareQueue(db, partsOf(plan).databaseUrl)
-    plan.onStep(`schema     up to date${ran.length === 0 ? '' : ` (${ran.length} migrations)`}`)
+    plan.onStep(`schema     up to date${ran.length === 0 ? '' : ` (ran ${ran.join(', ')})`}`)
   } finally {
     await db.destroy()
   }

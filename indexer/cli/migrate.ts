@@ -18,7 +18,7 @@ export async function runMigrate(options: OutputOptions): Promise<void> {
     const ran = await migrate(db)
     if (environment.REDIS_URL === undefined) await prepareQueue(db, databaseUrl)
     if (options.json === true) console.log(JSON.stringify({ ran }))
-    else console.log(`the schema is up to date${ran.length === 0 ? '' : `: ran ${ran.length} migrations`}`)
+    else console.log(`the schema is up to date${ran.length === 0 ? '' : `: ran ${ran.join(', ')}`}`)
   } finally {
     await db.destroy()
   }

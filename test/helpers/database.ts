@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { sql, type Kysely } from 'kysely'
+import { sql } from 'kysely'
 import tap, { type Test } from 'tap'
 import { connect, type Db } from '../../shared/db/connect.ts'
 import { startServices } from './services.ts'
@@ -79,9 +79,4 @@ async function connectionsTo(admin: Db, name: string): Promise<string[]> {
     if (waitMs === 2000) return rows.map((row) => `${row.application_name} (${row.query.slice(0, 80)})`)
   }
   return []
-}
-
-/** As a migration sees it, which knows no tables. */
-export function withoutTables(db: Db): Kysely<unknown> {
-  return db as unknown as Kysely<unknown>
 }
