@@ -1,4 +1,4 @@
-/** Who may import whom. Each rule says why; the layout they hold is told in the README. */
+/** Who may import whom. Each rule says why; docs/architecture.md describes the layout. */
 const pure = [
   '\\.evolve\\.ts$', '(^|/)decode-[^/]+\\.ts$', '(^|/)verify-[^/]+\\.ts$',
   '^shared/(amounts|indexing-health)\\.ts$', '^shared/events/', '^shared/filecoin/',

@@ -16,9 +16,9 @@ const HELP = `Usage: npm run api
 Answers loan activity over HTTP from Postgres alone; any number of copies may run.
 
 Environment: DATABASE_URL or READ_DATABASE_URL is needed; API_HOST, API_PORT, API_CORS_ORIGINS, API_RATE_LIMIT,
-API_TRUST_PROXY, REDIS_URL and LOG_LEVEL are described in the README. Stops on SIGINT or SIGTERM: /readyz answers 503,
-then connections are closed once answered; the same signal again ends it at once. Exit codes: 0 stopped, 1 failed,
-2 configuration.`
+API_TRUST_PROXY, REDIS_URL and LOG_LEVEL are described in docs/configuration.md. Stops on SIGINT or SIGTERM: /readyz
+answers 503, then connections are closed once answered; the same signal again ends it at once. Exit codes: 0 stopped,
+1 failed, 2 configuration.`
 
 /** As many as may come in the time of one turn of the event loop; the system's own limit is often 4,096. */
 const MOST_NEW_CONNECTIONS = 4096

@@ -29,7 +29,7 @@ const HELP = `Usage: npm run indexer
 Reads the configured networks and writes their loan events into Postgres.
 
 Environment: DATABASE_URL and NETWORKS_FILE are needed; REDIS_URL, INDEXER_HOST, INDEXER_PORT and LOG_LEVEL are
-described in the README. Stops on SIGINT or SIGTERM. Exit codes: 0 stopped, 1 failed, 2 configuration.`
+described in docs/configuration.md. Stops on SIGINT or SIGTERM. Exit codes: 0 stopped, 1 failed, 2 configuration.`
 
 await runProgram('indexer', HELP, async () => {
   settleV8()

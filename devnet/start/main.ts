@@ -22,7 +22,7 @@ The whole service on this machine: Postgres, a devnet on which loans are played,
 What DATABASE_URL, REDIS_URL or NETWORKS_FILE configure is used instead of the embedded part. What dies is started
 again. Ctrl-C stops everything it started; a second Ctrl-C kills it at once.
 
-Environment (all optional; more in the README):
+Environment (all optional; more in docs/configuration.md):
   API_PORT, API_HOST          where the API listens (3000, 127.0.0.1)
   INDEXER_PORT, INDEXER_HOST  the indexer's health and metrics (3001, 127.0.0.1)
   DATA_DIR                    Postgres, devnet and logs (.data); delete it to begin anew

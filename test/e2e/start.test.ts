@@ -12,7 +12,7 @@ import {
   runScript,
   type RunningProgram,
 } from '../helpers/programs.ts'
-import { readmeSamples, shapeOf } from '../helpers/readme.ts'
+import { samplesOf, shapeOf } from '../helpers/documents.ts'
 
 /** `npm start` as somebody runs it who has just cloned the project: everything is real, nothing is configured. */
 
@@ -119,11 +119,11 @@ void t.test('one command, from nothing to the first record and through every mis
     await goesOn(api)
   }
 
-  for (const { path, answer } of readmeSamples) {
+  for (const { path, answer } of samplesOf('docs/api.md')) {
     const wanted = JSON.stringify(shapeOf(answer))
     // The Filecoin half of the loan may be a little later than the contract's.
     await eventually(
-      `${path} looks as in the README`,
+      `${path} looks as in docs/api.md`,
       async () => JSON.stringify(shapeOf(await get(`${api}${path}`, z.unknown()))) === wanted,
     )
   }

@@ -24,7 +24,7 @@ import {
   writeChain,
 } from '../helpers/handed-in.ts'
 import { eventually } from '../helpers/programs.ts'
-import { readmeBlocks } from '../helpers/readme.ts'
+import { blocksOf } from '../helpers/documents.ts'
 import { testRedis } from '../helpers/redis.ts'
 import {
   BORROWER,
@@ -270,11 +270,11 @@ for (const kind of ['postgres', 'redis'] as const) {
       },
     )
 
-    await t.test('the README’s producer', async (t) => {
+    await t.test('the producer of docs/vouchers.md', async (t) => {
       const running = await start(t, kind)
       if (running === undefined) return
       const { counts, databaseUrl, redisUrl } = running
-      const sample = readmeBlocks.find(
+      const sample = blocksOf('docs/vouchers.md').find(
         ({ language, lines }) => language === 'js' && lines.join().includes('bullmq'),
       )
       t.ok(sample)

@@ -91,7 +91,7 @@ function environmentOf(name: string): Record<string, string> {
 
 const own = Object.keys(compose.services).filter((name) => service(name).build !== undefined)
 
-void t.test('the services are those that the README names', (t) => {
+void t.test('the services are those that docs/operations.md names', (t) => {
   const names = ['api', 'indexer', 'migrate', 'ops', 'postgres', 'proxy', 'redis', 'roles']
   t.same(Object.keys(compose.services).sort(), names)
   t.same(own.sort(), ['api', 'indexer', 'migrate', 'ops', 'roles'])

@@ -1,0 +1,62 @@
+import { readdirSync, readFileSync } from 'node:fs'
+
+const root = new URL('../../', import.meta.url)
+
+/** The text of README.md and of each page in docs/, by its path from the root. */
+export const documents: ReadonlyMap<string, string> = new Map(
+  ['README.md', ...readdirSync(new URL('docs', root)).map((name) => `docs/${name}`)]
+    .filter((path) => path.endsWith('.md'))
+    .map((path) => [path, readFileSync(new URL(path, root), 'utf8')]),
+)
+
+export interface Block {
+  language: string
+  lines: string[]
+}
+
+function textOf(path: string): string {
+  const text = documents.get(path)
+  if (text === undefined) throw new Error(`there is no ${path}`)
+  return text
+}
+
+/** The code blocks of a page, in order. */
+export function blocksOf(path: string): Block[] {
+  return [...textOf(path).matchAll(/^```(\w*)\n(.*?)^```$/gms)].map(([, language, body]) => ({
+    language: language ?? '',
+    lines: (body ?? '').split('\n').filter((line) => line !== ''),
+  }))
+}
+
+export interface Sample {
+  path: string
+  answer: unknown
+}
+
+/** Each call of a page with the answer it shows, parsed. */
+export function samplesOf(path: string): Sample[] {
+  const blocks = blocksOf(path)
+  return blocks.flatMap((block, index) => {
+    const url = /^curl http:\/\/127\.0\.0\.1:3000(\S+)$/.exec(block.lines[0] ?? '')?.[1]
+    const next = blocks[index + 1]
+    if (url === undefined || next?.language !== 'json') return []
+    return [{ path: url, answer: JSON.parse(next.lines.join('\n')) as unknown }]
+  })
+}
+
+/** The rows of a page's tables whose first cell is a variable: `name` -> the other cells. */
+export function variablesOf(path: string): Map<string, string[]> {
+  return new Map(
+    [...textOf(path).matchAll(/^\| `([A-Z_]+)` \|(.*)\|$/gm)].map(([, name = '', rest = '']) => [
+      name,
+      rest.split('|').map((cell) => cell.trim()),
+    ]),
+  )
+}
+
+/** What a JSON value looks like from outside: names in their order; of a list, its first element. */
+export function shapeOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.slice(0, 1).map(shapeOf)
+  if (value === null || typeof value !== 'object') return '…'
+  return Object.entries(value).map(([name, inner]) => [name, shapeOf(inner)])
+}
