@@ -1,8 +1,8 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { copyFileSync, statSync } from 'node:fs'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { copyFile, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { startServices, type RunningServices } from './helpers/services.ts'
 import { tapFailures } from './helpers/tap-failures.ts'
@@ -12,22 +12,34 @@ const TAP = join(ROOT, 'node_modules/.bin/tap')
 /** Failures whose diagnosis is repeated above the last line. */
 const FAILURES_TOLD = 10
 
+/** Tests in this folder need no services and start no programs. */
+const UNIT_TESTS = 'test/unit'
+
 /**
  * `npm test`: starts the real services that tests need, bundles the programs that they start, runs tap with the arguments
- * given here, stops everything and prints `N passed, N failed` as its last line. The exit code is tap's.
+ * given here, stops everything and prints `N passed, N failed` as its last line. The exit code is tap's. Unit tests alone
+ * run without services.
  */
 async function main(): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), 'loan-activity-tests-'))
   const tapFile = join(folder, 'results.tap')
   const interrupted = onInterrupt()
+  const { args, outputFile } = readArguments(process.argv.slice(2))
   let services: RunningServices | undefined
   try {
-    const programs = bundlePrograms(folder)
-    services = await startServices(['postgres', 'redis'])
-    if (services.redisUrl === null && !redisMayMiss()) return await report(1, tapFile)
-    const code = interrupted.already() ? 130 : await runTap(tapFile, services, programs, interrupted.stopWith)
-    // The last line of all, so it waits until the services have gone and cannot speak any more.
-    await services.stop()
+    let environment: NodeJS.ProcessEnv = {}
+    if (!areUnitTests(args)) {
+      const programs = bundlePrograms(folder)
+      services = await startServices(['postgres', 'redis'])
+      if (services.redisUrl === null && !redisMayMiss()) return await report(1, tapFile)
+      environment = environmentOf(services, programs)
+    }
+    const code = interrupted.already()
+      ? 130
+      : await runTap([`--output-file=${tapFile}`, ...args], environment, interrupted.stopWith)
+    // The services stop before the last line is printed: they may still print something themselves.
+    await services?.stop()
+    if (outputFile !== undefined) await copyFile(tapFile, outputFile)
     return await report(code, tapFile)
   } catch (error) {
     console.error(error)
@@ -57,27 +69,41 @@ function redisMayMiss(): boolean {
   return !inCi
 }
 
+/** The caller's `--output-file` becomes a copy: the counts are read from a file of our own. */
+function readArguments(given: string[]): { args: string[]; outputFile: string | undefined } {
+  const option = '--output-file='
+  const outputFile = given.findLast((arg) => arg.startsWith(option))?.slice(option.length)
+  return { args: given.filter((arg) => !arg.startsWith(option)), outputFile }
+}
+
+function areUnitTests(args: string[]): boolean {
+  const paths = args.filter((arg) => !arg.startsWith('-')).map((arg) => relative(ROOT, resolve(arg)))
+  return paths.length > 0 && paths.every((path) => path === UNIT_TESTS || path.startsWith(`${UNIT_TESTS}/`))
+}
+
+function environmentOf(services: RunningServices, programs: string): NodeJS.ProcessEnv {
+  return {
+    TEST_PROGRAMS: programs,
+    TEST_DATABASE_URL: services.postgresUrl,
+    TEST_DATABASE_TEMPLATE: services.template,
+    ...(services.redisUrl !== null && { TEST_REDIS_URL: services.redisUrl }),
+  }
+}
+
 function runTap(
-  tapFile: string,
-  services: RunningServices,
-  programs: string,
+  given: string[],
+  environment: NodeJS.ProcessEnv,
   stopWith: (c: ChildProcess) => void,
 ): Promise<number> {
   // tap takes files and globs: a folder stands for the tests in it.
-  const args = process.argv.slice(2).map((arg) => (isFolder(arg) ? join(arg, '**/*.test.ts') : arg))
-  // Without a terminal tap would print raw TAP: pages of it, where the failures are what is asked for.
+  const args = given.map((arg) => (isFolder(arg) ? join(arg, '**/*.test.ts') : arg))
+  // Without a terminal tap would print raw TAP, in which failures are hard to find.
   if (!args.some((arg) => arg.startsWith('--reporter') || arg.startsWith('-R'))) {
     args.unshift(process.stdout.isTTY ? '--reporter=base' : '--reporter=terse')
   }
-  const child = spawn(process.execPath, [TAP, 'run', `--output-file=${tapFile}`, ...args], {
+  const child = spawn(process.execPath, [TAP, 'run', ...args], {
     stdio: 'inherit',
-    env: {
-      ...process.env,
-      TEST_PROGRAMS: programs,
-      TEST_DATABASE_URL: services.postgresUrl,
-      TEST_DATABASE_TEMPLATE: services.template,
-      ...(services.redisUrl === null ? {} : { TEST_REDIS_URL: services.redisUrl }),
-    },
+    env: { ...process.env, ...environment },
   })
   stopWith(child)
   return new Promise((resolve, reject) => {
