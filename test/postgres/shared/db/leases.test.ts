@@ -52,15 +52,28 @@ void t.test('of twenty that try at once, one gets the lease, round after round',
   t.equal(await findHolder(db, 'leader of evm:1'), undefined)
 })
 
-void t.test('a lease ends with its session, and its holder hears of it', async (t) => {
+void t.test('a lease ends with its session, and its holder hears of it', { timeout: 20_000 }, async (t) => {
   const { url, db } = await testDatabase(t)
-  const lease = await takeLease(url, 'leader')
+  // No renewal in this test's time: only the end of the session can say it.
+  const lease = await takeLease(url, 'leader', { leaseMs: 3_600_000 })
   await sql`select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and application_name like 'loan-activity lease%'`.execute(db)
   if (lease !== undefined) await untilAborted(lease.lost)
   const [next] = await untilTaken(url, 'leader')
   await next.release()
 })
+
+void t.test(
+  'a holder whose row another one has hears of it at its next renewal',
+  { timeout: 20_000 },
+  async (t) => {
+    const { url, db } = await testDatabase(t)
+    const lease = await takeLease(url, 'leader', { leaseMs: 1_000 })
+    await sql`update ledger.writer_leases set token = gen_random_uuid()`.execute(db)
+    if (lease !== undefined) await untilAborted(lease.lost)
+    t.equal(lease?.lost.aborted, true)
+  },
+)
 
 void t.test('a killed holder is replaced at once', async (t) => {
   const { url } = await testDatabase(t)
