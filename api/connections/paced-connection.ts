@@ -21,6 +21,7 @@ export class PacedConnection extends Duplex {
   private isWanted = false
   private hasEnded = false
   private requests = 0
+  private isAsking = false
   private lastRequest: IncomingMessage | undefined
 
   constructor(
@@ -31,6 +32,7 @@ export class PacedConnection extends Duplex {
     super({ readableHighWaterMark: 1, decodeStrings: false })
     this.remoteAddress = raw.remoteAddress
     raw.on('data', (chunk: Buffer) => {
+      this.isAsking = true
       this.unread = this.unread === undefined ? chunk : Buffer.concat([this.unread, chunk])
       this.passOn()
       if (this.hasUnread()) raw.pause()
@@ -45,12 +47,18 @@ export class PacedConnection extends Duplex {
     raw.once('close', () => this.destroy())
   }
 
+  /** Everything that arrived was answered, and the system has taken every answer. */
+  get isIdle(): boolean {
+    return !this.isAsking && this.raw.writableLength === 0
+  }
+
   /** Counts a request of this connection until its answer is complete or the connection is closed. */
   begin(request: IncomingMessage, response: ServerResponse): void {
     this.requests += 1
     this.lastRequest = request
     response.once('close', () => {
       this.requests -= 1
+      this.isAsking = this.requests > 0 || this.unread !== undefined
       // Other connections get their turn before the next request of this one.
       if (this.unread !== undefined) setImmediate(() => this.passOn())
     })

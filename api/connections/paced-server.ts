@@ -42,6 +42,11 @@ export class PacedServer extends Server {
     this.timeout = STALLED_MS
   }
 
+  /** Node's own cuts answers off that a slow client has not taken yet, and leaves connections that never asked open. */
+  override closeIdleConnections(): void {
+    for (const connection of this.clients) if (connection.isIdle) connection.destroy()
+  }
+
   /** Node takes any duplex stream that is emitted as a connection. */
   override emit(event: string, ...args: unknown[]): boolean {
     const [socket] = args

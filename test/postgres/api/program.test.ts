@@ -1,61 +1,13 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import type { Db } from '../../../shared/db/connect.ts'
+import { startApi, type Ended } from '../../helpers/api-process.ts'
 import { testDatabase } from '../../helpers/database.ts'
-import { serviceProgram } from '../../helpers/service-program.ts'
 
-const MAIN = serviceProgram('api/main')
 const SECRET = 'top-secret-password'
-
-interface Ended {
-  code: number | null
-  stdout: string
-  stderr: string
-}
-
-interface Program {
-  child: ChildProcess
-  ended: Promise<Ended>
-  /** The address it says it listens on. */
-  listening: Promise<string>
-}
-
-function startApi(
-  t: Test,
-  env: Record<string, string>,
-  options: { args?: string[]; ipc?: boolean } = {},
-): Program {
-  const child = spawn(process.execPath, [...MAIN.flags, MAIN.path, ...(options.args ?? [])], {
-    stdio: options.ipc === true ? ['ignore', 'pipe', 'pipe', 'ipc'] : ['ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env['PATH'] ?? '', ...env },
-  })
-  const said = { stdout: '', stderr: '' }
-  const listening = new Promise<string>((resolve) => {
-    for (const name of ['stdout', 'stderr'] as const) {
-      child[name]?.setEncoding('utf8').on('data', (text: string) => {
-        said[name] += text
-        const [, address] = /Server listening at (http:[^"]+)"/.exec(said.stdout) ?? []
-        if (address !== undefined) resolve(address)
-      })
-    }
-  })
-  const ended = leave(child).then((code): Ended => ({ code, ...said }))
-  t.teardown(() => child.kill('SIGKILL'))
-  return { child, ended, listening }
-}
-
-/** The exit code, once all was said. (After a disconnect of ours, Node emits no 'close'.) */
-async function leave(child: ChildProcess): Promise<number | null> {
-  const said = [child.stdout, child.stderr].flatMap((stream) =>
-    stream === null ? [] : [once(stream, 'end')],
-  )
-  const [code] = (await once(child, 'exit')) as [number | null]
-  await Promise.all(said)
-  return code
-}
 
 /** One clear line on stderr that names what is wrong; nothing else, and no password. */
 function isOneLine(t: Test, ended: Ended, code: number, line: RegExp): void {

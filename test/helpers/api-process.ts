@@ -1,0 +1,59 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import type { Test } from 'tap'
+import { serviceProgram } from './service-program.ts'
+
+const MAIN = serviceProgram('api/main')
+
+export interface Ended {
+  code: number | null
+  stdout: string
+  stderr: string
+}
+
+export interface ApiProcess {
+  child: ChildProcess
+  ended: Promise<Ended>
+  /** The address that its log names, `http://127.0.0.1:<port>`. */
+  listening: Promise<string>
+  /** Resolves once standard output has this text. */
+  said: (text: string) => Promise<void>
+}
+
+/** The API in a process of its own, with nothing in its environment but what is given; killed in teardown. */
+export function startApi(
+  t: Test,
+  env: Record<string, string>,
+  options: { args?: string[]; ipc?: boolean } = {},
+): ApiProcess {
+  const child = spawn(process.execPath, [...MAIN.flags, MAIN.path, ...(options.args ?? [])], {
+    stdio: options.ipc === true ? ['ignore', 'pipe', 'pipe', 'ipc'] : ['ignore', 'pipe', 'pipe'],
+    env: { PATH: process.env['PATH'] ?? '', ...env },
+  })
+  const output = { stdout: '', stderr: '' }
+  const listening = new Promise<string>((resolve) => {
+    for (const name of ['stdout', 'stderr'] as const) {
+      child[name]?.setEncoding('utf8').on('data', (text: string) => {
+        output[name] += text
+        const [, address] = /Server listening at (http:[^"]+)"/.exec(output.stdout) ?? []
+        if (address !== undefined) resolve(address)
+      })
+    }
+  })
+  const said = async (text: string): Promise<void> => {
+    while (!output.stdout.includes(text)) await once(child.stdout ?? child, 'data')
+  }
+  const ended = leave(child).then((code): Ended => ({ code, ...output }))
+  t.teardown(() => child.kill('SIGKILL'))
+  return { child, ended, listening, said }
+}
+
+/** The exit code, after the output's end. (After a disconnect of ours, Node emits no 'close'.) */
+async function leave(child: ChildProcess): Promise<number | null> {
+  const streams = [child.stdout, child.stderr].flatMap((stream) =>
+    stream === null ? [] : [once(stream, 'end')],
+  )
+  const [code] = (await once(child, 'exit')) as [number | null]
+  await Promise.all(streams)
+  return code
+}
