@@ -65,10 +65,11 @@ void t.test('a lease ends with its session, and its holder hears of it', { timeo
 
 void t.test(
   'a holder whose row another one has hears of it at its next renewal',
-  { timeout: 20_000 },
+  { timeout: 12_000 },
   async (t) => {
     const { url, db } = await testDatabase(t)
-    const lease = await takeLease(url, 'leader', { leaseMs: 1_000 })
+    // Its next renewal comes after 3 s; without an answer it would give up after 15 s.
+    const lease = await takeLease(url, 'leader', { leaseMs: 15_000 })
     await sql`update ledger.writer_leases set token = gen_random_uuid()`.execute(db)
     if (lease !== undefined) await untilAborted(lease.lost)
     t.equal(lease?.lost.aborted, true)
