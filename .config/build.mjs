@@ -3,7 +3,7 @@
  * where none is named. To find, read and link a thousand modules is most of what a start costs, and a start is most of
  * what a kill costs. Migrations stay files of their own, which are found by their names.
  */
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { decode, encode } from '@jridgewell/sourcemap-codec'
@@ -14,7 +14,7 @@ const outdir = process.argv[2] ?? `${root}dist`
 const programs = ['indexer/main.ts', 'api/main.ts', 'indexer/cli/main.ts']
 const migrations = readdirSync(`${root}migrations`).map((name) => `migrations/${name}`)
 
-const { outputFiles } = await build({
+const { outputFiles, metafile } = await build({
   absWorkingDir: root,
   entryPoints: [...programs, ...migrations],
   outdir,
@@ -44,6 +44,7 @@ const { outputFiles } = await build({
     ].join('\n'),
   },
   logLevel: 'warning',
+  metafile: true,
   write: false,
 })
 
@@ -52,6 +53,24 @@ rmSync(outdir, { recursive: true, force: true })
 for (const { path, contents, text } of outputFiles) {
   mkdirSync(dirname(path), { recursive: true })
   writeFileSync(path, path.endsWith('.map') ? withoutPackages(text) : contents)
+}
+writeFileSync(`${outdir}/LICENSES.txt`, licencesOf(metafile))
+
+/** The licence of each bundled package. Most licences ask that copies carry their text. */
+function licencesOf({ inputs }) {
+  const folders = Object.keys(inputs).map((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0])
+  const texts = [...new Set(folders)].filter(Boolean).sort().map(licenceOf)
+  return texts.join(`\n${'-'.repeat(80)}\n\n`)
+}
+
+function licenceOf(folder) {
+  const { name, version, license } = JSON.parse(readFileSync(`${root}${folder}/package.json`, 'utf8'))
+  const file = readdirSync(`${root}${folder}`).find((entry) => /^(licen[cs]e|copying)/i.test(entry))
+  const text =
+    file === undefined
+      ? 'No licence file: package.json names the licence alone.'
+      : readFileSync(`${root}${folder}/${file}`, 'utf8')
+  return `${name} ${version}: ${license}\n\n${text.trim()}\n`
 }
 
 /**

@@ -120,6 +120,14 @@ void t.test('the code of a bundle', async (t) => {
     },
   )
 
+  void t.test('comes with the licences of its packages', (t) => {
+    const licences = codeOf('LICENSES.txt')
+    for (const name of ['@glif/filecoin-rpc-client', 'bullmq', 'fastify', 'kysely', 'pg', 'zod'])
+      t.match(licences, new RegExp(`^${name} \\d+\\.\\d+\\.\\d+: `, 'm'), name)
+    t.ok(licences.split('Permission is hereby granted').length > 100, 'as texts')
+    t.end()
+  })
+
   void t.test('has characters of one byte alone, or V8 keeps all of a file at two bytes each', (t) => {
     for (const name of files) {
       t.same(/[^\0-\xff]/.exec(codeOf(name)), null, name)
