@@ -1,7 +1,7 @@
 /**
  * The normalized events: what a source reads, a job can carry and the log keeps. Plain JSON, so that the three are
  * the same text. Integers of a contract (uint256) are decimal text, bytes are 0x hex in lower case, addresses are
- * EIP-55. Parameters of the contracts' events: the service's protocol description, section 2.
+ * EIP-55. Parameters of the contracts' events: docs/protocol.md, section 2.
  */
 
 import type { AddressText, EventPlace, HexText, UintText } from './event-place.ts'

@@ -1,7 +1,7 @@
 /**
  * What happens on a payment channel, normalized: one event per executed message that concerns one, and one per
- * voucher or statement that was signed off-chain and handed in. Facts of the protocol: the service's protocol
- * description, sections 3, 5 and 6. Addresses are text with the letter of their network ('f' on mainnet, 't'
+ * voucher or statement that was signed off-chain and handed in. Facts of the protocol: docs/protocol.md,
+ * sections 3, 5 and 6. Addresses are text with the letter of their network ('f' on mainnet, 't'
  * elsewhere) and are compared without it; amounts are attoFIL as decimal text; epochs are heights of tipsets.
  */
 
