@@ -1,7 +1,7 @@
 import type { ChainEvent } from '../../shared/events/chain-event.ts'
 import type { BlockHeader, BlockRef, RangeEvidence, TimedBlock } from '../../shared/events/chain-step.ts'
 
-/** What was read of consecutive blocks: their events in chain order, and who answered. */
+/** Consecutive blocks that were read: their events in chain order, and the endpoints that answered. */
 export interface BlocksRead {
   events: ChainEvent[]
   evidence: RangeEvidence[]
@@ -47,7 +47,7 @@ export interface ChainSource {
   close(): Promise<void>
 }
 
-/** Where to go on: what the database knows of this network. */
+/** The place to go on from, as the database knows it. */
 export interface ResumePoint {
   /** The last block that was written; null when none was. */
   position: BlockRef | null

@@ -1,7 +1,7 @@
 import type { BlockHeader, BlockRef } from '../../shared/events/chain-step.ts'
 import type { ResumePoint } from './chain-source.ts'
 
-/** What has been delivered: the position, the blocks that may still be reorganized, and where they begin. */
+/** The part of the chain that was delivered: the position, the blocks that may still be reorganized, and where they begin. */
 export class KnownBranch {
   #position: BlockRef | null
   /** Ascending and linked, ending with the position; empty while the position is final. */
@@ -94,7 +94,7 @@ function isContinuedBy(before: BlockHeader | undefined, header: BlockHeader | un
 function finalBefore(headers: readonly BlockHeader[], { position, finalized }: ResumePoint): BlockRef | null {
   const first = headers[0]
   if (first === undefined) return position ?? finalized
-  // Where nothing was told to be final the first header may be that of the first block that was read.
+  // Until a block is final, the first header may be that of the first block that was read.
   if (finalized === null || first.number <= finalized.number + 1) return finalized
   return { number: first.number - 1, hash: first.parentHash }
 }

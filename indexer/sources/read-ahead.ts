@@ -15,7 +15,7 @@ interface ReadAheadOptions {
    * for nobody knows how many events are in it.
    */
   parallel: number
-  /** Where there is no room for more than is held already, the next range alone is read. */
+  /** Without room for more than is held already, the next range alone is read. */
   isTight?: () => boolean
   signal: AbortSignal
 }

@@ -20,7 +20,7 @@ export interface ViewCall {
 const VIEW_GAS = 5_000_000n
 
 /**
- * What each call gives: its result or its JSON-RPC error, in the calls' order. Where an endpoint no longer has the
+ * Each call's outcome: its result or its JSON-RPC error, in the calls' order. Where an endpoint no longer has the
  * state, the others are asked, and waited for as {@link askEveryone} does. Errors that may pass (time-outs, internal errors, a block the endpoint
  * does not know yet) are thrown when no endpoint answers, as transport faults are; see {@link settle}. Who is in `asked` is
  * asked where nobody else is there; whoever is asked joins them.

@@ -10,7 +10,7 @@ import type { WatchedContracts } from './watched-contracts.ts'
 
 /** Headers and whole blocks' logs, from one endpoint. */
 
-/** By height, consecutive; fewer at the end when the endpoint's head is lower. */
+/** In order of height, consecutive; fewer when the endpoint's head is lower. */
 export async function readHeaders(endpoint: RpcEndpoint, from: number, to: number): Promise<EvmHeader[]> {
   const numbers = Array.from({ length: Math.max(0, to - from + 1) }, (_, index) => from + index)
   const found = await headersAt(endpoint, numbers)

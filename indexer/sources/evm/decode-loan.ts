@@ -169,7 +169,7 @@ class CollateralLockSaid extends LoanSaid implements CollateralLockState {
   }
 }
 
-/** What a transaction did, as far as terms can be read from it. */
+/** A transaction's call, as far as terms can be read from it. */
 export interface TransactionInput {
   from: HexText
   to: HexText | null

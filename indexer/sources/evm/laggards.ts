@@ -6,7 +6,7 @@ import { BadAnswer } from '../rpc/rpc-error.ts'
 
 /** A head that has not grown for so long may be that of a node that stopped syncing: some chains take 15 s for a block. */
 const STILL_AFTER_MS = 20_000
-/** By the clock, which may be wrong: it gives rise to a question, and decides nothing. */
+/** Taken from the clock, which may be wrong: it gives rise to a question, and decides nothing. */
 const OLD_AFTER_S = 60
 
 /**
@@ -97,7 +97,7 @@ export class Laggards {
     this.#client.say(`${endpoint.label} has caught up: its head is ${head}`)
   }
 
-  /** Of those who are known to be behind a failure is no news. */
+  /** Ignores failures of endpoints that are already marked as behind. */
   #ask(other: RpcEndpoint, above: number): Promise<number> {
     if (this.#client.behind.has(other)) return this.#headOf(other, above)
     const excluding = this.#client.others(other)

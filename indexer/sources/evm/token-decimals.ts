@@ -12,7 +12,7 @@ const MAX_TOKENS = 10_000
 /** decimals() is a uint8 by its standard. */
 const MAX_DECIMALS = 255n
 
-/** Where a token was seen first: its decimals are read as of that block. */
+/** The block in which a token was seen first: its decimals are read as of that block. */
 export interface TokenSeen {
   /** Checksummed. */
   token: string

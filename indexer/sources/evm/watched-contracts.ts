@@ -16,7 +16,7 @@ export interface WatchedContract {
   topicBits: ReadonlyMap<string, BloomBits>
 }
 
-/** By lower-case address. */
+/** Keyed by lower-case address. */
 export type WatchedContracts = ReadonlyMap<string, WatchedContract>
 
 export function watchedContracts(network: EvmNetwork): WatchedContracts {

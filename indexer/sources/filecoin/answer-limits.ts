@@ -14,7 +14,7 @@ export const LOTUS_LIMITS: AnswerLimits = {
   'Filecoin.ChainGetTipSetByHeight': TIPSET,
   'Filecoin.ChainGetTipSetAfterHeight': TIPSET,
   'Filecoin.ChainGetFinalizedTipSet': TIPSET,
-  // Of a tipset, up to some thousands of 600 bytes and 17 values; aggregated proofs take up to 100 KiB each.
+  // A tipset has some thousands of 600 bytes and 17 values; aggregated proofs take up to 100 KiB each.
   'Filecoin.ChainGetParentMessages': { bytes: 8 * MIB, values: 200_000, mayBeLarger: true },
   'Filecoin.ChainGetParentReceipts': { bytes: 4 * MIB, values: 100_000, mayBeLarger: true },
   // The state of any actor, some of which hold lists.

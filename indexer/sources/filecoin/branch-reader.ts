@@ -6,7 +6,7 @@ import { checkTime, decodeTipset, type ChainFacts, type Tipset } from './decode-
 import { keyParam, lotusCall } from './lotus-call.ts'
 import type { TipsetMemory } from './tipset-memory.ts'
 
-/** What reading a branch takes: one endpoint, what is remembered, and what all tipsets must agree with. */
+/** The needs of reading a branch: one endpoint, what is remembered, and what all tipsets must agree with. */
 export interface BranchReader {
   endpoint: RpcEndpoint
   memory: TipsetMemory

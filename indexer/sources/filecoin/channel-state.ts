@@ -6,7 +6,7 @@ import { BadAnswer } from '../rpc/rpc-error.ts'
 import { amount, integer, record } from './decode-json.ts'
 import { askState } from './state-calls.ts'
 
-/** What a node says of a channel at the end of a block: attoFIL as decimal text, epochs, parties by their IDs. */
+/** A channel's state at the end of a block, as a node tells it: attoFIL as decimal text, epochs, parties by their IDs. */
 export interface ChannelState {
   id: string
   from: string

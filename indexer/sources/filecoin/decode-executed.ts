@@ -5,7 +5,7 @@ import { amount, bytesOf, cidOf, integer, itemsOf, record, textOf } from './deco
 
 /** (pure) A message that ran with exit code 0, and what it returned. */
 export interface ExecutedMessage {
-  /** By which nodes and explorers know it: the signed CID where the sender's signature is not BLS. */
+  /** Nodes and explorers know the message by it: the signed CID where the sender's signature is not BLS. */
   cid: string
   /** Its place in the tipset's execution. */
   index: number

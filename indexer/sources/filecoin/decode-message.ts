@@ -36,7 +36,7 @@ import { voucherFacts } from '../../../shared/filecoin/voucher-facts.ts'
 import { storableText } from '../rpc/foreign-text.ts'
 import type { ExecutedMessage } from './decode-executed.ts'
 
-/** What the decoding needs to know beside the message. */
+/** Facts that the decoding needs besides the message. */
 export interface DecodeContext {
   /** The tipset that includes the message. */
   header: BlockHeader
@@ -153,7 +153,7 @@ function checkSizes({ voucher, secret }: UpdateParams): void {
   if (secret.length > MAX_SECRET_BYTES) throw new DecodeError(`secret: ${secret.length} bytes`)
 }
 
-/** By the rule; the channel's own state, where a node has it, is asked later. */
+/** Follows the actor's rule; the channel's own state, where a node has it, is asked later. */
 function settle(
   { message }: ExecutedMessage,
   { header, epochDurationS }: DecodeContext,
@@ -200,7 +200,7 @@ function baseOf(
   }
 }
 
-/** What an address says of its owner by itself. */
+/** Facts about its owner that an address itself holds. */
 export function asWritten(address: FilecoinAddress, letter: NetworkLetter): FilecoinIdentity {
   const text = formatAddress(address, letter)
   return address.protocol === 0

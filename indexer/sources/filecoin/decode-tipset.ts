@@ -14,7 +14,7 @@ export interface Tipset {
   timeS: number
 }
 
-/** What is the same at every endpoint of one network. */
+/** Facts that are the same at every endpoint of one network. */
 export interface ChainFacts {
   genesisKey: string
   /** Unix seconds. */

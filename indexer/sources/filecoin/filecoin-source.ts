@@ -54,7 +54,7 @@ export interface FilecoinSource extends ChainSource {
 }
 
 const CHECK_WITHIN_MS = 10_000
-/** What gateways take. */
+/** Public gateways refuse more. */
 const MAX_BATCH = 100
 /** With the tipset above them one batch. A tipset with its messages is much, and several ranges are read at once. */
 const MAX_RANGE = MAX_BATCH - 1
@@ -122,7 +122,7 @@ export function createFilecoinSource(
   }
 
   async function rangeOn(endpoint: RpcEndpoint, from: number, to: number): Promise<RangeAnswer> {
-    // What is final is read once: it would only drive from the memory what is needed again.
+    // Final blocks are read once: they would only drive from memory what is needed again.
     const reader = { ...onBranch(endpoint), memory: new TipsetMemory(MOST_REMEMBERED) }
     const path = await branchAcross(reader, from, to)
     const headers = denseHeaders(path, from, to, client.facts())

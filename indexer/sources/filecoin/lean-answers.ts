@@ -24,7 +24,7 @@ function makeLean(answer: unknown): void {
     result['Blocks'] = result['Blocks'].map(leanBlock)
 }
 
-/** What `decodeTipset` reads of a block. */
+/** The fields of a block that `decodeTipset` reads. */
 function leanBlock(block: unknown): unknown {
   if (!isRecord(block)) return block
   const { Height, Parents, Timestamp } = block

@@ -112,7 +112,7 @@ function epochDuration(first: Tipset, head: Tipset, blockDelay: unknown): number
   throw new BadAnswer('it does not say how long an epoch is')
 }
 
-/** What the Filecoin client library is to carry. */
+/** Requests that the Filecoin client library carries. */
 interface Carried {
   body: string
   signal: AbortSignal

@@ -12,7 +12,7 @@ import type { Identities, IdentityQuestion } from './identity.ts'
 import type { LotusClient } from './lotus-client.ts'
 import type { TipsetMessages } from './tipset-messages.ts'
 
-/** What it takes to make events of messages. */
+/** The needs of making events of messages. */
 export interface EventReader {
   client: LotusClient
   letter: NetworkLetter

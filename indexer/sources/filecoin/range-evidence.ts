@@ -5,10 +5,10 @@ import { CallFailed } from '../rpc/rpc-error.ts'
 import type { Witness } from '../rpc/witness.ts'
 import type { TipsetMessages } from './tipset-messages.ts'
 
-/** What one endpoint says of consecutive final heights. */
+/** One endpoint's word on consecutive final heights. */
 export interface RangeAnswer {
   endpoint: RpcEndpoint
-  /** Of every height. */
+  /** One for every height. */
   headers: BlockHeader[]
   /** In order; null rounds have none. */
   tipsets: TipsetMessages[]

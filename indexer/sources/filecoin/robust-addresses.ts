@@ -19,7 +19,7 @@ const UNKNOWN: RpcAnswer = { ok: false, kind: 'other', code: 0, message: 'not lo
  */
 export class RobustAddresses {
   readonly #client: RpcClient
-  /** By tipset. They outlive a failed read, whatever else made it fail. */
+  /** Keyed by tipset. They outlive a failed read, whatever else made it fail. */
   readonly #timeOuts = new Map<string, number>()
 
   constructor(client: RpcClient) {
@@ -27,7 +27,7 @@ export class RobustAddresses {
   }
 
   /**
-   * What each lookup gives, in the questions' order: as {@link askState} tells, or an error where it was given up.
+   * Each lookup's outcome, in the questions' order: as {@link askState} tells, or an error where it was given up.
    * Throws a RetryableError when an endpoint fails otherwise than by a time-out, or timed out for the first time.
    */
   async lookUp(questions: readonly { address: string; at: string }[]): Promise<RpcAnswer[]> {

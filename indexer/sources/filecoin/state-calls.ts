@@ -14,7 +14,7 @@ export interface StateCall {
 }
 
 /**
- * What each question gives, in their order: an answer, or an error that is one (there is no such actor, or no endpoint
+ * Each question's outcome, in their order: an answer, or an error that is one (there is no such actor, or no endpoint
  * has that state or that method). Throws a RetryableError while an endpoint may still know: a time-out, an internal
  * error or a tipset that it has not seen yet is no answer.
  */

@@ -11,7 +11,7 @@ export interface ExecutedTipset {
   child: Tipset
 }
 
-/** What ran in one tipset and could concern a payment channel. */
+/** Messages that ran in one tipset and could concern a payment channel. */
 export interface TipsetMessages extends ExecutedTipset {
   executed: ExecutedMessage[]
 }

@@ -21,7 +21,7 @@ const MIB = 1024 * KIB
 export const SMALL_ANSWER: AnswerLimit = { bytes: 64 * KIB, values: 2_000 }
 
 /**
- * What the large answers of all networks may take together. A network may have several at once, as text, as values and as what
+ * Bytes that the large answers of all networks may take together. A network may have several at once, as text, as values and as what
  * is made of them; the indexer's heap has 192 MiB.
  */
 const ALL_NETWORKS = 32 * MIB

@@ -14,7 +14,7 @@ export type AskOne<Call> = (endpoint: RpcEndpoint, calls: readonly Call[]) => Pr
 export type Lacks<Call> = (endpoint: RpcEndpoint, call: Call) => boolean
 
 /**
- * What each call gives: its result or its JSON-RPC error, in the calls' order. Where an endpoint cannot tell (`open`:
+ * Each call's outcome: its result or its JSON-RPC error, in the calls' order. Where an endpoint cannot tell (`open`:
  * it no longer has that state, say), the others are asked; that nobody can tell is an answer when each of them has said
  * so, for what goes into the log as unknown stays unknown. One that is away for a moment or rate limited is waited for. One
  * that was waited for in vain (the client's `patienceMs`) is given up until it answers here again: it is still asked where
@@ -95,7 +95,7 @@ async function waitFor(
   return false
 }
 
-/** Who is there, and who is waited for. */
+/** The endpoints that are there, and those that are waited for. */
 function worthAsking(client: RpcClient, answered: readonly RpcEndpoint[]): RpcEndpoint[] {
   return [...new Set([...unasked(client, answered), ...expected(client, answered)])]
 }

@@ -55,7 +55,7 @@ export async function underTimeLimit<T>(
     timeoutMs,
   )
   try {
-    // Whoever is still connecting does not hear of an abort.
+    // A socket that is still connecting does not hear of an abort.
     const answer = await unlessAborted(exchange(), controller.signal)
     if (answer !== ABORTED) return answer
     throw controller.signal.reason

@@ -23,7 +23,7 @@ const CLOSING = 2
 const SEPARATING = 3
 const QUOTING = 4
 
-/** By byte, what it does outside of a string. */
+/** The effect of each byte outside of a string. */
 const MEANING = Uint8Array.from({ length: 256 }, (_, byte) => {
   if (byte === QUOTE) return QUOTING
   if (byte === COMMA || byte === COLON) return SEPARATING
@@ -35,7 +35,7 @@ const MEANING = Uint8Array.from({ length: 256 }, (_, byte) => {
 export function exceededBound(bytes: Uint8Array, { values: most }: JsonBounds): string | null {
   let values = 0
   let depth = 0
-  /** Where the last token that is no plain word ended. */
+  /** End of the last token that is no plain word. */
   let last = 0
   for (let at = 0; at < bytes.length; at += 1) {
     const byte = bytes[at] ?? 0

@@ -25,7 +25,7 @@ interface Refusal {
  */
 export class Refusals {
   readonly #calls = new Map<string, Map<object, Refusal>>()
-  /** By endpoint: words that stood, and until when they stand for other calls. */
+  /** Keyed by endpoint: words that stood, and until when they stand for other calls. */
   readonly #words = new WeakMap<object, Map<string, number>>()
 
   /** The endpoint refused the call now; numbers in what it said may differ from time to time. */
