@@ -100,6 +100,16 @@ void t.test('only 503, and only while the database is away', (t) => {
   t.end()
 })
 
+void t.test('a refusal for load is excused once in a thousand answers', (t) => {
+  const body = 'the API has more to do than it can: try again'
+  const refused: Observation = { kind: 'failure', reader: 1, at, url: '/', status: 503, body }
+  const answers = Array.from({ length: 2_000 }, () => page(1, 1, 2, after))
+  t.same(verdict([refused, ...answers, refused]), [])
+  t.equal(verdict([refused, refused, ...answers, refused]).length, 3)
+  t.match(verdict([{ ...refused, status: 500 }, ...answers]), [/500/])
+  t.end()
+})
+
 void t.test('once the database is back, every reader is answered soon', (t) => {
   const away = [{ from: 900, to: 1000 }]
   const shown = (reader: number, from: number, to: number): Observation => ({
