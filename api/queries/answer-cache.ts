@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import type { ReadDatabase, Statement } from './read-database.ts'
 
 /** An answer's JSON as it is sent, and its strong entity tag (RFC 9110, section 8.8.3). */
@@ -13,126 +14,108 @@ export interface Found {
   version: string
 }
 
-export interface AnswerCache {
-  /**
-   * The answer to a question, as the read model says it at some moment after the call. `ask` is called when it is not
-   * kept; what it finds nothing for is not kept either.
-   */
-  answer: (question: string, ask: () => Promise<Found | undefined>) => Promise<Answer | undefined>
+interface VersionedAnswer extends Answer {
+  version: string
 }
+
+type Asking = Promise<VersionedAnswer | undefined>
 
 /** Each step, and a replay, writes another random one: no other state of the read model ever had it, on no timeline. */
 export const READ_MODEL_VERSION = '(select version from projection.fold_state)'
 
 const VERSION: Statement = { name: 'read-model-version', text: `select ${READ_MODEL_VERSION} as version` }
 
-/** Answers that are kept take so much at most, bytes; what comes after is asked each time, until the next step. */
+/** Bytes of all answers that are kept. */
 const MOST_BYTES = 32 * 1024 * 1024
 /** What keeping an answer takes beside its texts, about. */
 const OVERHEAD_BYTES = 500
 
-/**
- * Keeps answers for as long as the read model stays as it is. Whether it has is asked for every request whose answer is
- * kept, but once for all that arrived together: so no answer is older than its request, and many requests cost one short
- * look-up. What is not kept costs its own statement and nothing else.
- */
+/** `mostBytes`: 0 keeps no answer. */
 export function createAnswerCache(
   database: Pick<ReadDatabase, 'rows' | 'onLoss'>,
   mostBytes = MOST_BYTES,
 ): AnswerCache {
-  const kept = new Map<string, Kept>()
-  let bytes = 0
-  let known = { version: '', asked: 0 }
-  let asked = 0
-  let next: Promise<void> | undefined
+  return new AnswerCache(database, mostBytes)
+}
 
-  /** What is kept when this resolves is not older than the call. */
-  function refresh(): Promise<void> {
-    next ??= new Promise((resolve) => setImmediate(resolve)).then(lookUp)
-    return next
+/**
+ * Keeps answers for as long as the read model stays as it is. The version is asked for every request whose answer is
+ * kept, but once for all that arrived together: no answer is older than its request, and many requests cost one short
+ * look-up. An answer that is not kept costs its own statement only.
+ */
+export class AnswerCache {
+  readonly #kept: LRUCache<string, VersionedAnswer>
+  /** Begun since that version was seen: a later look-up that finds it unchanged vouches for them. */
+  readonly #asking = new Map<string, Asking>()
+  readonly #database: Pick<ReadDatabase, 'rows' | 'onLoss'>
+  readonly #mostBytes: number
+  #version = ''
+  #lookUps = 0
+  #newestLookUp = 0
+  #next: Promise<void> | undefined
+
+  constructor(database: Pick<ReadDatabase, 'rows' | 'onLoss'>, mostBytes: number) {
+    this.#database = database
+    this.#mostBytes = mostBytes
+    this.#kept = new LRUCache({ maxSize: Math.max(1, mostBytes) })
+    // The next server may have another past.
+    database.onLoss(() => this.#see('', ++this.#lookUps))
   }
 
-  async function lookUp(): Promise<void> {
-    next = undefined
-    asked += 1
-    const own = asked
-    const [row] = await database.rows<{ version: string }>(VERSION)
-    // A later look-up may have its answer already, and what is kept then is newer.
-    if (own < known.asked) return
-    const version = row?.version ?? ''
-    if (version !== known.version) forget(version, own)
-    known.asked = own
+  /**
+   * The answer to a question, as the read model says it at some moment after the call. `ask` is called when it is not
+   * kept; undefined is not kept either.
+   */
+  async answer(question: string, ask: () => Promise<Found | undefined>): Promise<Answer | undefined> {
+    if (this.#kept.has(question) || this.#asking.has(question)) {
+      await this.#refresh()
+      const kept = this.#kept.get(question)
+      if (kept?.version === this.#version) return kept
+      const asking = this.#asking.get(question)
+      if (asking !== undefined) return asking
+    }
+    const asking = ask().then((found) => (found === undefined ? undefined : toAnswer(found)))
+    this.#asking.set(question, asking)
+    void this.#keep(question, asking)
+    return asking
   }
 
-  /** What is of another version; what is still being asked may be. */
-  function forget(version: string, lookUp: number): void {
-    for (const [question, one] of kept) if (one.version !== version) drop(question, one)
-    known = { version, asked: lookUp }
-  }
-
-  // The next server may have another past.
-  database.onLoss(() => {
-    asked += 1
-    forget('', asked)
-  })
-
-  function drop(question: string, one: Kept): void {
-    if (kept.get(question) !== one) return
-    kept.delete(question)
-    bytes -= one.bytes
-  }
-
-  async function keep(question: string, one: Kept): Promise<void> {
-    const answer = await one.asking.catch(() => undefined)
+  async #keep(question: string, asking: Asking): Promise<void> {
+    const answer = await asking.catch(() => undefined)
+    // Something was written meanwhile.
+    if (this.#asking.get(question) !== asking) return
+    this.#asking.delete(question)
     const size = question.length + (answer?.body.length ?? 0) + OVERHEAD_BYTES
-    if (answer === undefined || size > mostBytes) {
-      drop(question, one)
-      return
-    }
-    one.version = answer.version
+    if (answer === undefined || size > this.#mostBytes) return
+    this.#kept.set(question, answer, { size })
     // Something was written since the last look-up, or another replica was asked.
-    if (one.version !== known.version) await refresh().catch(() => undefined)
-    if (kept.get(question) !== one) return
-    if (one.version === known.version && bytes + size <= mostBytes) {
-      one.bytes = size
-      bytes += size
-    } else {
-      drop(question, one)
+    if (answer.version !== this.#version) await this.#refresh().catch(() => undefined)
+  }
+
+  /** Once it resolves, kept answers are not older than the call. */
+  #refresh(): Promise<void> {
+    this.#next ??= new Promise((resolve) => setImmediate(resolve)).then(() => this.#lookUp())
+    return this.#next
+  }
+
+  async #lookUp(): Promise<void> {
+    this.#next = undefined
+    const own = ++this.#lookUps
+    const [row] = await this.#database.rows<{ version: string }>(VERSION)
+    this.#see(row?.version ?? '', own)
+  }
+
+  #see(version: string, lookUp: number): void {
+    // A later look-up may have its answer already.
+    if (lookUp < this.#newestLookUp) return
+    this.#newestLookUp = lookUp
+    if (version === this.#version) return
+    this.#version = version
+    for (const [question, answer] of this.#kept.entries()) {
+      if (answer.version !== version) this.#kept.delete(question)
     }
+    this.#asking.clear()
   }
-
-  /** What is still being asked counts: whoever waits for a look-up meanwhile knows that nothing was written. */
-  function current(question: string): Kept | undefined {
-    const one = kept.get(question)
-    return one?.version === undefined || one.version === known.version ? one : undefined
-  }
-
-  return {
-    async answer(question, ask) {
-      if (kept.has(question)) {
-        await refresh()
-        const found = current(question)
-        if (found !== undefined) return found.asking
-      }
-      const asking = ask().then((answer) => (answer === undefined ? undefined : toAnswer(answer)))
-      const one: Kept = { asking, version: undefined, bytes: 0 }
-      kept.set(question, one)
-      void keep(question, one)
-      return asking
-    },
-  }
-}
-
-interface Kept {
-  asking: Promise<VersionedAnswer | undefined>
-  /** Undefined while it is being asked. */
-  version: string | undefined
-  /** What it takes, once that is known. */
-  bytes: number
-}
-
-interface VersionedAnswer extends Answer {
-  version: string
 }
 
 function toAnswer({ answer, version }: Found): VersionedAnswer {
