@@ -73,7 +73,7 @@ async function naming<T>(environment: Environment, work: () => Promise<T>): Prom
     return await work()
   } catch (error) {
     if (error instanceof ConfigError || environment.READ_DATABASE_URL === undefined) throw error
-    throw new Error(describeFailure(error).replace(/^DATABASE_URL/, 'READ_DATABASE_URL'), { cause: error })
+    throw new Error(describeFailure(error, 'READ_DATABASE_URL'), { cause: error })
   }
 }
 

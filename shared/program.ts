@@ -27,8 +27,8 @@ const OVER_TLS =
 /** As OpenSSL and Node call what they refuse. */
 const UNKNOWN_CERTIFICATE = /SELF_SIGNED_CERT|^UNABLE_TO_(VERIFY|GET)_|^CERT_|^ERR_TLS_CERT_ALTNAME_INVALID$/
 
-/** One line that says what was wrong and what to do about it. */
-export function describeFailure(error: unknown): string {
+/** One line that says what was wrong and what to do about it. `variable` has the URL of the database. */
+export function describeFailure(error: unknown, variable = 'DATABASE_URL'): string {
   const { code, address, port } = (error ?? {}) as { code?: unknown; address?: unknown; port?: unknown }
   const message = messageOf(error).split('\n')[0] ?? ''
   switch (code) {
@@ -36,21 +36,21 @@ export function describeFailure(error: unknown): string {
       return `port ${String(port)} on ${String(address)} is in use: stop what listens there, or choose another port`
     case '28000':
       // The only word of it that says so.
-      if (message.endsWith('no encryption')) return `DATABASE_URL: ${message}: add ${OVER_TLS}`
-      return `DATABASE_URL: ${message}: check the user and the password`
+      if (message.endsWith('no encryption')) return `${variable}: ${message}: add ${OVER_TLS}`
+      return `${variable}: ${message}: check the user and the password`
     case '28P01':
-      return `DATABASE_URL: ${message}: check the user and the password`
+      return `${variable}: ${message}: check the user and the password`
     case '53300':
-      return `DATABASE_URL: ${message}: raise the limit, or end other sessions`
+      return `${variable}: ${message}: raise the limit, or end other sessions`
     case '3D000':
-      return `DATABASE_URL: ${message}: create it, or name another`
+      return `${variable}: ${message}: create it, or name another`
     default:
       break
   }
   if (typeof code === 'string' && UNKNOWN_CERTIFICATE.test(code)) {
-    return `DATABASE_URL: the server’s certificate is not trusted: ${message}: add ${OVER_TLS}`
+    return `${variable}: the server’s certificate is not trusted: ${message}: add ${OVER_TLS}`
   }
-  if (isConnectionRefusal(error)) return `DATABASE_URL: the database cannot be reached: ${message}`
+  if (isConnectionRefusal(error)) return `${variable}: the database cannot be reached: ${message}`
   return message
 }
 
