@@ -1,14 +1,14 @@
 import { fastify, LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify'
-import type { Environment } from '../shared/config/config.ts'
 import { PacedServer } from './connections/paced-server.ts'
-import { installCompression } from './plugins/compression.ts'
-import { Drain } from './plugins/drain.ts'
-import { installErrors } from './plugins/errors.ts'
-import { setHeaders } from './plugins/headers.ts'
-import { limitLoad } from './plugins/load.ts'
+import { compression } from './plugins/compression.ts'
+import { drain } from './plugins/drain.ts'
+import { errors } from './plugins/errors.ts'
+import { headers } from './plugins/headers.ts'
+import { loadLimit } from './plugins/load.ts'
 import { protocolErrors } from './plugins/protocol-errors.ts'
-import { limitRate } from './plugins/rate-limit.ts'
-import { createAnswerCache } from './queries/answer-cache.ts'
+import { rateLimitPerClient } from './plugins/rate-limit.ts'
+import { schemas } from './plugins/schemas.ts'
+import { services, type ApiSettings } from './plugins/services.ts'
 import type { ReadDatabase } from './queries/read-database.ts'
 import { activityHistory } from './routes/activity-history.ts'
 import { activitySearch } from './routes/activity-search.ts'
@@ -16,11 +16,7 @@ import { health } from './routes/health.ts'
 import { loanLookups } from './routes/loan-lookups.ts'
 import { status } from './routes/status.ts'
 
-/** Limits and headers of the API, as the environment gives them. */
-export type ApiSettings = Pick<
-  Environment,
-  'API_CORS_ORIGINS' | 'API_RATE_LIMIT' | 'API_TRUST_PROXY' | 'REDIS_URL'
->
+export type { ApiSettings } from './plugins/services.ts'
 
 const UNLIMITED: ApiSettings = { API_CORS_ORIGINS: '*', API_RATE_LIMIT: null, API_TRUST_PROXY: [] }
 
@@ -32,15 +28,13 @@ export interface AppOptions {
   keptBytes?: number
   /** The default: any origin, and no limit per client. */
   settings?: ApiSettings
-  /** Closes the app without breaking a request; one that nobody asks by default. */
-  drain?: Drain
 }
 
 /** The HTTP server, not listening yet. Closing it leaves the database open. */
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
-  const { database, log, version, keptBytes, settings = UNLIMITED, drain = new Drain() } = options
-  const { API_CORS_ORIGINS: corsOrigins, API_TRUST_PROXY: proxies } = settings
-  const { onUnroutable, onClientError } = protocolErrors(corsOrigins)
+  const { database, log, version, keptBytes, settings = UNLIMITED } = options
+  const { API_TRUST_PROXY: proxies } = settings
+  const { onUnroutable, onClientError } = protocolErrors(settings.API_CORS_ORIGINS)
   const app = fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
@@ -55,22 +49,20 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     frameworkErrors: onUnroutable,
     clientErrorHandler: onClientError,
   })
-  // First, so that refusals carry its headers, too.
-  await setHeaders(app, corsOrigins)
-  drain.register(app)
-  await limitLoad(app)
-  await limitRate(app, {
-    limit: settings.API_RATE_LIMIT,
-    redisUrl: settings.REDIS_URL,
-    trustsProxy: proxies.length > 0,
-  })
-  await installCompression(app)
-  installErrors(app)
-  const cache = createAnswerCache(database, keptBytes)
-  activityHistory(app, database, cache)
-  activitySearch(app, database)
-  loanLookups(app, database, cache)
-  status(app, database, version)
-  health(app, database)
+  app.register(services, { database, keptBytes, config: { ...settings, packageVersion: version } })
+  app.register(schemas)
+  // Before those that refuse, so that refusals carry its headers, too.
+  app.register(headers)
+  app.register(drain)
+  app.register(loadLimit)
+  app.register(rateLimitPerClient)
+  app.register(compression)
+  app.register(errors)
+  app.register(activityHistory)
+  app.register(activitySearch)
+  app.register(loanLookups)
+  app.register(status)
+  app.register(health)
+  await app.after()
   return app
 }

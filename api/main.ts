@@ -7,7 +7,6 @@ import { listenFailure } from '../shared/listen-failure.ts'
 import { createLogger, type Logger } from '../shared/log.ts'
 import { describeFailure, onStopRequest, runProgram } from '../shared/program.ts'
 import { buildApp } from './app.ts'
-import { Drain } from './plugins/drain.ts'
 import { CONNECTIONS, openReadDatabase, type ReadDatabase } from './queries/read-database.ts'
 import { packageVersion } from './version.ts'
 
@@ -35,12 +34,11 @@ await runProgram('api', HELP, async () => {
   })
   try {
     await checkSchema(database, environment)
-    const drain = new Drain()
-    const app = await buildApp({ database, log, version: packageVersion(), settings: environment, drain })
+    const app = await buildApp({ database, log, version: packageVersion(), settings: environment })
     await listen(app, environment)
     connection.tell(log)
     log.info({ reason: await stopRequested }, 'stopping')
-    await drain.close(app)
+    await app.drain()
   } finally {
     await database.close()
   }

@@ -1,6 +1,6 @@
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import compress from '@fastify/compress'
-import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
 
 /** Smaller answers fit into one packet anyway. */
 const THRESHOLD_BYTES = 1024
@@ -12,26 +12,29 @@ const IN_PLACE_BYTES = 2 * 1024 * 1024
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }
 const GZIP = { level: 1 }
 
-/** brotli or gzip, as the client prefers, for answers above 1 kB. Register it before the routes. */
-export async function installCompression(app: FastifyInstance): Promise<void> {
-  app.addHook('onRequest', async (_request, reply) => {
-    // Caches must know it of every answer, also of one that was sent as it is.
-    const vary = reply.getHeader('vary')
-    reply.header('vary', vary === undefined ? 'accept-encoding' : `${String(vary)}, accept-encoding`)
-  })
-  await app.register(compress, {
-    encodings: ['br', 'gzip'],
-    threshold: THRESHOLD_BYTES,
-    syncThreshold: IN_PLACE_BYTES,
-    globalDecompression: false,
-    brotliOptions: BROTLI,
-    zlibOptions: GZIP,
-    zlib: {
-      brotliCompressSync: remembered((body) => brotliCompressSync(body, BROTLI)),
-      gzipSync: remembered((body) => gzipSync(body, GZIP)),
-    },
-  })
-}
+/** brotli or gzip, as the client prefers, for answers above 1 kB. */
+export const compression = fp(
+  async (app) => {
+    app.addHook('onRequest', async (_request, reply) => {
+      // Caches must know it of every answer, also of one that was sent as it is.
+      const vary = reply.getHeader('vary')
+      reply.header('vary', vary === undefined ? 'accept-encoding' : `${String(vary)}, accept-encoding`)
+    })
+    await app.register(compress, {
+      encodings: ['br', 'gzip'],
+      threshold: THRESHOLD_BYTES,
+      syncThreshold: IN_PLACE_BYTES,
+      globalDecompression: false,
+      brotliOptions: BROTLI,
+      zlibOptions: GZIP,
+      zlib: {
+        brotliCompressSync: remembered((body) => brotliCompressSync(body, BROTLI)),
+        gzipSync: remembered((body) => gzipSync(body, GZIP)),
+      },
+    })
+  },
+  { name: 'compression' },
+)
 
 /** A kept answer is one buffer for all its requests: it is compressed once, and forgotten with its buffer. */
 function remembered(compressOne: (body: Buffer) => Buffer): (body: Buffer) => Buffer {

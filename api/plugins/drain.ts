@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
 import { errorEnvelope } from './errors.ts'
 
 /** Long enough for a proxy that checks `/readyz` every half second, and takes one failure for an answer. */
@@ -13,37 +13,42 @@ const LAST_ANSWERS_MS = 5000
 const CLOSE_IDLE_EVERY_MS = 20
 
 /** Leaves without breaking a request: `/readyz` says so first, then answers close their connections, then the idle go. */
-export class Drain {
-  private isDraining = false
-  private checkedMs = -Infinity
-
-  /** Must be registered before the routes. */
-  register(app: FastifyInstance): void {
-    app.addHook('onRequest', (request, reply, done) => {
+export const drain = fp(
+  (app, _options, done) => {
+    let isDraining = false
+    let checkedMs = -Infinity
+    app.addHook('onRequest', (request, reply, next) => {
       if (request.routeOptions.url === '/readyz') {
-        this.checkedMs = performance.now()
-        if (this.isDraining) {
+        checkedMs = performance.now()
+        if (isDraining) {
           void reply.header('connection', 'close').code(503).send(errorEnvelope('this API is stopping'))
           return
         }
       }
-      done()
+      next()
     })
-    app.addHook('onSend', (_request, reply, payload, done) => {
-      if (this.isDraining) void reply.header('connection', 'close')
-      done(null, payload)
+    app.addHook('onSend', (_request, reply, payload, next) => {
+      if (isDraining) void reply.header('connection', 'close')
+      next(null, payload)
     })
-  }
+    app.decorate('drain', async () => {
+      isDraining = true
+      const isChecked = performance.now() - checkedMs < CHECKED_WITHIN_MS
+      await delay(isChecked ? PROXY_NOTICES_MS : CLIENTS_NOTICE_MS)
+      const idle = setInterval(() => app.server.closeIdleConnections(), CLOSE_IDLE_EVERY_MS)
+      const last = setTimeout(() => app.server.closeAllConnections(), LAST_ANSWERS_MS)
+      await app.close()
+      clearInterval(idle)
+      clearTimeout(last)
+    })
+    done()
+  },
+  { name: 'drain' },
+)
 
-  /** Resolves once everything was answered and the server is closed. */
-  async close(app: FastifyInstance): Promise<void> {
-    this.isDraining = true
-    const isChecked = performance.now() - this.checkedMs < CHECKED_WITHIN_MS
-    await delay(isChecked ? PROXY_NOTICES_MS : CLIENTS_NOTICE_MS)
-    const idle = setInterval(() => app.server.closeIdleConnections(), CLOSE_IDLE_EVERY_MS)
-    const last = setTimeout(() => app.server.closeAllConnections(), LAST_ANSWERS_MS)
-    await app.close()
-    clearInterval(idle)
-    clearTimeout(last)
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Resolves once everything was answered and the server is closed. */
+    drain: () => Promise<void>
   }
 }

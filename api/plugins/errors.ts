@@ -1,4 +1,5 @@
-import type { FastifyError, FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyError, FastifyReply } from 'fastify'
+import fp from 'fastify-plugin'
 import { messageOf } from '../../shared/errors.ts'
 import { DatabaseAway } from '../queries/read-database.ts'
 
@@ -27,27 +28,31 @@ export function sendError(reply: FastifyReply, code: number, message: string): F
     .send(JSON.stringify(errorEnvelope(message)))
 }
 
-/** Every failure leaves in one envelope, and no message shows the inside. Must be called after {@link limitRate}. */
-export function installErrors(app: FastifyInstance): void {
-  app.addHook('onRequest', async (request, reply) => {
-    if (ALLOWED_METHODS.includes(request.method)) return
-    reply.header('allow', ALLOWED_METHODS.join(', '))
-    return sendError(reply, 405, `${request.method} is not allowed here: this API is read with GET`)
-  })
-  // Routes have the limit by themselves.
-  const preHandler = app.hasDecorator('rateLimit') ? app.rateLimit() : []
-  app.setNotFoundHandler({ preHandler }, (_request, reply) => sendError(reply, 404, NOT_FOUND))
-  app.setErrorHandler<FastifyError>((error, request, reply) => {
-    if (error instanceof DatabaseAway) {
-      request.log.warn({ error: messageOf(error.cause) }, 'the database is away')
-      return sendError(reply.header('retry-after', '1'), 503, 'the database is away: try again')
-    }
-    if (error instanceof Overloaded) {
-      return sendError(reply.header('retry-after', '1'), 503, error.message)
-    }
-    const code = error.statusCode ?? 500
-    if (code >= 400 && code < 500) return sendError(reply, code, error.message)
-    request.log.error({ err: error, url: request.url }, 'request failed')
-    return sendError(reply, 500, 'internal error')
-  })
-}
+/** Every failure leaves in one envelope, and no message shows the inside. */
+export const errors = fp(
+  (app, _options, done) => {
+    app.addHook('onRequest', async (request, reply) => {
+      if (ALLOWED_METHODS.includes(request.method)) return
+      reply.header('allow', ALLOWED_METHODS.join(', '))
+      return sendError(reply, 405, `${request.method} is not allowed here: this API is read with GET`)
+    })
+    // Routes have the limit by themselves.
+    const preHandler = app.hasDecorator('rateLimit') ? app.rateLimit() : []
+    app.setNotFoundHandler({ preHandler }, (_request, reply) => sendError(reply, 404, NOT_FOUND))
+    app.setErrorHandler<FastifyError>((error, request, reply) => {
+      if (error instanceof DatabaseAway) {
+        request.log.warn({ error: messageOf(error.cause) }, 'the database is away')
+        return sendError(reply.header('retry-after', '1'), 503, 'the database is away: try again')
+      }
+      if (error instanceof Overloaded) {
+        return sendError(reply.header('retry-after', '1'), 503, error.message)
+      }
+      const code = error.statusCode ?? 500
+      if (code >= 400 && code < 500) return sendError(reply, code, error.message)
+      request.log.error({ err: error, url: request.url }, 'request failed')
+      return sendError(reply, 500, 'internal error')
+    })
+    done()
+  },
+  { name: 'errors', dependencies: ['rate-limit-per-client'] },
+)

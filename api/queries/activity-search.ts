@@ -13,7 +13,7 @@ const COLUMNS = {
 const FILTERS_OF_KIND = ['loanType', 'event', 'blockchain', 'networkId'] as const
 
 export type ActivityFilter = keyof typeof COLUMNS
-export const ACTIVITY_FILTERS = Object.keys(COLUMNS) as ActivityFilter[]
+const ACTIVITY_FILTERS = Object.keys(COLUMNS) as ActivityFilter[]
 /** The SQL parameter of each filter that is given. */
 type Parameters = Partial<Record<ActivityFilter, string>>
 
@@ -21,7 +21,7 @@ export interface ActivitySearch {
   /** Only records with a smaller id. */
   before?: string | undefined
   limit: number
-  filters: Partial<Record<ActivityFilter, string>>
+  filters: Partial<Record<ActivityFilter, string | undefined>>
 }
 
 export interface FoundActivity {
@@ -43,7 +43,10 @@ export async function searchActivity(database: ReadDatabase, search: ActivitySea
   return row
 }
 
-/** One statement, and one prepared plan, for each set of filters: a plan for all of them would serve none well. */
+/**
+ * One statement, and one prepared plan, for each set of filters: a plan for all of them would serve none well. Raw SQL:
+ * Postgres bounds the answer by its bytes, so it writes the text (record-json.ts).
+ */
 export function statementFor(filters: ActivityFilter[], before: boolean): Statement {
   const parameters: Parameters = Object.fromEntries(
     filters.map((name, index) => [name, `$${index + 2}::text`]),

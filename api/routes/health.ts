@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyPluginCallback } from 'fastify'
 import { messageOf } from '../../shared/errors.ts'
 import { NOT_FOLLOWED } from '../../shared/indexing-health.ts'
 import { getIndexingStatus } from '../queries/indexing-status.ts'
@@ -15,7 +15,7 @@ interface Readiness {
 }
 
 /** /healthz: this process lives. /readyz: what it answers is fresh. */
-export function health(app: FastifyInstance, database: ReadDatabase): void {
+export const health: FastifyPluginCallback = (app, _options, done) => {
   app.route({
     method: READ,
     url: '/healthz',
@@ -24,11 +24,16 @@ export function health(app: FastifyInstance, database: ReadDatabase): void {
   })
   const ready = responses(readinessAnswer)
   const response: Record<string, unknown> = { ...ready, 503: ready['200'] }
-  const handler = async (_request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const readiness = await judgeReadiness(database)
-    return reply.code(readiness.status === 'OK' ? 200 : 503).send(readiness)
-  }
-  app.route({ method: READ, url: '/readyz', schema: { response }, handler })
+  app.route({
+    method: READ,
+    url: '/readyz',
+    schema: { response },
+    handler: async (_request, reply) => {
+      const readiness = await judgeReadiness(app.database)
+      return reply.code(readiness.status === 'OK' ? 200 : 503).send(readiness)
+    },
+  })
+  done()
 }
 
 async function judgeReadiness(database: ReadDatabase): Promise<Readiness> {

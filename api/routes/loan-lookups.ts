@@ -1,41 +1,36 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyPluginCallback } from 'fastify'
 import type * as z from 'zod'
 import type { LoanType } from '../../shared/events/chain-event.ts'
 import { sendError } from '../plugins/errors.ts'
-import type { AnswerCache } from '../queries/answer-cache.ts'
+import type { ZodTypes } from '../plugins/schemas.ts'
 import { findLoan } from '../queries/loans.ts'
-import type { ReadDatabase } from '../queries/read-database.ts'
 import { responses } from '../schemas/common.ts'
 import { erc20LoanAnswer, filLoanAnswer } from '../schemas/loan.ts'
-import { mistakeInLoanId } from '../schemas/parameters.ts'
-import { noParameters } from './no-parameters.ts'
+import { loanParams, noQuery } from '../schemas/parameters.ts'
 import { READ } from './read.ts'
 import { sendAnswer } from './send-answer.ts'
 
 /** A loan with everything that happened to it, by market. */
-export function loanLookups(app: FastifyInstance, database: ReadDatabase, cache: AnswerCache): void {
-  lookup(app, { database, cache }, '/api/loan/ERC20/:loanId', 'ERC20FIL', erc20LoanAnswer)
-  lookup(app, { database, cache }, '/api/loan/FIL/:loanId', 'FILERC20', filLoanAnswer)
+export const loanLookups: FastifyPluginCallback = (app, _options, done) => {
+  lookup(app, '/api/loan/ERC20/:loanId', 'ERC20FIL', erc20LoanAnswer)
+  lookup(app, '/api/loan/FIL/:loanId', 'FILERC20', filLoanAnswer)
+  done()
 }
 
-function lookup(
-  app: FastifyInstance,
-  { database, cache }: { database: ReadDatabase; cache: AnswerCache },
-  url: string,
-  loanType: LoanType,
-  answer: z.ZodType,
-): void {
-  const schema = { response: responses(answer, 400, 404, 405, 500, 503) }
-  app.route<{ Params: { loanId: string } }>({
+function lookup(app: FastifyInstance, url: string, loanType: LoanType, answer: z.ZodType): void {
+  app.withTypeProvider<ZodTypes>().route({
     method: READ,
     url,
-    schema,
-    onRequest: noParameters,
+    schema: {
+      params: loanParams,
+      querystring: noQuery,
+      response: responses(answer, 400, 404, 405, 500, 503),
+    },
     handler: async (request, reply) => {
       const { loanId } = request.params
-      const mistake = mistakeInLoanId(loanId)
-      if (mistake !== null) return sendError(reply, 400, mistake)
-      const found = await cache.answer(`${loanType}/${loanId}`, () => findLoan(database, loanType, loanId))
+      const found = await app.answers.answer(`${loanType}/${loanId}`, () =>
+        findLoan(app.database, loanType, loanId),
+      )
       if (found === undefined) return sendError(reply, 404, `there is no ${loanType} loan ${loanId}`)
       return sendAnswer(request, reply, found)
     },

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { MAX_TX_HASH } from '../../shared/events/event-place.ts'
 import { RECORD_EVENTS } from '../../shared/events/record-events.ts'
 import { isoTime } from './common.ts'
-import { mistakeInLoanId, notOneOf } from './parameters.ts'
+import { loanId, notOneOf } from './parameters.ts'
 
 const LOAN_TYPES = ['ERC20FIL', 'FILERC20'] as const
 
@@ -40,11 +40,6 @@ const text = (name: string, length: number) =>
 
 const oneOf = (name: string, known: readonly string[]) =>
   z.string().refine((value) => known.includes(value), notOneOf(name, known))
-
-const loanId = z.string().superRefine((value, context) => {
-  const message = mistakeInLoanId(value)
-  if (message !== null) context.addIssue({ code: 'custom', message })
-})
 
 /**
  * As records have it: hashes in lower case; and no text has a space, but in a query an unescaped `+` of a voucher is one.
