@@ -12,6 +12,7 @@ const LAST_PAGE = 10n ** 15n
 const MOST_TOGETHER = 8
 
 /**
+ * Raw SQL, for it is hot: Postgres writes the whole answer as text (record-json.ts).
  * The newest record of a page is found by its number: which stretch of the log has it, by the counts of records before
  * each, and which slot it has in there. From it the page is the next slots downwards, so that every page costs the same
  * few look-ups.

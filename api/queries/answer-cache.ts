@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import type { ReadDatabase, Statement } from './read-database.ts'
+import { builder, toStatement } from './builder.ts'
+import type { ReadDatabase } from './read-database.ts'
 
 /** An answer's JSON as it is sent, and its strong entity tag (RFC 9110, section 8.8.3). */
 export interface Answer {
@@ -23,7 +24,10 @@ type Asking = Promise<VersionedAnswer | undefined>
 /** Each step, and a replay, writes another random one: no other state of the read model ever had it, on no timeline. */
 export const READ_MODEL_VERSION = '(select version from projection.fold_state)'
 
-const VERSION: Statement = { name: 'read-model-version', text: `select ${READ_MODEL_VERSION} as version` }
+const VERSION = toStatement(
+  'read-model-version',
+  builder.selectFrom('projection.fold_state').select('version'),
+)
 
 /** Bytes of all answers that are kept. */
 const MOST_BYTES = 32 * 1024 * 1024

@@ -7,6 +7,7 @@ export interface IndexingRow {
   networks: NetworkRow[]
 }
 
+/** Raw SQL: the rows are those of `ops status`, and one statement sees them and the count at the same moment. */
 const INDEXING_STATUS: Statement = {
   name: 'indexing-status',
   text: `

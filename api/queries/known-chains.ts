@@ -1,5 +1,6 @@
 import { FILECOIN_BLOCKCHAIN } from '../../shared/config/networks.ts'
-import type { ReadDatabase, Statement } from './read-database.ts'
+import { builder, toStatement } from './builder.ts'
+import type { ReadDatabase } from './read-database.ts'
 
 /** The chains that records are of, or that an indexer is configured to follow; sorted. */
 export interface KnownChains {
@@ -7,20 +8,23 @@ export interface KnownChains {
   networkIds: string[]
 }
 
-const KNOWN_CHAINS: Statement = {
-  name: 'known-chains',
-  text: `
-    with chains as (
-      select blockchain, network_id from projection.record_kinds
-      union select blockchain, network_id from ledger.network_status
-    )
-    select array(select blockchain from chains union select '${FILECOIN_BLOCKCHAIN}' order by 1) as blockchains,
-      array(select distinct network_id from chains order by 1) as "networkIds"`,
-}
+const KNOWN_CHAINS = toStatement(
+  'known-chains',
+  builder
+    .selectFrom('projection.record_kinds')
+    .select(['blockchain', 'network_id'])
+    .union(builder.selectFrom('ledger.network_status').select(['blockchain', 'network_id'])),
+)
 
 /** Cheap: both tables have a few dozen rows. */
 export async function getKnownChains(database: ReadDatabase): Promise<KnownChains> {
-  const [row] = await database.rows<KnownChains>(KNOWN_CHAINS)
-  if (row === undefined) throw new Error('the known chains have no row')
-  return row
+  const chains = await database.rows<{ blockchain: string; network_id: string }>(KNOWN_CHAINS)
+  return {
+    blockchains: sorted([FILECOIN_BLOCKCHAIN, ...chains.map(({ blockchain }) => blockchain)]),
+    networkIds: sorted(chains.map(({ network_id }) => network_id)),
+  }
+}
+
+function sorted(names: string[]): string[] {
+  return [...new Set(names)].sort()
 }

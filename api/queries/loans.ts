@@ -38,8 +38,8 @@ export async function findLoan(
 }
 
 /**
- * Parts are `json` and keep their fields' order; `id` goes before them and the two times after. A Filecoin part that
- * does not exist is {}. Only a loan with more records than are shown has them counted.
+ * Raw SQL, for it is hot: Postgres writes the whole answer as text (record-json.ts). Parts are `json` and
+ * keep their fields' order; `id` goes before them and the two times after. A Filecoin part that does not exist is {}. Only a loan with more records than are shown has them counted.
  */
 function lookup(loanType: LoanType): Statement {
   const { contract, filecoin } = PARTS[loanType]
