@@ -12,7 +12,8 @@ const homes = [
   ['@glif/[^/]+', ['^indexer/sources/filecoin/']],
   ['bullmq', ['^indexer/queue/']],
   ['ioredis', ['^indexer/queue/', '^api/plugins/rate-windows\\.ts$']],
-  ['fastify|@fastify/[^/]+', ['^api/']],
+  ['fastify|fastify-plugin|@fastify/[^/]+', ['^api/']],
+  ['prom-client', ['^indexer/(metrics|telemetry-server)\\.ts$']],
 ]
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {

@@ -43,7 +43,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     routerOptions: { maxParamLength: 16 * 1024, ignoreTrailingSlash: true },
     // Each route answers HEAD itself: what Fastify adds would have another length than a compressed GET.
     exposeHeadRoutes: false,
-    // What arrives on open connections while closing is still answered.
+    // Requests that arrive on open connections while closing are still answered.
     return503OnClosing: false,
     trustProxy: proxies.length > 0 && proxies,
     frameworkErrors: onUnroutable,

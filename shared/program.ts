@@ -79,7 +79,7 @@ export function onStopRequest(stop: (reason: string) => void): void {
     setTimeout(() => process.exit(1), ORPHAN_STOPS_WITHIN_MS).unref()
   }
   if (process.connected) process.on('disconnect', orphaned)
-  // Who was killed while this program was loading will not be heard to go any more.
+  // The parent died while this program was loading, so no event will report it.
   else if (process.send !== undefined) setImmediate(orphaned)
   // Listening for its end must not keep a program alive that is done.
   process.channel?.unref()

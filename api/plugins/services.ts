@@ -21,7 +21,7 @@ export interface ServiceOptions {
   keptBytes?: number | undefined
 }
 
-/** What routes and the other plugins need. The database stays open when the app is closed. */
+/** Decorates the app with the parts that routes and other plugins need. The database stays open when the app is closed. */
 export const services = fp<ServiceOptions>(
   (app, { database, config, keptBytes }, done) => {
     app.decorate('database', database)

@@ -8,7 +8,7 @@ const PAGE_SIZE = 25
 /** No history is this long: a page beyond it is empty, and 25 times it is still a bigint. */
 const LAST_PAGE = 10n ** 15n
 
-/** Pages that one statement finds at most: it has to be done in the time of one. */
+/** Pages that one statement finds at most, so that it is about as fast as for one. */
 const MOST_TOGETHER = 8
 
 /**
@@ -33,7 +33,7 @@ export const HISTORY_PAGES: Statement = {
     left join lateral (${nodeOfNth(0, 'middle.number', 'middle.nth')}) as newest on true`,
 }
 
-/** Of the parent's children the one that holds its nth record, counted from 1, and which of its own that is. */
+/** The child that holds the parent's nth record, counted from 1, and the record's number within that child. */
 function nodeOfNth(level: number, parent: string, nth: string): string {
   return `select number, ${nth} - before as nth from projection.activity_counts
     where level = ${level} and parent = ${parent} and before < ${nth} order by before desc limit 1`

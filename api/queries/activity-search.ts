@@ -9,7 +9,7 @@ const COLUMNS = {
   networkId: 'network_id',
   txHash: 'tx_hash',
 } as const
-/** What a record's kind says for it. */
+/** Filters that a record's kind answers, without the record. */
 const FILTERS_OF_KIND = ['loanType', 'event', 'blockchain', 'networkId'] as const
 
 export type ActivityFilter = keyof typeof COLUMNS

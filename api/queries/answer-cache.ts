@@ -31,7 +31,7 @@ const VERSION = toStatement(
 
 /** Bytes of all answers that are kept. */
 const MOST_BYTES = 32 * 1024 * 1024
-/** What keeping an answer takes beside its texts, about. */
+/** Memory of a kept answer beside its texts, about. */
 const OVERHEAD_BYTES = 500
 
 /** `mostBytes`: 0 keeps no answer. */

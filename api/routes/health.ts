@@ -39,7 +39,7 @@ export const health: FastifyPluginCallback = (app, _options, done) => {
 async function judgeReadiness(database: ReadDatabase): Promise<Readiness> {
   let networks: Required<Readiness>['payload']['networks']
   try {
-    // What is left of a network that is configured no longer holds nothing up.
+    // Rows of a network that is no longer configured do not hold up readiness.
     networks = (await getIndexingStatus(database)).networks
       .map(publicHealth)
       .filter(({ state }) => state !== NOT_FOLLOWED)

@@ -71,6 +71,6 @@ export const searchAnswer = z.strictObject({
   status: z.literal('OK'),
   /** Newest first. */
   payload: z.array(activityRecord).max(200),
-  /** What to give as `before` for the page that follows; null on the last. */
+  /** The `before` of the next page; null on the last. */
   next: z.int().positive().nullable(),
 })

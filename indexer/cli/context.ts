@@ -8,7 +8,7 @@ import { ConfigError } from '../../shared/errors.ts'
 import { onStopRequest } from '../../shared/program.ts'
 import { openNetworks, type WatchedNetwork } from '../watched-networks.ts'
 
-/** What every operator's command has. */
+/** Shared by all of the operator's commands. */
 export interface CommandContext {
   db: Db
   databaseUrl: string
@@ -90,7 +90,7 @@ export async function withNetworks<T>(
   }
 }
 
-/** Of a network of which the index holds no block. */
+/** The message for a network of which the index holds no block. */
 export function neverIndexed(network: string): string {
   return `${network} was never indexed: start the indexer first`
 }

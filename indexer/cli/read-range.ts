@@ -11,7 +11,7 @@ import { readAhead } from '../sources/read-ahead.ts'
 export interface Reading extends BlocksRead {
   from: number
   last: BlockHeader
-  /** Of the blocks that are not final yet: all of them. */
+  /** All headers of the blocks that are not final yet. */
   headers: BlockHeader[]
 }
 
@@ -28,7 +28,7 @@ const TARGET_EVENTS = 1_000
 const PARALLEL = 4
 const ATTEMPTS = 20
 const PAUSE_MS = 500
-/** What a source says of an endpoint that has another block where one is final. */
+/** A source reports so an endpoint that has another block where one is final. */
 const CONTRADICTS = /is final/
 
 /**

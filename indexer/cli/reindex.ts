@@ -112,7 +112,7 @@ interface WrittenPosition extends ChainPosition {
   final: BlockRef | null
 }
 
-/** Where the index of a network stands; an error when nothing was ever read. */
+/** The position of a network's index; an error when nothing was ever read. */
 function writtenPosition(db: Db, { network }: WatchedNetwork): Promise<WrittenPosition> {
   // One state of the database: headers that do not lead up to the position are of final blocks.
   return inOneState(db, async (trx) => {
@@ -128,7 +128,7 @@ function lastBlock(position: { block: BlockRef }, { to }: { to?: number | undefi
   return Math.min(to ?? position.block.number, position.block.number)
 }
 
-/** Of no block at all it would be said that nothing differs. */
+/** An empty range would report that nothing differs. */
 function refuseEmpty(
   position: WrittenPosition,
   { network }: WatchedNetwork,
@@ -186,7 +186,7 @@ export async function runVerify(options: SpanOptions): Promise<void> {
   )
 }
 
-/** What a reindex would do about one entry of the log. */
+/** The correction that a reindex would make to one entry of the log. */
 type SpanDifference = Pick<NewEntry, 'op' | 'blockNumber' | 'naturalKey'>
 
 const DIFFERENCE = {

@@ -52,6 +52,7 @@ void t.test('a client has its limit, in headers and in our envelope', async (t) 
     [429, 429],
     'all routes count together, and those that are none',
   )
+  t.equal((await app.inject('/api/status?unknown=1')).statusCode, 429, 'a mistake counts as well')
   t.equal((await app.inject('/healthz')).statusCode, 200)
   t.not((await app.inject('/readyz')).statusCode, 429)
   t.strictSame(codes(await ask(app, 1, { remoteAddress: '192.0.2.1' })), [200], 'another client has its own')
