@@ -8,9 +8,8 @@ const PROXY_NOTICES_MS = 2000
 const CHECKED_WITHIN_MS = 30_000
 /** Connections in use ask again within this time, and are told to close. */
 const CLIENTS_NOTICE_MS = 300
-/** Longer than any statement may take: a client without an answer by then has left. */
+/** Longer than any statement may take. Until then a client may take its last answer, or finish its request. */
 const LAST_ANSWERS_MS = 5000
-const CLOSE_IDLE_EVERY_MS = 20
 
 /** Leaves without breaking a request: `/readyz` says so first, then answers close their connections, then the idle go. */
 export const drain = fp(
@@ -35,10 +34,8 @@ export const drain = fp(
       isDraining = true
       const isChecked = performance.now() - checkedMs < CHECKED_WITHIN_MS
       await delay(isChecked ? PROXY_NOTICES_MS : CLIENTS_NOTICE_MS)
-      const idle = setInterval(() => app.server.closeIdleConnections(), CLOSE_IDLE_EVERY_MS)
       const last = setTimeout(() => app.server.closeAllConnections(), LAST_ANSWERS_MS)
       await app.close()
-      clearInterval(idle)
       clearTimeout(last)
     })
     done()

@@ -150,6 +150,11 @@ async function forgedJobs(db: Db, rpcUrl: string): Promise<unknown[]> {
       sealJob({ network: 'evm:1', secret }, content),
       { ...sealJob({ network: 'evm:1', secret }, content), network: NETWORK },
       { ...sealJob({ network: NETWORK, secret }, { ...content, payload: null }), payload },
+      // A true job whose payload another one of the same length replaced.
+      {
+        ...sealJob({ network: NETWORK, secret }, content),
+        payload: `${(payload ?? '').slice(0, -8)}AAAAAAAA`,
+      },
       // A later writer's job must not end this writer.
       sealJob({ network: NETWORK, secret: anothers }, { ...content, writerEpoch: writerEpoch + 1 }),
     )
