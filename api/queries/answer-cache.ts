@@ -74,7 +74,7 @@ export class AnswerCache {
     if (this.#kept.has(question) || this.#asking.has(question)) {
       await this.#refresh()
       const kept = this.#kept.get(question)
-      if (kept?.version === this.#version) return kept
+      if (kept !== undefined) return kept
       const asking = this.#asking.get(question)
       if (asking !== undefined) return asking
     }

@@ -232,6 +232,7 @@ void t.test('what a replica says that is behind is answered, and not kept', asyn
   }
   t.equal((await cache.answer('question', behind))?.body.toString(), 'old 1')
   t.equal((await cache.answer('question', behind))?.body.toString(), 'old 2')
+  t.equal((await cache.answer('question', behind))?.body.toString(), 'old 3', 'nor once the version is known')
 })
 
 void t.test('a client that has the answer already is told so', async (t) => {
