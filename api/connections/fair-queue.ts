@@ -5,6 +5,8 @@ interface Waiting {
 
 /** How often those that waited too long are refused while nothing ends. */
 const LOOK_EVERY_MS = 25
+/** Waiting counts at most this much between two looks: while the process stands still, nothing could have run. */
+const MOST_COUNTED_MS = 2 * LOOK_EVERY_MS
 
 /**
  * Bounds how much runs at once. The rest waits for a short time, and clients take turns: one that asks for much delays
@@ -16,6 +18,9 @@ export class FairQueue {
   /** A map keeps its order: the client at the front is next, and goes to the end after its turn. */
   private readonly clients = new Map<string, Waiting[]>()
   private timer: NodeJS.Timeout | undefined
+  /** Milliseconds, without those in which the process stood still. */
+  private clockMs = 0
+  private lookedMs = performance.now()
 
   constructor(private readonly bounds: { running: number; waiting: number; waitMs: number }) {}
 
@@ -27,7 +32,7 @@ export class FairQueue {
     } else if (this.waiting >= this.bounds.waiting) {
       enter(false)
     } else {
-      const entry = { sinceMs: performance.now(), enter }
+      const entry = { sinceMs: this.look(), enter }
       const own = this.clients.get(client)
       if (own === undefined) this.clients.set(client, [entry])
       else own.push(entry)
@@ -46,6 +51,13 @@ export class FairQueue {
     next.enter(true)
   }
 
+  private look(): number {
+    const nowMs = performance.now()
+    this.clockMs += Math.min(nowMs - this.lookedMs, MOST_COUNTED_MS)
+    this.lookedMs = nowMs
+    return this.clockMs
+  }
+
   private take(): Waiting | undefined {
     for (const [client, own] of this.clients) {
       const next = own.shift()
@@ -57,7 +69,7 @@ export class FairQueue {
   }
 
   private refuseLate(): void {
-    const late = performance.now() - this.bounds.waitMs
+    const late = this.look() - this.bounds.waitMs
     for (const [client, own] of this.clients) {
       while (own[0] !== undefined && own[0].sinceMs < late) {
         const [first] = own.splice(0, 1)

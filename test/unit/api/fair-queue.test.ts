@@ -48,3 +48,15 @@ void t.test('a request that waited too long is refused, although nothing ends', 
   queue.leave()
   queue.ask('b', (mayRun) => t.ok(mayRun, 'those that were refused take no place'))
 })
+
+void t.test('a process that stands still refuses nobody for that time', async (t) => {
+  const queue = new FairQueue({ running: 1, waiting: 10, waitMs: 100 })
+  queue.ask('a', () => undefined)
+  const answers: boolean[] = []
+  queue.ask('b', (mayRun) => answers.push(mayRun))
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300)
+  await new Promise(setImmediate)
+  queue.leave()
+  t.strictSame(answers, [true])
+  queue.leave()
+})
