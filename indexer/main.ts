@@ -20,7 +20,6 @@ import { FIRST_WIDTH } from './sources/block-ranges.ts'
 import type { NodeVoucher } from './sources/filecoin/node-vouchers.ts'
 import { Wakeup } from './sources/waiting.ts'
 import { startTelemetry } from './telemetry-server.ts'
-import { settleV8 } from './v8-settings.ts'
 import { watchQueue } from './watch-queue.ts'
 import { openNetworks, refuseCollisions, type WatchedNetwork } from './watched-networks.ts'
 
@@ -32,7 +31,6 @@ Environment: DATABASE_URL and NETWORKS_FILE are needed; REDIS_URL, INDEXER_HOST,
 described in docs/configuration.md. Stops on SIGINT or SIGTERM. Exit codes: 0 stopped, 1 failed, 2 configuration.`
 
 await runProgram('indexer', HELP, async () => {
-  settleV8()
   const environment = loadEnvironment()
   const databaseUrl = requireDatabaseUrl(environment)
   const configured = loadNetworks(environment.NETWORKS_FILE)
