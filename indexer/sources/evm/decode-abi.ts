@@ -58,7 +58,7 @@ function decoderOf(types: readonly string[]): CanonicalDecoder {
   return decoder
 }
 
-/** By slices of the text; null for ethers to decide: where something is wrong with it, and where it is longer than is laid out. */
+/** Values by slices of the text; null where the data is not canonical: ethers then says why. */
 export function decodeBySlices(types: readonly string[], data: string): AbiTexts | null {
   return decoderOf(types)(data)
 }

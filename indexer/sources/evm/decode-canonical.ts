@@ -1,5 +1,3 @@
-import { areZeros, layOut, numberAt, zerosIn } from './hex-digits.ts'
-
 /**
  * (pure) The contract ABI by slices of the hex text: takes the one canonical encoding of some values and nothing else.
  * Knows the types that the two contracts use: uint, address, bytes32, bytes, and lists of known length of these.
@@ -7,14 +5,14 @@ import { areZeros, layOut, numberAt, zerosIn } from './hex-digits.ts'
 
 /**
  * Values, those of lists one after the other: integers as decimal text, addresses and bytes as lower-case hex. A text is made
- * when it is asked for: of most answers a few are.
+ * when it is asked for, since most answers are used in part.
  */
 export interface AbiTexts {
   readonly length: number
   at(index: number): string | undefined
 }
 
-/** Null where `data` (`0x` and lower-case hex) is not the canonical encoding of the decoder's types, or longer than is laid out. */
+/** Null where `data` (`0x` and lower-case hex) is not the canonical encoding of the decoder's types. */
 export type CanonicalDecoder = (data: string) => AbiTexts | null
 
 type Kind = 'uint' | 'address' | 'bytes32' | 'bytes'
@@ -29,7 +27,7 @@ interface Shape {
   isList: boolean
 }
 
-/** A value's kind and place: where its word is, or of `bytes` the how manieth it is. */
+/** A value's kind and place: where its word is, or the index of its tail for `bytes`. */
 interface Place {
   kind: Kind
   at: number
@@ -40,22 +38,23 @@ const PREFIX = 2
 const WORD = 64
 /** Digits of an address. */
 const ADDRESS = 40
-/** Digits of an offset or a length that are looked at, as many as `numberAt` takes: more than any data that a node can send. Those before them are zeros. */
-const SMALL_DIGITS = 8
 /** Digits that a JavaScript number holds exactly. */
 const SAFE_DIGITS = 13
-const BEFORE_SAFE = '0'.repeat(WORD - SAFE_DIGITS)
+/** By length, up to a word. */
+const ZEROS = Array.from({ length: WORD + 1 }, (_, length) => '0'.repeat(length))
+const BEFORE_SAFE = WORD - SAFE_DIGITS
 
 export function canonicalDecoder(types: readonly string[]): CanonicalDecoder {
   const heads = headsOf(types.map(shapeOf))
   const headDigits = heads.length * WORD
   const places = placesOf(heads)
-  const hasZeros = zerosIn(heads.map(({ shape, at }) => ({ from: at, to: at + shape.zeros })))
+  const padded = heads.filter(({ shape }) => shape.zeros > 0)
   const pointing = heads.filter(({ shape }) => isDynamic(shape))
   return (data) => {
     const digits = data.length - PREFIX
-    if (digits < headDigits || !layOut(data) || !hasZeros()) return null
-    const reader = new Reader(digits, headDigits)
+    if (digits < headDigits || !data.startsWith('0x')) return null
+    if (!padded.every(({ shape, at }) => areZeros(data, at, at + shape.zeros))) return null
+    const reader = new Reader(data, headDigits)
     return reader.takes(pointing) ? new TextsOf(data, places, reader.tails) : null
   }
 }
@@ -134,23 +133,24 @@ class TextsOf implements AbiTexts {
   }
 
   #uint(at: number): string {
-    const end = PREFIX + at + WORD
-    return this.#data.startsWith(BEFORE_SAFE, PREFIX + at)
-      ? String(Number.parseInt(this.#data.slice(end - SAFE_DIGITS, end), 16))
+    return areZeros(this.#data, at, at + BEFORE_SAFE)
+      ? String(numberIn(this.#data, at))
       : BigInt(this.#hex(at, at + WORD)).toString()
   }
 }
 
-/** What is laid out, read from its heads to its last tail; places count its digits. Every reading says whether all was as it must be. */
+/** Reads the tails, which follow the heads without a gap. Every method returns false where the encoding is not canonical. */
 class Reader {
-  /** Of each `bytes`, one after the other, where it begins and where it ends. */
+  /** Where each `bytes` begins and where it ends, one after the other. */
   readonly tails: number[] = []
+  readonly #data: string
   readonly #digits: number
-  /** Where the next tail must begin: they follow each other without a gap. */
+  /** Where the next tail must begin. */
   #tail: number
 
-  constructor(digits: number, tail: number) {
-    this.#digits = digits
+  constructor(data: string, tail: number) {
+    this.#data = data
+    this.#digits = data.length - PREFIX
     this.#tail = tail
   }
 
@@ -165,7 +165,7 @@ class Reader {
 
   /** Offsets count from where the list of their heads begins. */
   #pointsAtTail(at: number, start: number): boolean {
-    return smallAt(at) === (this.#tail - start) / 2
+    return this.#smallAt(at) === (this.#tail - start) / 2
   }
 
   #takesList(length: number): boolean {
@@ -181,19 +181,29 @@ class Reader {
   #takesBytes(): boolean {
     const start = this.#tail + WORD
     if (start > this.#digits) return false
-    const end = start + smallAt(this.#tail) * 2
+    const end = start + this.#smallAt(this.#tail) * 2
     const padded = start + Math.ceil((end - start) / WORD) * WORD
     // Also where it is NaN.
     if (!(padded <= this.#digits)) return false
-    if (!areZeros(end, padded)) return false
+    if (!areZeros(this.#data, end, padded)) return false
     this.tails.push(start, end)
     this.#tail = padded
     return true
   }
+
+  /** The word at `at` as a number of bytes; NaN where it is beyond any. */
+  #smallAt(at: number): number {
+    return areZeros(this.#data, at, at + BEFORE_SAFE) ? numberIn(this.#data, at) : Number.NaN
+  }
 }
 
-/** A number of bytes; NaN where it is beyond any. */
-function smallAt(at: number): number {
-  const small = at + WORD - SMALL_DIGITS
-  return areZeros(at, small) ? numberAt(small) : Number.NaN
+/** Whether the digits from `from` up to the one before `to`, at most a word, are zeros. */
+function areZeros(data: string, from: number, to: number): boolean {
+  return data.startsWith(ZEROS[to - from] ?? '', PREFIX + from)
+}
+
+/** The number in the last digits of the word at `at`. */
+function numberIn(data: string, at: number): number {
+  const end = PREFIX + at + WORD
+  return Number.parseInt(data.slice(end - SAFE_DIGITS, end), 16)
 }

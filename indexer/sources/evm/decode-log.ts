@@ -7,7 +7,6 @@ import type {
 } from '../../../shared/events/chain-event.ts'
 import { EVENT_LAYOUTS } from './contracts.ts'
 import { decodeFields, type Fields } from './decode-abi.ts'
-import { MOST_BYTES } from './hex-digits.ts'
 import { storableText } from '../rpc/foreign-text.ts'
 
 /** A log as one of its contract's events, or why it is none. */
@@ -17,8 +16,8 @@ export type DecodedLog =
 
 export type DecodedEvent = Exclude<DecodedLog, { kind: 'Undecodable' }>
 
-/** The protocol's `bytes` are addresses and secrets. Whatever is larger is not kept; what is kept is decoded without ethers. */
-const MAX_DATA_BYTES = MOST_BYTES
+/** The protocol's `bytes` are addresses and secrets. A log with more data is recorded as undecodable. */
+const MAX_DATA_BYTES = 64 * 1024
 const DATA_HEAD_BYTES = 256
 
 interface RawLog {

@@ -1,5 +1,3 @@
-import { areLowerHex, layOut } from './hex-digits.ts'
-
 /** What JSON-RPC writes as hex. `null` stands for anything that is not what it should be. */
 
 export function quantity(value: number | bigint): string {
@@ -17,7 +15,5 @@ export function parseQuantity(value: unknown): number | null {
 export function parseHex(value: unknown, bytes?: number): string | null {
   if (typeof value !== 'string' || value.length % 2 !== 0) return null
   if (bytes !== undefined && value.length !== 2 + bytes * 2) return null
-  // The usual case by far.
-  if (layOut(value) && areLowerHex(value.length - 2)) return value
   return /^0x[0-9a-fA-F]*$/.test(value) ? value.toLowerCase() : null
 }
