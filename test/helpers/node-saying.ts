@@ -19,19 +19,14 @@ export function logSaying(address: string, data: string): object {
   }
 }
 
-/** A node that says these logs of any range, as JSON with so much space, and a header of any block; `asked` hears of it. */
-export function nodeSaying(
-  logs: readonly object[],
-  space = 0,
-  asked: (method: string, id: number) => void = () => undefined,
-): HttpPost {
+/** A node that gives these logs of any range, as JSON with so much space, and a header of any block. */
+export function nodeSaying(logs: readonly object[], space = 0): HttpPost {
   const header = (number: string): object => ({
     ...{ number, hash: bytes(32, Number(number)), parentHash: bytes(32, 1), timestamp: '0x1' },
     ...{ logsBloom: bytes(256, 0), transactions: [] },
   })
   return (body) => {
     const { id, method, params } = JSON.parse(body) as { id: number; method: string; params: string[] }
-    asked(method, id)
     const result = method === 'eth_getLogs' ? logs : header(params[0] ?? '')
     const text = JSON.stringify({ jsonrpc: '2.0', id, result }, null, space)
     return Promise.resolve({ status: 200, retryAfterMs: null, body: Buffer.from(text) })

@@ -171,9 +171,9 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     promise: 7,
     what: 'a second endpoint is taken to say what the first said',
-    file: 'indexer/sources/rpc/rpc-endpoint.ts',
-    from: 'before?.body.equals(body) === true',
-    to: 'before !== undefined',
+    file: 'indexer/sources/evm/range-reader.ts',
+    from: 'if (left.logs.length !== right.logs.length) return false',
+    to: 'if (left.from === right.from) return true',
     noticedBy: [{ test: 'test/chain/sources/faulty-endpoints.test.ts' }],
   },
   {

@@ -15,7 +15,7 @@ import {
   type LogsBetween,
   type RangeLogs,
 } from './range-reader.ts'
-import type { RpcEndpoint, SaidResult } from '../rpc/rpc-endpoint.ts'
+import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { BadAnswer, CallFailed } from '../rpc/rpc-error.ts'
 import { Witness } from '../rpc/witness.ts'
 import type { WatchedContracts } from './watched-contracts.ts'
@@ -75,10 +75,10 @@ export class RangeEvidence {
       const range = await readRangeLogs(endpoint, this.#contracts, from, to)
       return hasSaidNull(endpoint) ? this.#readWithBlooms(endpoint, from, to) : { range, check: 'unchecked' }
     }
-    const { range: said, answer } = await readLogsBetween(endpoint, this.#contracts, from, to)
-    const other = await this.#readElsewhere(endpoint, said, answer)
-    if (other !== null) return this.#compare(endpoint, said, other)
-    const range = await withHeaders(endpoint, said)
+    const found = await readLogsBetween(endpoint, this.#contracts, from, to)
+    const other = await this.#readElsewhere(endpoint, found)
+    if (other !== null) return this.#compare(endpoint, found, other)
+    const range = await withHeaders(endpoint, found)
     if (!this.#isWorthIt(endpoint, from)) return { range, check: 'unchecked' }
     return checkedBy(endpoint, range, await this.#blooms(endpoint, range))
   }
@@ -120,17 +120,11 @@ export class RangeEvidence {
     throw new CallFailed(`${what}, and the blooms do not tell which is right`, 'other')
   }
 
-  /** `answer` is what the range's logs were made of, where it is to be compared. */
-  #readElsewhere(
-    endpoint: RpcEndpoint,
-    { from, to, logs }: LogsBetween,
-    answer?: SaidResult,
-  ): Promise<Answer | null> {
-    const before = answer === undefined ? undefined : { logs, answer }
-    const readOn = async (second: RpcEndpoint): Promise<Answer> => {
-      const { range } = await readLogsBetween(second, this.#contracts, from, to, before)
-      return { endpoint: second, range }
-    }
+  #readElsewhere(endpoint: RpcEndpoint, { from, to }: LogsBetween): Promise<Answer | null> {
+    const readOn = async (second: RpcEndpoint): Promise<Answer> => ({
+      endpoint: second,
+      range: await readLogsBetween(second, this.#contracts, from, to),
+    })
     return this.#witness.ask(endpoint, readOn, { isWide: from < to })
   }
 

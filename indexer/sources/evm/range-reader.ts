@@ -1,9 +1,9 @@
 import { EMPTY_BLOOM, mayContain } from './bloom.ts'
 import { headersAt, mayConcernUs, readHeaders, readWholeBlocks } from './block-reader.ts'
-import { askLogs, type SaidLogs } from './ask-logs.ts'
+import { askLogs } from './ask-logs.ts'
 import type { EvmHeader, EvmLog } from './decode-answer.ts'
 import type { TimedBlock } from '../../../shared/events/chain-step.ts'
-import type { RpcEndpoint, SaidResult } from '../rpc/rpc-endpoint.ts'
+import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { BadAnswer, CallFailed, type RpcErrorKind } from '../rpc/rpc-error.ts'
 import type { WatchedContract, WatchedContracts } from './watched-contracts.ts'
 
@@ -24,8 +24,6 @@ export interface RangeLogs extends LogsBetween {
 
 /** With more logs than this a range of several blocks is read in narrower ranges, for it is held in memory. */
 const MAX_LOGS = 20_000
-/** Bytes of an answer that is held until another endpoint has answered, some thousands of logs: several ranges are read at once. */
-const MOST_COMPARED = 4 * 1024 * 1024
 /** With more blocks than this to look at whole, the blooms of a range are too full to tell anything cheaply. */
 const MAX_SUSPECTS = 64
 
@@ -36,7 +34,7 @@ export async function readRangeLogs(
   from: number,
   to: number,
 ): Promise<RangeLogs> {
-  const { logs } = await readLogs(endpoint, contracts, from, to)
+  const logs = await readLogs(endpoint, contracts, from, to)
   const numbers = [...new Set([from, ...logs.map((log) => log.blockNumber), to])]
   const headers = await headersAt(endpoint, numbers)
   const found = numbers.map((number, index) => known(headers[index], number))
@@ -44,25 +42,22 @@ export async function readRangeLogs(
 }
 
 /**
- * With the headers of both ends alone. Each log names its block's hash, and of many nodes its time: two endpoints that say
- * the same logs say the same blocks. Where this one says them in the very words of the one `before`, its logs are that one's.
- * The answer is for that; there is none where it is long.
+ * With the headers of both ends alone. Each log names its block's hash, and many nodes its time: two endpoints that give
+ * the same logs give the same blocks.
  */
 export async function readLogsBetween(
   endpoint: RpcEndpoint,
   contracts: WatchedContracts,
   from: number,
   to: number,
-  before?: SaidLogs,
-): Promise<{ range: LogsBetween; answer: SaidResult | undefined }> {
-  // Each by itself: what is known of batches is not learned from a batch of two.
-  const [{ logs, answer }, first, last] = await Promise.all([
-    readLogs(endpoint, contracts, from, to, before),
+): Promise<LogsBetween> {
+  // Three requests: a batch of two would teach nothing about the batches that the endpoint takes.
+  const [logs, first, last] = await Promise.all([
+    readLogs(endpoint, contracts, from, to),
     knownHeader(endpoint, from),
     knownHeader(endpoint, to),
   ])
-  const isLong = answer === undefined || answer.body.byteLength > MOST_COMPARED
-  return { range: { from, to, first, last, logs }, answer: isLong ? undefined : answer }
+  return { from, to, first, last, logs }
 }
 
 /** With the headers of the blocks that have the logs, from the endpoint that gave them. */
@@ -115,7 +110,7 @@ export async function readRangeWithHeaders(
   to: number,
   readAll: typeof readHeaders = readHeaders,
 ): Promise<{ range: RangeLogs; headers: EvmHeader[] }> {
-  const [{ logs }, headers] = await Promise.all([
+  const [logs, headers] = await Promise.all([
     readLogs(endpoint, contracts, from, to),
     readAll(endpoint, from, to),
   ])
@@ -128,15 +123,12 @@ async function readLogs(
   contracts: WatchedContracts,
   from: number,
   to: number,
-  before?: SaidLogs,
-): Promise<SaidLogs> {
-  const said = await askLogs(endpoint, [...contracts.keys()], from, to, before)
-  if (said === before) return before
-  for (const log of said.logs) checkAsked(log, contracts, from, to)
-  if (said.logs.length > MAX_LOGS && from < to) {
-    throw new CallFailed(`${said.logs.length} logs in blocks ${from} to ${to}`, 'other')
-  }
-  return said
+): Promise<EvmLog[]> {
+  const logs = await askLogs(endpoint, [...contracts.keys()], from, to)
+  for (const log of logs) checkAsked(log, contracts, from, to)
+  if (logs.length > MAX_LOGS && from < to)
+    throw new CallFailed(`${logs.length} logs in blocks ${from} to ${to}`, 'other')
+  return logs
 }
 
 function rangeOf(from: number, to: number, logs: EvmLog[], found: readonly EvmHeader[]): RangeLogs {
@@ -174,7 +166,6 @@ function checkAsked(log: EvmLog, contracts: WatchedContracts, from: number, to: 
 /** Whether two endpoints say the same of the same range. */
 export function sameLogs(left: LogsBetween, right: LogsBetween): boolean {
   if (left.first.hash !== right.first.hash || left.last.hash !== right.last.hash) return false
-  if (left.logs === right.logs) return true
   if (left.logs.length !== right.logs.length) return false
   return left.logs.every((log, index) => {
     const other = right.logs[index]

@@ -8,19 +8,9 @@ export interface RpcCall {
 export type RpcAnswer =
   { ok: true; result: unknown } | { ok: false; kind: RpcErrorKind; code: number; message: string }
 
-/** The result of one call, and how it was said: its request's id, and the bytes of the answer. */
-export interface SaidResult {
-  id: number
-  body: Buffer
-  result: unknown
-}
-
-/** One HTTP request and its answers, in the calls' order. */
+/** The answers to one HTTP request, in the calls' order. */
 export interface Exchange {
-  /** Of the first request. */
-  id: number
-  body: Buffer
   answers: RpcAnswer[]
-  /** Whether the bytes are those of the answer before. */
-  isRepeated: boolean
+  /** Size of the unpacked body. */
+  bytes: number
 }

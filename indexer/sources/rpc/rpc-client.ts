@@ -69,9 +69,9 @@ export class RpcClient {
   constructor(urls: readonly string[], options: ClientOptions) {
     this.#options = options
     this.patienceMs = options.patienceMs ?? PATIENCE_MS
-    const shared = { ids: { next: 1 }, onLearned: (message: string) => this.say(message) }
+    const onLearned = (message: string): void => this.say(message)
     this.#members = urls.map((url) => ({
-      endpoint: new RpcEndpoint(url, { ...options, ...shared }),
+      endpoint: new RpcEndpoint(url, { ...options, onLearned }),
       strikes: 0,
       asideUntil: 0,
       wrongChain: null,

@@ -1,25 +1,20 @@
 import { AnswerTooLarge, CallFailed, EndpointFault, RateLimited } from './rpc-error.ts'
-import type { Exchange, RpcAnswer, RpcCall, SaidResult } from './rpc-call.ts'
+import type { NoAnswers } from './json-rpc-codec.ts'
+import type { Exchange, RpcAnswer, RpcCall } from './rpc-call.ts'
 import type { RateGovernor } from './rate-governor.ts'
 import { isSameError, type SaidAlone } from './said-alone.ts'
 
-/**
- * - refused: the endpoint takes no batch of this size
- * - unclear: it gave no answers, and may give none to a single call either
- */
-export type BatchReply = Exchange | 'refused' | 'unclear'
+export type BatchReply = Exchange | NoAnswers
 
 export interface BatchLink {
   governor: RateGovernor
   /** Sends one HTTP request. Throws EndpointFault and RateLimited. */
-  attempt: (batch: RpcCall[], before?: SaidResult) => Promise<BatchReply>
+  attempt: (batch: RpcCall[]) => Promise<BatchReply>
   alone: SaidAlone
   isClosed: () => boolean
 }
 
 export interface BatchOptions {
-  /** What another endpoint answered to the same single call; see `RpcEndpoint.ask`. */
-  before?: SaidResult | undefined
   /** How often a "slow down" is waited for, however short the pause. */
   rateRetries?: number | undefined
   /** Limits the answers of all batches together. */
@@ -27,7 +22,7 @@ export interface BatchOptions {
 }
 
 type Refusal = RpcAnswer & { ok: false }
-type Take<T> = (answer: RpcAnswer, index: number, exchange: Exchange) => T
+type Take<T> = (answer: RpcAnswer, index: number) => T
 
 /** How often one request is tried again, after a "slow down" and after a fault, before the caller is told. */
 const RATE_RETRIES = 3
@@ -75,9 +70,7 @@ export class BatchRun<T> {
     while (this.#open.length > 0) {
       const asked = this.#open.slice(0, this.#isProbing ? 1 : Math.min(this.#mostCalls, governor.batch))
       const batch = asked.flatMap((index) => this.#calls[index] ?? [])
-      const reply = await attempt(batch, this.#options.before).catch((error: unknown) =>
-        this.#failed(error, asked.length),
-      )
+      const reply = await attempt(batch).catch((error: unknown) => this.#failed(error, asked.length))
       if (reply === undefined) continue
       if (typeof reply === 'string') {
         this.#refused(asked.length, reply)
@@ -90,16 +83,16 @@ export class BatchRun<T> {
     return this.#taken
   }
 
-  #countBytes({ body }: Exchange): void {
+  #countBytes({ bytes }: Exchange): void {
     const { mostBytes = Infinity } = this.#options
     this.#mostCalls = Math.min(this.#calls.length, this.#mostCalls * 2)
-    this.#bytes += body.byteLength
+    this.#bytes += bytes
     if (this.#bytes <= mostBytes) return
     const calls = this.#calls.length
     throw new CallFailed(`the answers to ${calls} calls have more than ${mostBytes} bytes`, 'too-large')
   }
 
-  #refused(size: number, reply: 'refused' | 'unclear'): void {
+  #refused(size: number, reply: NoAnswers): void {
     this.#countRefusal(size)
     this.#isProbing = reply === 'unclear'
     if (!this.#isProbing) this.#link.governor.batchRefused(size)
@@ -112,7 +105,7 @@ export class BatchRun<T> {
       const answer = reply.answers[at]
       const isAnswer =
         answer?.ok === true || answer?.kind === 'revert' || alone.has(this.#calls[index], answer)
-      if (isAnswer) this.#accept(index, answer, reply)
+      if (isAnswer) this.#accept(index, answer)
       else errors.set(index, answer ?? NO_ANSWER)
     }
     if (errors.size === 0) {
@@ -131,7 +124,7 @@ export class BatchRun<T> {
   #readOne(index: number, reply: Exchange): void {
     const { alone, governor } = this.#link
     const [answer] = reply.answers
-    this.#accept(index, answer, reply)
+    this.#accept(index, answer)
     if (!this.#isProbing) {
       governor.batchTaken(1)
       return
@@ -145,11 +138,11 @@ export class BatchRun<T> {
     }
     alone.add(this.#calls[index], answer)
     for (const [other, error] of this.#errors)
-      if (other !== index && isSameError(error, answer)) this.#accept(other, error, reply)
+      if (other !== index && isSameError(error, answer)) this.#accept(other, error)
   }
 
-  #accept(index: number, answer: RpcAnswer | undefined, exchange: Exchange): void {
-    this.#taken[index] = this.#take(answer ?? NO_ANSWER, index, exchange)
+  #accept(index: number, answer: RpcAnswer | undefined): void {
+    this.#taken[index] = this.#take(answer ?? NO_ANSWER, index)
     this.#open = this.#open.filter((other) => other !== index)
     this.#rates = 0
     this.#faults = 0

@@ -1,15 +1,6 @@
-import t, { type Test } from 'tap'
-import { bloomBits } from '../../../../indexer/sources/evm/bloom.ts'
-import type { SaidLogs } from '../../../../indexer/sources/evm/ask-logs.ts'
+import t from 'tap'
 import type { EvmLog } from '../../../../indexer/sources/evm/decode-answer.ts'
-import {
-  blocksByLogs,
-  readLogsBetween,
-  sameLogs,
-  type LogsBetween,
-} from '../../../../indexer/sources/evm/range-reader.ts'
-import { RpcEndpoint } from '../../../../indexer/sources/rpc/rpc-endpoint.ts'
-import { bytes, logSaying, nodeSaying } from '../../../helpers/node-saying.ts'
+import { blocksByLogs, sameLogs, type LogsBetween } from '../../../../indexer/sources/evm/range-reader.ts'
 
 const HEADER = {
   number: 7,
@@ -83,42 +74,4 @@ void t.test('blocks are told by their logs where two endpoints tell the same pos
   const torn = [early, { ...early, logIndex: 3, blockTimeS: 11 }]
   t.equal(blocksByLogs(range(...torn), range(...torn)), null, 'two times of one block')
   t.end()
-})
-
-function endpointSaying(t: Test, logs: readonly object[], ids: { next: number }, space = 0): RpcEndpoint {
-  const endpoint = new RpcEndpoint('http://node.example', {
-    ...{ timeoutMs: 5_000, maxBatch: 1, maxConcurrent: 3, ids },
-    classify: () => 'other',
-    connect: () => nodeSaying(logs, space),
-  })
-  t.teardown(() => endpoint.close())
-  return endpoint
-}
-
-void t.test('a second endpoint’s words are compared before they are read', async (t) => {
-  const contract = { role: 'erc20Loans' as const, startBlock: 1, idPrefix: null }
-  const address = bytes(20, 5)
-  const contracts = new Map([
-    [address, { ...contract, address, bits: bloomBits(address), topicBits: new Map() }],
-  ])
-  const said = (data: string): object => logSaying(address, data)
-  const ids = { next: 1 }
-  const ask = (endpoint: RpcEndpoint, before?: SaidLogs): ReturnType<typeof readLogsBetween> =>
-    readLogsBetween(endpoint, contracts, 7, 9, before)
-  const first = await ask(endpointSaying(t, [said('0x04')], ids))
-  if (first.answer === undefined) throw new Error('a short answer is there to be compared')
-  const before = { logs: first.range.logs, answer: first.answer }
-  const same = await ask(endpointSaying(t, [said('0x04')], ids), before)
-  t.equal(same.range.logs, first.range.logs, 'in the same words: nothing is read')
-  t.ok(sameLogs(first.range, same.range))
-  const worded = await ask(endpointSaying(t, [said('0x04')], ids, 1), before)
-  t.not(worded.range.logs, first.range.logs)
-  t.ok(sameLogs(first.range, worded.range), 'in other words')
-  for (const other of [[said('0x05')], [], [said('0x04'), { ...said('0x04'), logIndex: '0x1' }]]) {
-    const differing = await ask(endpointSaying(t, other, ids), before)
-    t.notOk(sameLogs(first.range, differing.range), `${other.length} logs, and not those`)
-  }
-  const long = await ask(endpointSaying(t, [said(`0x${'00'.repeat(3 * 1024 * 1024)}`)], ids))
-  t.equal(long.range.logs.length, 1)
-  t.ok(long.answer === undefined, 'a long text is not held')
 })

@@ -4,6 +4,8 @@ import { setImmediate as round } from 'node:timers/promises'
 import t from 'tap'
 import type { Test } from 'tap'
 import { messageOf } from '../../../../shared/errors.ts'
+import type { HttpAnswer } from '../../../../indexer/sources/rpc/http-exchange.ts'
+import type { HttpPost } from '../../../../indexer/sources/rpc/http-post.ts'
 import { RpcEndpoint, type RpcAnswer } from '../../../../indexer/sources/rpc/rpc-endpoint.ts'
 
 /** What an endpoint at this path and query makes of an error with this message. */
@@ -121,111 +123,38 @@ void t.test('answers that came together are read in different rounds of the even
   t.equal(new Set(readIn).size, 3)
 })
 
-/** Two endpoints of one client, of which each says what `say` makes of the id that it is asked with; and how many answers were read. */
-function pair(
-  t: Test,
-  ...say: ((id: number) => string)[]
-): { endpoints: RpcEndpoint[]; asked: unknown[][]; read: () => number } {
-  const ids = { next: 7 }
-  const asked: unknown[][] = []
-  let read = 0
-  const endpoints = say.map((answer, at) => {
-    asked[at] = []
-    const endpoint = new RpcEndpoint('http://node.example', {
-      ...{ timeoutMs: 5_000, maxBatch: 1, maxConcurrent: 1, ids },
-      classify: () => 'other',
-      connect: () => (body) => {
-        const { id } = JSON.parse(body) as { id: number }
-        asked[at]?.push(id)
-        const text = answer(id)
-        return Promise.resolve({ status: 200, retryAfterMs: null, body: Buffer.from(text) })
-      },
-      parse: (text) => {
-        read += 1
-        return JSON.parse(text) as unknown
-      },
-    })
-    t.teardown(() => endpoint.close())
-    return endpoint
-  })
-  return { endpoints, asked, read: () => read }
-}
-
-const saying =
-  (result: unknown) =>
-  (id: number): string =>
-    JSON.stringify({ jsonrpc: '2.0', id, result })
-
-void t.test('an answer in the words of another endpoint is that one, and is not read again', async (t) => {
-  const {
-    endpoints: [one, other],
-    asked,
-    read,
-  } = pair(t, saying([1, 2]), saying([1, 2]))
-  const said = await one?.ask('m', [1])
-  const again = await other?.ask('m', [1], said)
-  t.equal(again, said)
-  t.same(again?.result, [1, 2])
-  t.equal(read(), 1)
-  t.same(asked, [[7], [7]], 'the same question has the same id')
-  await other?.ask('m', [2])
-  t.same(asked[1], [7, 8], 'and another one another')
-})
-
-void t.test('in other words, or as an answer to another question, it is read', async (t) => {
-  const spaced = (id: number): string => saying([1, 2])(id).replace('[1', '[ 1')
-  for (const [say, result] of [
-    [spaced, [1, 2]],
-    [saying([1, 3]), [1, 3]],
-  ] as const) {
-    const {
-      endpoints: [one, other],
-      read,
-    } = pair(t, saying([1, 2]), say)
-    const said = await one?.ask('m', [])
-    const again = await other?.ask('m', [], said)
-    t.same(again?.result, result)
-    t.not(again?.result, said?.result)
-    t.equal(read(), 2)
-  }
-  const {
-    endpoints: [one, other],
-  } = pair(t, saying(1), () => saying(1)(99))
-  const said = await one?.ask('m', [])
-  await t.rejects(
-    async () => {
-      await other?.ask('m', [], said)
-    },
-    { message: /another request's id/ },
-  )
-  const refusing = (id: number): string =>
-    JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32000, message: 'no' } })
-  const {
-    endpoints: [third],
-  } = pair(t, refusing)
-  await t.rejects(
-    async () => {
-      await third?.ask('m', [])
-    },
-    { message: 'm: no (-32000)' },
-  )
-})
-
-void t.test('a second endpoint that wants to be left in peace is asked the same again', async (t) => {
-  const statuses = [429, 429, 200]
-  const asked: string[] = []
+function endpointOf(t: Test, connect: () => HttpPost): RpcEndpoint {
   const endpoint = new RpcEndpoint('http://node.example', {
-    ...{ timeoutMs: 5_000, maxBatch: 1, maxConcurrent: 1 },
+    ...{ timeoutMs: 5_000, maxBatch: 1, maxConcurrent: 1, connect },
     classify: () => 'other',
-    connect: () => (body) => {
-      asked.push(body)
-      // What is said with a refusal counts for nothing, whatever it is.
-      const status = statuses.shift() ?? 500
-      return Promise.resolve({ status, retryAfterMs: 1, body: Buffer.from(saying([1])(40)) })
-    },
   })
   t.teardown(() => endpoint.close())
-  const before = { id: 40, body: Buffer.from(saying([1])(40)), result: [1] }
-  t.equal(await endpoint.ask('m', [], before), before)
-  t.same(asked, Array(3).fill(JSON.stringify({ jsonrpc: '2.0', id: 40, method: 'm', params: [] })))
+  return endpoint
+}
+
+void t.test('the answer to another question is a fault, and an error is a failed call', async (t) => {
+  const saying = (text: string) => (): Promise<HttpAnswer> =>
+    Promise.resolve({ status: 200, retryAfterMs: null, body: Buffer.from(text) })
+  const other = endpointOf(t, () => saying('{"jsonrpc":"2.0","id":99,"result":1}'))
+  await t.rejects(other.call('m', []), { message: /another request's id/ })
+  const refusing = endpointOf(t, () =>
+    saying('{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"no"}}'),
+  )
+  await t.rejects(refusing.call('m', []), { message: 'm: no (-32000)' })
+})
+
+void t.test('a call that is answered by "slow down" is sent again; no id is used twice', async (t) => {
+  const statuses = [429, 429, 200]
+  const ids: number[] = []
+  const endpoint = endpointOf(t, () => (body) => {
+    const { id } = JSON.parse(body) as { id: number }
+    ids.push(id)
+    const text = JSON.stringify({ jsonrpc: '2.0', id, result: [1] })
+    // A refusal's body counts for nothing.
+    return Promise.resolve({ status: statuses.shift() ?? 500, retryAfterMs: 1, body: Buffer.from(text) })
+  })
+  t.same(await endpoint.call('m', []), [1])
+  t.same(ids, [1, 2, 3])
+  statuses.push(429)
+  await t.rejects(endpoint.call('m', [], { rateRetries: 0 }), { name: 'RateLimited' })
 })
