@@ -13,7 +13,7 @@ import { storableText } from '../rpc/foreign-text.ts'
 export interface TermSources {
   /** The loan after the event's block, or why it is not known. */
   loan: LoanState | string
-  /** The event's transaction, or why it is not known; null when nobody needed it. */
+  /** The event's transaction, or why it is not known; null when it was not needed. */
   transaction: TransactionInput | string | null
 }
 
@@ -24,162 +24,139 @@ export type EventWithTerms = Extract<
 
 /** Kinds that carry everything that is recorded of them. */
 type CompleteKind = { [K in EvmEventKind]: keyof EvmEventTerms[K] extends never ? K : never }[EvmEventKind]
-export type IncompleteEvent = Exclude<DecodedEvent, { kind: CompleteKind }>
+type IncompleteKind = Exclude<EvmEventKind, CompleteKind>
+type IncompleteEvent = Extract<DecodedEvent, { kind: IncompleteKind }>
 
-const INCOMPLETE: ReadonlySet<EvmEventKind> = new Set<EvmEventKind>([
-  'CreateLoanOffer',
-  'ApproveRequest',
-  'CreateBorrowRequest',
-  'AcceptOffer',
-  'UnlockCollateral',
-  'SeizeCollateral',
-])
-
-/** Whether the event's terms need `fetchLoan`. */
-export function lacksTerms(event: DecodedEvent): boolean {
-  return INCOMPLETE.has(event.kind)
-}
-
-/** Whether the transaction may say what the loan's state did not, of an event that was completed without it. */
-export function needsTransaction({ kind, terms }: EventWithTerms): boolean {
-  return terms.unknown !== undefined && kind !== 'ApproveRequest' && kind !== 'AcceptOffer'
-}
-
-export function completeEvent(event: DecodedEvent, contract: string, sources: TermSources): EventWithTerms {
-  switch (event.kind) {
-    case 'CreateLoanOffer': {
-      const loan = erc20Loan(sources.loan)
-      const call = directCall(event, contract, 'createLoanOffer', sources)
-      const collect = new Collector()
-      const values = {
-        secretHashB1: collect.term(
-          'secretHashB1',
-          from(loan, 'secretHashB1'),
-          arg(call, 'hex', 'secretHashB1'),
-        ),
-        filLender: collect.term('filLender', from(loan, 'filLender'), arg(call, 'hex', 'filLender')),
-        interest: collect.term('interest', unlessZeroed(loan, 'interest'), arg(call, 'uint', 'interest')),
-        loanExpirationPeriod: collect.term(
-          'loanExpirationPeriod',
-          from(loan, 'loanExpirationPeriod'),
-          arg(call, 'uint', 'loanExpirationPeriod'),
-        ),
-      }
-      return { terms: collect.terms(values), ...event }
-    }
-    case 'ApproveRequest': {
-      const loan = erc20Loan(sources.loan)
-      const collect = new Collector()
-      const values = {
-        loanExpiration: collect.term('loanExpiration', from(loan, 'loanExpiration')),
-        acceptExpiration: collect.term('acceptExpiration', from(loan, 'acceptExpiration')),
-      }
-      return { terms: collect.terms(values), ...event }
-    }
-    case 'CreateBorrowRequest': {
-      const loan = collateralLock(sources.loan)
-      const call = directCall(event, contract, 'createBorrowRequest', sources)
-      const collect = new Collector()
-      const values = {
-        secretHashA1: collect.term(
-          'secretHashA1',
-          from(loan, 'secretHashA1'),
-          arg(call, 'hex', 'secretHashA1'),
-        ),
-        filBorrower: collect.term('filBorrower', from(loan, 'filBorrower'), arg(call, 'hex', 'filBorrower')),
-        principalAmount: collect.term(
-          'principalAmount',
-          beforeAccepted(loan, 'principalAmount'),
-          arg(call, 'uint', 'principalAmount'),
-        ),
-        interestRate: collect.term(
-          'interestRate',
-          unlessZeroed(loan, 'interestRate'),
-          arg(call, 'uint', 'interestRate'),
-        ),
-        loanExpirationPeriod: collect.term(
-          'loanExpirationPeriod',
-          from(loan, 'loanExpirationPeriod'),
-          arg(call, 'uint', 'loanExpirationPeriod'),
-        ),
-      }
-      return { terms: collect.terms(values), ...event }
-    }
-    case 'AcceptOffer': {
-      const loan = collateralLock(sources.loan)
-      const collect = new Collector()
-      const values = {
-        loanExpiration: collect.term('loanExpiration', from(loan, 'loanExpiration')),
-        lockPrice: collect.term('lockPrice', from(loan, 'lockPrice')),
-      }
-      return { terms: collect.terms(values), ...event }
-    }
-    case 'UnlockCollateral': {
-      const call = directCall(event, contract, 'unlockCollateral', sources)
-      const collect = new Collector()
-      const secret = nonEmpty(from(collateralLock(sources.loan), 'secretB1'))
-      const values = { secretB1: collect.term('secretB1', secret, arg(call, 'hex', 'secretB1')) }
-      return { terms: collect.terms(values), ...event }
-    }
-    case 'SeizeCollateral': {
-      const loan = collateralLock(sources.loan)
-      const call = directCall(event, contract, 'seizeCollateral', sources)
-      const collect = new Collector()
-      const values = {
-        liquidationPrice: collect.term('liquidationPrice', from(loan, 'liquidationPrice')),
-        secretA1: collect.term('secretA1', nonEmpty(from(loan, 'secretA1')), arg(call, 'hex', 'secretA1')),
-      }
-      return { terms: collect.terms(values), ...event }
-    }
-    case 'Withdraw':
-    case 'Payback':
-    case 'AcceptRepayment':
-    case 'RefundPayback':
-    case 'CancelLoan':
-    case 'UnlockRefundableCollateral':
-    case 'CancelBorrowRequest':
-      return { terms: { values: {} }, ...event }
-  }
-}
+type CallName = Parameters<typeof decodeDirectCall>[2]
 
 /** A value, or why there is none. */
 type Found = { value: string } | { why: string }
 
-class Collector {
-  readonly #unknown: Record<string, string> = {}
-
-  /** The first value that one of the sources knows; null, with every source's reason, where none does. */
-  term(name: string, ...sources: Found[]): string | null {
-    const reasons: string[] = []
-    for (const source of sources) {
-      if ('value' in source) return source.value
-      reasons.push(source.why)
-    }
-    this.#unknown[name] = storableText(reasons.join('; '))
-    return null
-  }
-
-  terms<V>(values: V): { values: V; unknown?: Record<string, string> } {
-    return Object.keys(this.#unknown).length === 0 ? { values } : { values, unknown: this.#unknown }
-  }
+/** Where a term comes from; its name is the same in the event's terms, in the loan's state and in the call's input. */
+interface Term {
+  /** Takes the value from the loan's state, unless a later transition may have changed it there. */
+  shown: (loan: LoanState, name: string) => Found
+  /** Its type in the input of the direct call; missing where the call does not carry it. */
+  input?: 'uint' | 'hex'
 }
 
-function from<S extends LoanState>(loan: S | string, name: keyof S & string): Found {
+/** The contract, the function that emits the event when it is called directly, and the terms in the order of the log. */
+type Completion<K extends EvmEventKind> = {
+  role: LoanState['role']
+  call?: CallName
+  terms: { [T in keyof EvmEventTerms[K]]: Term }
+}
+
+const COMPLETIONS: { [K in IncompleteKind]: Completion<K> } = {
+  CreateLoanOffer: {
+    role: 'erc20Loans',
+    call: 'createLoanOffer',
+    terms: {
+      secretHashB1: { shown: asShown, input: 'hex' },
+      filLender: { shown: asShown, input: 'hex' },
+      interest: { shown: unlessZeroed, input: 'uint' },
+      loanExpirationPeriod: { shown: asShown, input: 'uint' },
+    },
+  },
+  ApproveRequest: {
+    role: 'erc20Loans',
+    terms: { loanExpiration: { shown: asShown }, acceptExpiration: { shown: asShown } },
+  },
+  CreateBorrowRequest: {
+    role: 'erc20CollateralLock',
+    call: 'createBorrowRequest',
+    terms: {
+      secretHashA1: { shown: asShown, input: 'hex' },
+      filBorrower: { shown: asShown, input: 'hex' },
+      principalAmount: { shown: beforeAccepted, input: 'uint' },
+      interestRate: { shown: unlessZeroed, input: 'uint' },
+      loanExpirationPeriod: { shown: asShown, input: 'uint' },
+    },
+  },
+  AcceptOffer: {
+    role: 'erc20CollateralLock',
+    terms: { loanExpiration: { shown: asShown }, lockPrice: { shown: asShown } },
+  },
+  UnlockCollateral: {
+    role: 'erc20CollateralLock',
+    call: 'unlockCollateral',
+    terms: { secretB1: { shown: nonEmpty, input: 'hex' } },
+  },
+  SeizeCollateral: {
+    role: 'erc20CollateralLock',
+    call: 'seizeCollateral',
+    terms: { liquidationPrice: { shown: asShown }, secretA1: { shown: nonEmpty, input: 'hex' } },
+  },
+}
+
+/** Whether the event's terms need `fetchLoan`. */
+export function lacksTerms(event: DecodedEvent): event is IncompleteEvent {
+  return event.kind in COMPLETIONS
+}
+
+/** Whether the transaction may say what the loan's state did not, of an event that was completed without it. */
+export function needsTransaction(event: EventWithTerms): boolean {
+  return event.terms.unknown !== undefined && lacksTerms(event) && COMPLETIONS[event.kind].call !== undefined
+}
+
+/** The event with its terms; those that no source knows are null, with every source's reason. */
+export function completeEvent(event: DecodedEvent, contract: string, sources: TermSources): EventWithTerms {
+  const terms = lacksTerms(event) ? termsOf(event, contract, sources) : { values: {} }
+  // The table has exactly the terms of each kind, which the compiler cannot follow through the union.
+  return { terms, ...event } as EventWithTerms
+}
+
+function termsOf(
+  event: IncompleteEvent,
+  contract: string,
+  { loan, transaction }: TermSources,
+): { values: Record<string, string | null>; unknown?: Record<string, string> } {
+  const { role, call: name, terms }: Completion<EvmEventKind> = COMPLETIONS[event.kind]
+  const call = name === undefined ? null : directCall(event, contract, { role, name, transaction })
+  const values: Record<string, string | null> = {}
+  const unknown: Record<string, string> = {}
+  for (const [term, { shown, input }] of Object.entries<Term>(terms)) {
+    const found = [inLoan(loan, role, shown, term)]
+    if (input !== undefined && call !== null) found.push(inInput(call, input, term))
+    const known = found.find((one) => 'value' in one)
+    values[term] = known?.value ?? null
+    if (known === undefined)
+      unknown[term] = storableText(found.map((one) => ('why' in one ? one.why : '')).join('; '))
+  }
+  return Object.keys(unknown).length === 0 ? { values } : { values, unknown }
+}
+
+function inLoan(
+  loan: LoanState | string,
+  role: LoanState['role'],
+  shown: Term['shown'],
+  name: string,
+): Found {
   if (typeof loan === 'string') return { why: loan }
-  const value = loan[name]
+  return loan.role === role ? shown(loan, name) : { why: 'another contract' }
+}
+
+function inInput(call: Fields | string, type: 'uint' | 'hex', name: string): Found {
+  if (typeof call === 'string') return { why: call }
+  return { value: call[type](name) }
+}
+
+function asShown(loan: LoanState, name: string): Found {
+  const value: unknown = Reflect.get(loan, name)
   return typeof value === 'string' ? { value } : { why: `fetchLoan has no ${name}` }
 }
 
-function nonEmpty(found: Found): Found {
-  if (!('value' in found) || found.value !== '0x') return found
-  return { why: 'fetchLoan shows no secret' }
+function nonEmpty(loan: LoanState, name: string): Found {
+  const found = asShown(loan, name)
+  return 'value' in found && found.value === '0x' ? { why: 'fetchLoan shows no secret' } : found
 }
 
-/** An amount that accepting an offer replaces by another one: what fetchLoan shows then is not what was asked for. */
-function beforeAccepted<S extends LoanState>(loan: S | string, name: keyof S & string): Found {
-  if (typeof loan === 'string' || loan.state === STATE_AFTER.CreateBorrowRequest) return from(loan, name)
+/** An amount that accepting an offer replaces by another one. */
+function beforeAccepted(loan: LoanState, name: string): Found {
+  const found = asShown(loan, name)
+  if (loan.state === STATE_AFTER.CreateBorrowRequest) return found
   // A request is cancelled only while no offer was accepted.
-  if (loan.state === STATE_AFTER.CancelBorrowRequest && loan[name] !== '0') return from(loan, name)
+  if (loan.state === STATE_AFTER.CancelBorrowRequest && 'value' in found && found.value !== '0') return found
   return { why: `the loan was in state ${loan.state} already at the end of the block` }
 }
 
@@ -190,63 +167,44 @@ const KEEPS_AMOUNTS: Record<LoanState['role'], ReadonlySet<number>> = {
 }
 
 /** An amount that later transitions set to zero and never to anything else. */
-function unlessZeroed<S extends LoanState>(loan: S | string, name: keyof S & string): Found {
-  const found = from(loan, name)
-  if (typeof loan === 'string' || !('value' in found) || found.value !== '0') return found
-  if (KEEPS_AMOUNTS[loan.role].has(loan.state)) return found
+function unlessZeroed(loan: LoanState, name: string): Found {
+  const found = asShown(loan, name)
+  if (!('value' in found) || found.value !== '0' || KEEPS_AMOUNTS[loan.role].has(loan.state)) return found
   return { why: `fetchLoan shows 0, but the loan was in state ${loan.state} already at the end of the block` }
 }
 
-function erc20Loan(loan: LoanState | string): Extract<LoanState, { role: 'erc20Loans' }> | string {
-  return typeof loan === 'string' || loan.role === 'erc20Loans' ? loan : 'another contract'
-}
-
-function collateralLock(
-  loan: LoanState | string,
-): Extract<LoanState, { role: 'erc20CollateralLock' }> | string {
-  return typeof loan === 'string' || loan.role === 'erc20CollateralLock' ? loan : 'another contract'
-}
-
-function arg(call: Fields | string, type: 'uint' | 'hex', name: string): Found {
-  if (typeof call === 'string') return { why: call }
-  return { value: type === 'uint' ? call.uint(name) : call.hex(name) }
-}
-
-type CallName = Parameters<typeof decodeDirectCall>[2]
-
-/** The call that made this event; a call's arguments must agree with what the event itself says. */
+/** The call that emitted this event, or why it is not known. Its arguments must agree with the event. */
 function directCall(
   event: IncompleteEvent,
   contract: string,
-  functionName: CallName,
-  sources: TermSources,
+  { role, name, transaction }: Pick<TermSources, 'transaction'> & { role: LoanState['role']; name: CallName },
 ): Fields | string {
-  const { transaction } = sources
   if (transaction === null) return 'its transaction was not read'
   if (typeof transaction === 'string') return transaction
-  const role = functionName === 'createLoanOffer' ? 'erc20Loans' : 'erc20CollateralLock'
-  const call = decodeDirectCall(role, contract, functionName, transaction)
-  if (typeof call === 'string') return call
-  return saysTheSame(event, call, transaction)
-    ? call
-    : `the input of ${functionName} is not what the event says`
+  const call = decodeDirectCall(role, contract, name, transaction)
+  if (typeof call === 'string' || agrees(event, call, transaction)) return call
+  return `the input of ${name} is not what the event says`
 }
 
 /** A token can call back into the contract: then one transaction, though a direct call, makes two loans. */
-function saysTheSame(event: IncompleteEvent, call: Fields, transaction: TransactionInput): boolean {
+function agrees(event: IncompleteEvent, call: Fields, { from }: TransactionInput): boolean {
   switch (event.kind) {
-    case 'CreateLoanOffer':
+    case 'CreateLoanOffer': {
+      const { lender, principal, token } = event.args
       return (
-        transaction.from === event.args.lender.toLowerCase() &&
-        call.uint('principal') === event.args.principal &&
-        call.address('token') === event.args.token
+        from === lender.toLowerCase() &&
+        call.uint('principal') === principal &&
+        call.address('token') === token
       )
-    case 'CreateBorrowRequest':
+    }
+    case 'CreateBorrowRequest': {
+      const { borrower, collateralAmount, token } = event.args
       return (
-        transaction.from === event.args.borrower.toLowerCase() &&
-        call.uint('collateralAmount') === event.args.collateralAmount &&
-        call.address('token') === event.args.token
+        from === borrower.toLowerCase() &&
+        call.uint('collateralAmount') === collateralAmount &&
+        call.address('token') === token
       )
+    }
     case 'ApproveRequest':
     case 'AcceptOffer':
     case 'UnlockCollateral':

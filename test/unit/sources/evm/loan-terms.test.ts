@@ -96,6 +96,26 @@ void t.test('after a later transition the interest comes from the input only', (
   t.end()
 })
 
+void t.test('every term of every kind is read from the loan as its event left it', (t) => {
+  const request = { ...locked, state: 0 }
+  const secrets = { ...locked, secretA1: '0x0a', secretB1: '0x0b', liquidationPrice: '9' }
+  const asOf: [DecodedEvent['kind'], LoanState, object][] = [
+    ['CreateLoanOffer', funded, { interest: '5', loanExpirationPeriod: '60' }],
+    ['ApproveRequest', funded, { loanExpiration: '1', acceptExpiration: '2' }],
+    ['CreateBorrowRequest', request, { filBorrower: '0x01', principalAmount: '1', interestRate: '1' }],
+    ['AcceptOffer', locked, { loanExpiration: '1', lockPrice: '1' }],
+    ['UnlockCollateral', secrets, { secretB1: '0x0b' }],
+    ['SeizeCollateral', secrets, { liquidationPrice: '9', secretA1: '0x0a' }],
+  ]
+  for (const [kind, loan, values] of asOf) {
+    const found = terms({ ...unlock, kind } as DecodedEvent, loan, null)
+    t.match(found, { values }, kind)
+    t.notOk('unknown' in Object(found), kind)
+  }
+  t.match(terms(offer, locked, null), { unknown: { interest: /another contract/ } })
+  t.end()
+})
+
 void t.test('nothing from nowhere: every term is null, each with its reason', (t) => {
   const result = completeEvent(offer, CONTRACT, { loan: 'fetchLoan reverted', transaction: 'gone' })
   t.ok(Object.values(result.terms.values).every((value) => value === null))
