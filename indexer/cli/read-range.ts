@@ -1,19 +1,10 @@
-import { pause } from '../../shared/async/pause.ts'
+import { RetryableError, messageOf } from '../../shared/errors.ts'
 import type { BlockHeader, BlockRef } from '../../shared/events/chain-step.ts'
-import { messageOf, RetryableError } from '../../shared/errors.ts'
-import { FIRST_WIDTH, RangeWidth } from '../sources/block-ranges.ts'
+import type { SecondReading } from '../ingest/ingest-reading.ts'
 import { ChainMoved } from '../sources/chain-moved.ts'
-import type { BlocksRead, ChainSource } from '../sources/chain-source.ts'
-import { confirmedRanges } from '../sources/confirmed-ranges.ts'
-import { readAhead } from '../sources/read-ahead.ts'
-
-/** Consecutive blocks of one reading, and the headers that prove which branch they are of. */
-export interface Reading extends BlocksRead {
-  from: number
-  last: BlockHeader
-  /** All headers of the blocks that are not final yet. */
-  headers: BlockHeader[]
-}
+import type { ChainSource, RangeRead } from '../sources/chain-source.ts'
+import { followChain } from '../sources/follow-chain.ts'
+import { contradictsFinal } from '../sources/rpc/rpc-error.ts'
 
 /** The blocks `from` … `to` (inclusive), and the newest one that is final in the index. */
 interface Span {
@@ -22,43 +13,90 @@ interface Span {
   final: BlockRef | null
 }
 
-/** How many blocks that are not final yet are read at once. */
-const TIP_CHUNK = 64
-const TARGET_EVENTS = 1_000
-const PARALLEL = 4
-const ATTEMPTS = 20
-const PAUSE_MS = 500
-/** A source reports so an endpoint that has another block where one is final. */
-const CONTRADICTS = /is final/
+/** Failures in a row: about twelve seconds. */
+const MOST_FAILURES = 8
 
 /**
- * Reads the blocks of a span again: final ones by height, in ranges as wide as the node allows, the others by their hashes.
- * Only what leads up to the index's final block is yielded as final. What fails is tried again; throws when it goes on
- * failing, and before anything is read when no endpoint shows that block.
+ * Reads the blocks of a span again, as the indexer follows a chain that begins and ends with them. Only blocks that lead up to
+ * the index's final block are read as final. A failure is retried; throws when it goes on, and before anything is read when no
+ * endpoint has that final block. Ends early where the chain was reorganized meanwhile.
  */
 export async function* readAgain(
   source: ChainSource,
   span: Span,
   signal: AbortSignal,
-): AsyncGenerator<Reading> {
-  const width = new RangeWidth(source.maxBlockRange, { first: FIRST_WIDTH, targetEvents: TARGET_EVENTS })
-  let next = span.from
-  let isShown = span.final === null
-  for (let attempt = 1; next <= span.to && !signal.aborted; attempt += 1) {
-    try {
-      if (span.final !== null && !isShown) await requireFinal(source, span.final)
-      isShown = true
-      for await (const reading of readOnce(source, width, { ...span, from: next }, signal)) {
-        yield reading
-        next = reading.last.number + 1
-        attempt = 1
-      }
-    } catch (error) {
-      if (!(error instanceof RetryableError) || attempt >= ATTEMPTS) throw error
-      await pause(PAUSE_MS, signal)
-    }
+): AsyncGenerator<SecondReading> {
+  const resume = { position: null, headers: [], finalized: null }
+  const options = { signal, mostFailures: MOST_FAILURES }
+  for await (const step of followChain(chainOfSpan(source, span), resume, options)) {
+    if (step.type === 'reorg') return
+    if (step.type === 'finalized') continue
+    const { from, to: last, headers, events, evidence } = step
+    yield { from, last, headers, events, evidence }
   }
 }
+
+/** The source as if its chain began and ended with the span. */
+function chainOfSpan(source: ChainSource, { from: lowest, to: highest, final }: Span): ChainSource {
+  const isFinal = (number: number): boolean => final !== null && number <= final.number
+  let isShown = final === null
+
+  async function headers(from: number, to: number): Promise<BlockHeader[]> {
+    const found = await source.headers(from, Math.min(to, highest))
+    const [first] = found
+    if (first !== undefined && from - 1 === final?.number && first.parentHash !== final.hash)
+      throw new ChainMoved(`block ${from} does not continue block ${final.number} (${final.hash})`)
+    return found
+  }
+
+  async function head(): Promise<BlockHeader> {
+    if (final !== null && !isShown) await requireFinal(source, final)
+    isShown = true
+    if (final !== null && isFinal(highest)) return source.finalHeader(final, highest)
+    const [header] = await source.headers(highest, highest)
+    if (header === undefined) throw new RetryableError(`block ${highest} is not there`)
+    return header
+  }
+
+  async function finalized(): Promise<BlockRef | null> {
+    if (final === null || !isFinal(lowest)) return null
+    const { number, hash } = await source.finalHeader(final, Math.min(highest, final.number))
+    return { number, hash }
+  }
+
+  /**
+   * The first block and the end of each range must be of the final block's branch: an endpoint of another history shares the
+   * oldest blocks, and its others must not be written.
+   */
+  async function readRange(from: number, to: number): Promise<RangeRead> {
+    const read = await source.readRange(from, to)
+    for (const { number, hash } of from === lowest ? [read.first, read.last] : [read.last]) {
+      if (final === null) continue
+      const shown = await source.finalHeader(final, number)
+      if (shown.hash !== hash) throw new ChainMoved(`block ${number} is ${hash}, but ${shown.hash} is final`)
+    }
+    return read
+  }
+
+  return {
+    network: source.network,
+    startBlock: lowest,
+    maxBlockRange: source.maxBlockRange,
+    check: () => source.check(),
+    head,
+    finalized,
+    believeFinal: (block) => source.believeFinal(block),
+    finalHeader: (block, number) => source.finalHeader(block, number),
+    headers,
+    readRange,
+    readBlocks: (blocks) => source.readBlocks(blocks),
+    headTicks: () => noTicks(),
+    close: () => source.close(),
+  }
+}
+
+/** A span has no new heads. */
+async function* noTicks(): AsyncGenerator<void> {}
 
 /** An endpoint that has another block there is put aside. Throws for good when there is no other. */
 async function requireFinal(source: ChainSource, final: BlockRef): Promise<void> {
@@ -66,75 +104,11 @@ async function requireFinal(source: ChainSource, final: BlockRef): Promise<void>
   try {
     await source.head()
   } catch (error) {
-    if (!(error instanceof RetryableError) || !CONTRADICTS.test(messageOf(error))) throw error
+    if (!contradictsFinal(error)) throw error
     throw new Error(
       `${messageOf(error)}; nothing is read where block ${final.number} is not ${final.hash}, which is final in the index: ` +
         'name an endpoint that has it or, where the chain itself was begun anew, index it into an empty database',
       { cause: error },
     )
   }
-}
-
-async function* readOnce(
-  source: ChainSource,
-  width: RangeWidth,
-  { from: first, to, final }: Span,
-  signal: AbortSignal,
-): AsyncGenerator<Reading> {
-  if (final !== null && first <= final.number) {
-    yield* readFinal(source, width, { from: first, to: Math.min(to, final.number), final }, signal)
-  }
-  let before = final
-  for (
-    let from = Math.max(first, (final?.number ?? -1) + 1);
-    from <= to && !signal.aborted;
-    from += TIP_CHUNK
-  ) {
-    const headers = await linkedHeaders(source, { from, to: Math.min(from + TIP_CHUNK - 1, to), before })
-    const last = headers.at(-1)
-    if (last === undefined) return
-    yield { from, last, headers, ...(await source.readBlocks(headers)) }
-    before = last
-  }
-}
-
-/**
- * Each range continues the one before, and its end is of the final block's branch, as the beginning of the first is: a node
- * of another history shares the oldest blocks, and what was written of its others would stay.
- */
-async function* readFinal(
-  source: ChainSource,
-  width: RangeWidth,
-  { from: lowest, to, final }: Span & { final: BlockRef },
-  signal: AbortSignal,
-): AsyncGenerator<Reading> {
-  const first = await source.finalHeader(final, lowest)
-  const last = await source.finalHeader(final, to)
-  const ahead = readAhead({ from: lowest, to }, { source, width, parallel: PARALLEL, signal })
-  for await (const { from, read } of confirmedRanges(ahead, last)) {
-    if (from === lowest && read.first.hash !== first.hash) {
-      throw new ChainMoved(`block ${from} is ${read.first.hash}, but ${first.hash} is final`)
-    }
-    const end = await source.finalHeader(final, read.last.number)
-    if (read.last.hash !== end.hash) {
-      throw new ChainMoved(`block ${end.number} is ${read.last.hash}, but ${end.hash} is final`)
-    }
-    yield { from, last: read.last, headers: [], events: read.events, evidence: read.evidence }
-  }
-}
-
-/** `before` is looked at where it is the block before them. */
-async function linkedHeaders(
-  source: ChainSource,
-  { from, to, before }: { from: number; to: number; before: BlockRef | null },
-): Promise<BlockHeader[]> {
-  const headers = await source.headers(from, to)
-  const lead = before?.number === from - 1 ? before.hash : headers[0]?.parentHash
-  const linked = headers.every(
-    (header, index) => header.parentHash === (index === 0 ? lead : headers[index - 1]?.hash),
-  )
-  if (headers.length !== to - from + 1 || !linked) {
-    throw new RetryableError(`the node does not give the blocks ${from} to ${to} of one branch now`)
-  }
-  return headers
 }

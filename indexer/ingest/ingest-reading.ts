@@ -1,5 +1,5 @@
 import type { ChainEvent } from '../../shared/events/chain-event.ts'
-import type { BlockHeader, RangeEvidence } from '../../shared/events/chain-step.ts'
+import type { BlockHeader, BlockRef, RangeEvidence } from '../../shared/events/chain-step.ts'
 import type { NewEntry } from '../../shared/events/log-entry.ts'
 import type { Db } from '../../shared/db/connect.ts'
 import { inTransaction, type Trx } from '../../shared/db/transaction.ts'
@@ -13,7 +13,7 @@ import { concerning, replaceEvents, type NetworkIdentity } from './ingest-step.t
 /** Blocks that were written before and read again, from `from` up to and including `last`. */
 export interface SecondReading {
   from: number
-  last: BlockHeader
+  last: BlockRef
   /** Of the blocks that are not final yet. */
   headers: BlockHeader[]
   events: ChainEvent[]

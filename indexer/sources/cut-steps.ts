@@ -1,8 +1,8 @@
 import type { ChainEvent } from '../../shared/events/chain-event.ts'
 import type { BlockHeader, RangeEvidence, TimedBlock } from '../../shared/events/chain-step.ts'
 
-/** Consecutive blocks `from` … `to` (inclusive) and what was read of them. */
-export interface Piece {
+/** The content of a step: consecutive blocks `from` … `to` (inclusive) and their events. */
+export interface StepBlocks {
   from: number
   to: TimedBlock
   headers: BlockHeader[]
@@ -11,23 +11,23 @@ export interface Piece {
 }
 
 /**
- * Cuts a stretch after blocks with events, so that no piece has more than `maxEvents` events, except one that is a
+ * Cuts a range after blocks with events, so that no step has more than `maxEvents` events, except one that is a
  * single block's. `cuts` are at least those blocks that have events, ascending.
  */
-export function cutStretch(stretch: Piece, cuts: readonly TimedBlock[], maxEvents: number): Piece[] {
-  if (stretch.events.length <= maxEvents) return [stretch]
+export function cutSteps(range: StepBlocks, cuts: readonly TimedBlock[], maxEvents: number): StepBlocks[] {
+  if (range.events.length <= maxEvents) return [range]
   const perBlock = new Map<number, ChainEvent[]>()
-  for (const event of stretch.events) {
+  for (const event of range.events) {
     const block = perBlock.get(event.blockNumber)
     if (block === undefined) perBlock.set(event.blockNumber, [event])
     else block.push(event)
   }
-  const pieces: Piece[] = []
-  let from = stretch.from
+  const steps: StepBlocks[] = []
+  let from = range.from
   let events: ChainEvent[] = []
   let end: TimedBlock | null = null
   const close = (to: TimedBlock): void => {
-    pieces.push(piece(stretch, from, to, events))
+    steps.push(stepOf(range, from, to, events))
     from = to.number + 1
     events = []
   }
@@ -38,17 +38,17 @@ export function cutStretch(stretch: Piece, cuts: readonly TimedBlock[], maxEvent
     events.push(...ofBlock)
     end = cut
   }
-  close(stretch.to)
-  return pieces
+  close(range.to)
+  return steps
 }
 
-function piece(stretch: Piece, from: number, to: TimedBlock, events: ChainEvent[]): Piece {
+function stepOf(range: StepBlocks, from: number, to: TimedBlock, events: ChainEvent[]): StepBlocks {
   return {
     from,
     to,
     events,
-    headers: stretch.headers.filter(({ number }) => number >= from && number <= to.number),
-    evidence: stretch.evidence
+    headers: range.headers.filter(({ number }) => number >= from && number <= to.number),
+    evidence: range.evidence
       .filter((item) => item.from <= to.number && item.to >= from)
       .map((item) => ({ ...item, from: Math.max(item.from, from), to: Math.min(item.to, to.number) })),
   }

@@ -30,7 +30,7 @@ export interface RangeEvidence {
 }
 
 /** Consecutive blocks of one branch, from the one after `after` up to and including `to`. */
-interface Stretch {
+interface Blocks {
   to: TimedBlock
   /** Headers to remember while these blocks can still be reorganized; empty where they are final. */
   headers: BlockHeader[]
@@ -40,14 +40,14 @@ interface Stretch {
 }
 
 /** The next blocks. Continues the position `after`; null means that nothing was read before `from`. */
-export interface BlocksStep extends Stretch {
+export interface BlocksStep extends Blocks {
   type: 'blocks'
   from: number
   after: BlockRef | null
 }
 
-/** The chain left its branch: everything after `ancestor` up to `replaces` goes, this stretch takes its place. */
-export interface ReorgStep extends Stretch {
+/** The chain left its branch: everything after `ancestor` up to `replaces` goes, these blocks take its place. */
+export interface ReorgStep extends Blocks {
   type: 'reorg'
   ancestor: BlockRef
   replaces: BlockRef

@@ -6,7 +6,7 @@ import { quantity } from './hex.ts'
 import { Laggards } from './laggards.ts'
 import { requireStart } from '../require-start.ts'
 import type { RpcAnswer, RpcCall, RpcEndpoint } from '../rpc/rpc-endpoint.ts'
-import { BadAnswer, CallFailed } from '../rpc/rpc-error.ts'
+import { CallFailed, ContradictsFinal } from '../rpc/rpc-error.ts'
 
 /** Where the chain ends is final this far behind the head, for nodes that tell no finalized block. */
 const FALLBACK_DEPTH = 256
@@ -156,7 +156,7 @@ export class ChainHead {
     const header = decodeHeader(endpoint.resultOf(tag, answers[0]))
     if (known === null) return header
     if (tag === 'latest' && header !== null && header.number < known.number) {
-      throw new BadAnswer(`its head ${header.number} is below block ${known.number}, which is final`)
+      throw new ContradictsFinal(`its head ${header.number} is below block ${known.number}, which is final`)
     }
     if (header?.number === known.number && header.hash !== known.hash) throw contradiction(known, header.hash)
     checkFinal(known, answers[1])
@@ -171,6 +171,6 @@ function checkFinal(known: BlockRef, answer: RpcAnswer | undefined): void {
   if (header !== null && header.hash !== known.hash) throw contradiction(known, header.hash)
 }
 
-function contradiction(known: BlockRef, found: string): BadAnswer {
-  return new BadAnswer(`block ${known.number} is ${found} there, but ${known.hash} is final`)
+function contradiction(known: BlockRef, found: string): ContradictsFinal {
+  return new ContradictsFinal(`block ${known.number} is ${found} there, but ${known.hash} is final`)
 }

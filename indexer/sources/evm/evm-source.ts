@@ -11,7 +11,7 @@ import type {
 } from '../../../shared/events/chain-step.ts'
 import { joinEvidence } from '../../../shared/events/join-evidence.ts'
 import type { BlocksRead, ChainSource, RangeRead } from '../chain-source.ts'
-import { cutParts } from '../cut-parts.ts'
+import { cutRanges } from '../cut-ranges.ts'
 import {
   headersByHash,
   isWorthLess,
@@ -68,9 +68,9 @@ export interface EvmSource extends ChainSource {
 const CHECK_WITHIN_MS = 10_000
 const BY_RECEIPTS =
   'the blooms of blocks, or the numbers of their logs, do not show which logs there are: such blocks are read by their receipts'
-/** Blocks that may have logs of ours: their logs are one batch, and so are their loans, if each has not many. */
-const BLOCKS_IN_PART = 16
-const PARTS_AT_ONCE = 4
+/** Blocks that may have logs of ours: their logs are one batch, and so are their loans, if each block has few. */
+const BLOCKS_IN_RANGE = 16
+const RANGES_AT_ONCE = 4
 const TOO_FULL =
   'a block has more logs than its endpoints give or than are held: such blocks are read by our contracts alone, unchecked by blooms'
 /** Headers whose blooms are remembered between reading them and reading their blocks. */
@@ -113,14 +113,14 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
     }
   }
 
-  /** Part by part, side by side: a node looks for one part's loans while another's logs are decoded. */
+  /** Several ranges at once: the endpoint looks for one range's loans while another's logs are decoded. */
   async function readBlocks(headers: BlockHeader[]): Promise<BlocksRead> {
     const mayBeOurs = ({ hash }: BlockHeader): boolean => {
       const header = remembered.get(hash)
       return header === undefined || mayConcernUs(header, contracts)
     }
-    const read = await pMap(cutParts(headers, mayBeOurs, BLOCKS_IN_PART), readPart, {
-      concurrency: PARTS_AT_ONCE,
+    const read = await pMap(cutRanges(headers, mayBeOurs, BLOCKS_IN_RANGE), readByHash, {
+      concurrency: RANGES_AT_ONCE,
     })
     return {
       events: read.flatMap(({ events }) => events),
@@ -128,7 +128,7 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
     }
   }
 
-  async function readPart(headers: BlockHeader[]): Promise<BlocksRead> {
+  async function readByHash(headers: BlockHeader[]): Promise<BlocksRead> {
     const [first, last] = [headers[0], headers.at(-1)]
     if (first === undefined || last === undefined) return { events: [], evidence: [] }
     const what = `blocks ${first.number} to ${last.number}`

@@ -2,7 +2,7 @@ import { RetryableError } from '../../../shared/errors.ts'
 import type { BlockHeader, BlockRef } from '../../../shared/events/chain-step.ts'
 import type { Report } from '../rpc/rpc-client.ts'
 import type { RpcAnswer, RpcCall, RpcEndpoint } from '../rpc/rpc-endpoint.ts'
-import { BadAnswer, CallFailed } from '../rpc/rpc-error.ts'
+import { BadAnswer, CallFailed, ContradictsFinal } from '../rpc/rpc-error.ts'
 import { requireStart } from '../require-start.ts'
 import { takeTipset, tipsetOf, walkDown, type BranchReader } from './branch-reader.ts'
 import { headerOf, type Tipset } from './decode-tipset.ts'
@@ -119,7 +119,7 @@ export class LotusHead {
     const head = takeTipset(reader, endpoint.resultOf('ChainHead', headAnswer))
     if (head.height === 0) throw new CallFailed('nothing was executed yet', 'missing-block')
     if (known !== null && head.height <= known.number) {
-      throw new BadAnswer(`its head ${head.height} is not above block ${known.number}, which is final`)
+      throw new ContradictsFinal(`its head ${head.height} is not above block ${known.number}, which is final`)
     }
     if (known !== null) this.#checkFinal(reader, known, knownAnswer)
     const executed = await tipsetOf(reader, head.parentKey)
@@ -142,7 +142,7 @@ export class LotusHead {
     if (answer?.ok !== true) return
     const { key } = takeTipset(reader, answer.result)
     if (key === known.hash) return
-    throw new BadAnswer(`block ${known.number} is ${key} there, but ${known.hash} is final`)
+    throw new ContradictsFinal(`block ${known.number} is ${key} there, but ${known.hash} is final`)
   }
 
   async #finalOf(reader: BranchReader, head: Tipset, answer: RpcAnswer | undefined): Promise<Tipset | null> {

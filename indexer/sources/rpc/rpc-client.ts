@@ -100,7 +100,7 @@ export class RpcClient {
   }
 
   /**
-   * Runs `task` on an endpoint, and on another one when that fails. Throws a RetryableError that says what every
+   * Runs `task` on an endpoint, and on another one when that fails. Throws a RetryableError with what every
    * endpoint said, and a PermanentError when all endpoints are of another chain and none was ever of the right one.
    */
   async read<T>(
@@ -110,7 +110,7 @@ export class RpcClient {
   ): Promise<T> {
     const attempts = options.attempts ?? Math.max(3, this.#members.length * 2)
     const tried = new Set<Member>()
-    const failures = new Map<Member, string>()
+    const failures = new Map<Member, RetryableError>()
     for (let attempt = 1; attempt <= attempts; attempt += 1) {
       const member = await this.#choose(tried, options.excluding ?? [])
       if (member === null) break
@@ -123,13 +123,14 @@ export class RpcClient {
         if (!(error instanceof RetryableError)) throw error
         this.#judge(member, error)
         tried.add(member)
-        failures.set(member, messageOf(error))
+        failures.set(member, error)
         if (error instanceof CallFailed && tried.size >= this.#members.length && attempt < attempts) {
           await pause(100 * attempt, this.#closing.signal)
         }
       }
     }
-    throw new RetryableError(`${this.#options.network}: ${what}: ${this.#told(failures)}`)
+    const message = `${this.#options.network}: ${what}: ${this.#told(failures)}`
+    throw new RetryableError(message, { cause: new AggregateError(failures.values()) })
   }
 
   /** The endpoint said what cannot be true: put aside. */
@@ -229,8 +230,8 @@ export class RpcClient {
     return this.#wasRight ? new RetryableError(message) : new PermanentError(message)
   }
 
-  #told(failures: ReadonlyMap<Member, string>): string {
-    const said = [...failures].map(([member, message]) => `${this.#nameOf(member)}: ${message}`)
+  #told(failures: ReadonlyMap<Member, RetryableError>): string {
+    const said = [...failures].map(([member, error]) => `${this.#nameOf(member)}: ${messageOf(error)}`)
     const now = performance.now()
     const silent = this.#members
       .filter((member) => !failures.has(member) && readyAt(member) > now)

@@ -40,6 +40,18 @@ export class BadAnswer extends RetryableError {
   override name = 'BadAnswer'
 }
 
+/** The endpoint has another block than the final one, or a head below it. */
+export class ContradictsFinal extends BadAnswer {
+  override name = 'ContradictsFinal'
+}
+
+/** Whether an endpoint failed because it contradicts what is final; a client's error has those of its endpoints as its cause. */
+export function contradictsFinal(error: unknown): boolean {
+  if (error instanceof ContradictsFinal) return true
+  const cause = error instanceof Error ? error.cause : undefined
+  return cause instanceof AggregateError && cause.errors.some(contradictsFinal)
+}
+
 /** The endpoint is of another chain. It never serves this network. */
 export class WrongChain extends RetryableError {
   override name = 'WrongChain'

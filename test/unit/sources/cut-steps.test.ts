@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { cutStretch } from '../../../indexer/sources/cut-stretch.ts'
+import { cutSteps } from '../../../indexer/sources/cut-steps.ts'
 import type { ChainEvent } from '../../../shared/events/chain-event.ts'
 import type { BlockHeader } from '../../../shared/events/chain-step.ts'
 
@@ -33,7 +33,7 @@ const story = fc.record({
   allHeaders: fc.boolean(),
 })
 
-void t.test('pieces continue each other, lose nothing and are cut between blocks', (t) => {
+void t.test('steps continue each other, lose nothing and are cut between blocks', (t) => {
   fc.assert(
     fc.property(story, ({ from, perBlock, max, allHeaders }) => {
       const headers = perBlock.map((_, index) => header(from + index))
@@ -43,19 +43,18 @@ void t.test('pieces continue each other, lose nothing and are cut between blocks
       )
       const cuts = allHeaders ? headers : headers.filter((_, index) => (perBlock[index] ?? 0) > 0)
       const evidence = [{ from, to: to.number, endpoint: 'x', check: 'bloom' as const }]
-      const pieces = cutStretch({ from, to, headers, events, evidence }, cuts, max)
+      const steps = cutSteps({ from, to, headers, events, evidence }, cuts, max)
       let next = from
-      for (const piece of pieces) {
-        if (piece.from !== next || piece.to.number < piece.from) return false
-        const blocks = new Set(piece.events.map(({ blockNumber }) => blockNumber))
-        if (piece.events.length > max && blocks.size > 1) return false
-        if ([...blocks].some((number) => number < piece.from || number > piece.to.number)) return false
-        if (piece.headers.length !== piece.to.number - piece.from + 1) return false
-        if (piece.evidence.some((item) => item.from !== piece.from || item.to !== piece.to.number))
-          return false
-        next = piece.to.number + 1
+      for (const step of steps) {
+        if (step.from !== next || step.to.number < step.from) return false
+        const blocks = new Set(step.events.map(({ blockNumber }) => blockNumber))
+        if (step.events.length > max && blocks.size > 1) return false
+        if ([...blocks].some((number) => number < step.from || number > step.to.number)) return false
+        if (step.headers.length !== step.to.number - step.from + 1) return false
+        if (step.evidence.some((item) => item.from !== step.from || item.to !== step.to.number)) return false
+        next = step.to.number + 1
       }
-      const all = pieces.flatMap((piece) => piece.events)
+      const all = steps.flatMap((step) => step.events)
       return (
         next === to.number + 1 && all.length === events.length && all.every((item, at) => item === events[at])
       )

@@ -1,0 +1,273 @@
+import { RetryableError } from '../../shared/errors.ts'
+import { ABORTED, unlessAborted } from '../../shared/async/abort.ts'
+import type { BlockHeader, BlockRef, ChainStep, TimedBlock } from '../../shared/events/chain-step.ts'
+import { FIRST_WIDTH, RangeWidth } from './block-ranges.ts'
+import { ChainMoved } from './chain-moved.ts'
+import type { ChainSource, ResumePoint } from './chain-source.ts'
+import { confirmedRanges } from './confirmed-ranges.ts'
+import { cutSteps, type StepBlocks } from './cut-steps.ts'
+import { decide, refutes, type OurBranch } from './decide.ts'
+import type { FollowOptions } from './follow-options.ts'
+import { KnownBranch } from './known-branch.ts'
+import { lastShared } from './last-shared.ts'
+import { readAhead } from './read-ahead.ts'
+
+/** A reorg reaches the new head in one step, unless that is further beyond the replaced blocks than this. */
+const MAX_REORG_REACH = 1024
+/** Ranges get narrower above this many events, for several are held in memory. */
+const TARGET_EVENTS_PER_RANGE = 500
+/** Blocks from the head to a final one above it that are read to see whether that one continues it. */
+const MOST_LINKED = 64
+const LOOK_AT_HEAD_EVERY_MS = 10_000
+const LOOK_WITHIN_MS = 4_000
+
+/** The signal ended the reading. */
+export class Aborted extends Error {}
+
+/** Turns the outcomes of {@link decide} into steps. */
+export class Follower {
+  readonly #source: ChainSource
+  readonly #options: FollowOptions
+  readonly #branch: KnownBranch
+  readonly #maxEvents: number
+  readonly #width: RangeWidth
+  readonly #tipWidth: RangeWidth
+  #lookedAt = 0
+
+  constructor(source: ChainSource, resume: ResumePoint, options: FollowOptions) {
+    this.#source = source
+    this.#options = options
+    this.#branch = new KnownBranch(resume)
+    this.#maxEvents = options.maxEventsPerStep ?? 500
+    const width = { first: options.firstWidth ?? FIRST_WIDTH, targetEvents: TARGET_EVENTS_PER_RANGE }
+    this.#tipWidth = new RangeWidth(options.maxTipBlocks ?? 64, width)
+    this.#width = new RangeWidth(source.maxBlockRange, width)
+    if (this.#branch.final !== null) source.believeFinal(this.#branch.final)
+  }
+
+  /** Steps up to the head as it is now. Throws a RetryableError for what contradicts our branch. */
+  async *catchUp(): AsyncGenerator<ChainStep> {
+    for (;;) {
+      const { head, finalized } = await this.#look()
+      const ours = this.#ours()
+      const outcome = decide(ours, { ...head, atPosition: await this.#atPosition(head) }, finalized)
+      switch (outcome.is) {
+        case 'idle':
+        case 'behind':
+          yield* this.#tellFinal(finalized)
+          return
+        case 'backfill':
+          yield* this.#backfill(outcome.to)
+          break
+        case 'tip':
+          yield* this.#tellFinal(newest(ours.final, finalized))
+          yield* this.#tip(head)
+          break
+        case 'reorg':
+          yield* this.#reorg(head, finalized)
+          break
+        case 'contradiction':
+          throw new RetryableError(outcome.message)
+      }
+    }
+  }
+
+  #ours(): OurBranch {
+    const { position, final, told } = this.#branch
+    return { position, final, told, next: this.#next(), hashAt: (number) => this.#branch.hashAt(number) }
+  }
+
+  async #look(): Promise<{ head: BlockHeader; finalized: BlockRef | null }> {
+    const { head, finalized } = await this.#askHead()
+    this.#options.onHead?.({ head, finalized })
+    this.#lookedAt = performance.now()
+    if (finalized === null || finalized.number < this.#source.startBlock) return { head, finalized: null }
+    if (finalized.number <= head.number) return { head, finalized }
+    return { head, finalized: (await this.#isBelow(head, finalized)) ? refOf(head) : null }
+  }
+
+  async #askHead(): Promise<{ head: BlockHeader; finalized: BlockRef | null }> {
+    const { lookWithinMs = LOOK_WITHIN_MS, onLate } = this.#options
+    const late = setTimeout(
+      () => onLate?.(`${this.#source.network}: no node has told its head for ${lookWithinMs / 1000} s`),
+      lookWithinMs,
+    )
+    try {
+      const head = await this.#ask(this.#source.head())
+      return { head, finalized: await this.#ask(this.#source.finalized()) }
+    } finally {
+      clearTimeout(late)
+    }
+  }
+
+  /**
+   * Whether a final block above the head continues it: the chain went on between the two questions, or more confirmations
+   * are wanted than finality takes. Another endpoint may have answered the second question, with the first on a branch that
+   * was left.
+   */
+  async #isBelow(head: BlockHeader, finalized: BlockRef): Promise<boolean> {
+    if (this.#branch.final?.hash === head.hash) return true
+    const to = Math.min(finalized.number, head.number + MOST_LINKED)
+    const linked = await this.#ask(this.#source.headers(head.number, to))
+    const last = linked.at(-1)
+    if (linked[0]?.hash !== head.hash) return false
+    return to < finalized.number ? last?.number === to : last?.hash === finalized.hash
+  }
+
+  /** The height after our position. */
+  #next(): number {
+    return this.#branch.position === null ? this.#source.startBlock : this.#branch.position.number + 1
+  }
+
+  /** The hash at our position's height on the branch of a higher head. */
+  async #atPosition(head: BlockHeader): Promise<string | null> {
+    const { position } = this.#branch
+    if (position === null || head.number <= position.number) return null
+    if (head.number === position.number + 1) return head.parentHash
+    const [theirs] = await this.#ask(this.#source.headers(position.number, position.number))
+    if (theirs === undefined) throw new ChainMoved(`block ${position.number} is not there`)
+    return theirs.hash
+  }
+
+  async *#backfill(finalized: BlockRef): AsyncGenerator<ChainStep> {
+    const { signal, isTight, parallelRanges: parallel = 4 } = this.#options
+    const range = { from: this.#next(), to: finalized.number }
+    const reading = { source: this.#source, width: this.#width, parallel, signal }
+    const ahead = readAhead(range, isTight === undefined ? reading : { ...reading, isTight })
+    const ranges = confirmedRanges(ahead, finalized)
+    for (;;) {
+      const item = await this.#ask(ranges.next())
+      if (item.done === true) break
+      const { from, read } = item.value
+      const after = this.#after(from, read.first)
+      const final = { from, to: read.last, headers: [], events: read.events, evidence: read.evidence }
+      yield* this.#steps(final, read.cuts, after, (step) => this.#branch.advanceFinal(step.to))
+      await this.#lookAtHead()
+    }
+    yield* this.#tellFinal(finalized)
+  }
+
+  *#steps(
+    range: StepBlocks,
+    cuts: readonly TimedBlock[],
+    after: BlockRef | null,
+    advance: (step: StepBlocks) => void,
+  ): Generator<ChainStep> {
+    let before = after
+    for (const step of cutSteps(range, cuts, this.#maxEvents)) {
+      advance(step)
+      yield { type: 'blocks', ...step, after: before }
+      before = refOf(step.to)
+    }
+  }
+
+  /** The block before `first`, which must be our position. */
+  #after(from: number, first: BlockHeader): BlockRef | null {
+    const { position } = this.#branch
+    if (first.number !== from) throw new RetryableError(`asked for block ${from}, got block ${first.number}`)
+    if (position === null) return from === 0 ? null : { number: from - 1, hash: first.parentHash }
+    if (first.parentHash === position.hash) return position
+    throw new ChainMoved(`block ${from} does not continue block ${position.number} (${position.hash})`)
+  }
+
+  /** Reports the head during a backfill, which takes long: the lag is shown all the while. */
+  async #lookAtHead(): Promise<void> {
+    if (performance.now() < this.#lookedAt + LOOK_AT_HEAD_EVERY_MS) return
+    try {
+      const head = await this.#ask(this.#source.head())
+      this.#options.onHead?.({ head, finalized: this.#branch.final })
+    } catch (error) {
+      if (!(error instanceof RetryableError)) throw error
+    }
+    this.#lookedAt = performance.now()
+  }
+
+  async *#tip(head: BlockHeader): AsyncGenerator<ChainStep> {
+    const from = this.#next()
+    const headers = linked(
+      await this.#headersTo(from, Math.min(head.number, from + this.#tipWidth.width - 1)),
+    )
+    const [first, last] = [headers[0], headers.at(-1)]
+    if (first === undefined || last === undefined) throw new ChainMoved(`block ${from} is not there`)
+    const after = this.#after(from, first)
+    const range = { from, to: last, headers, ...(await this.#readTip(headers)) }
+    yield* this.#steps(range, headers, after, (step) => this.#branch.advance(step.headers))
+  }
+
+  async #readTip(headers: BlockHeader[]): ReturnType<ChainSource['readBlocks']> {
+    try {
+      const read = await this.#ask(this.#source.readBlocks(headers))
+      this.#tipWidth.succeeded(headers.length, read.events.length)
+      return read
+    } catch (error) {
+      this.#tipWidth.failed(headers.length)
+      throw error
+    }
+  }
+
+  async *#reorg(head: BlockHeader, finalized: BlockRef | null): AsyncGenerator<ChainStep> {
+    const { position } = this.#branch
+    if (position === null) return
+    const comparable = Math.min(position.number, head.number)
+    const headersTo = (from: number, to: number): Promise<BlockHeader[]> => this.#headersTo(from, to)
+    const shared = await lastShared(this.#branch, this.#source.startBlock, comparable, headersTo)
+    const { ancestor, above } = shared
+    // The endpoint rolled back along our branch. Until it grows or differs, that is a replica that is behind.
+    if (ancestor.number >= head.number) throw new ChainMoved(`the head ${head.number} is ours after all`)
+    if (finalized !== null && finalized.number <= ancestor.number) yield* this.#tellFinal(finalized)
+    const reach = Math.max(position.number, ancestor.number + MAX_REORG_REACH)
+    const beyond = await this.#headersTo(comparable + 1, Math.min(head.number, reach))
+    const headers = linked([...above, ...beyond], ancestor)
+    const to = headers.at(-1)
+    if (to === undefined) throw new ChainMoved(`nothing is there after block ${ancestor.number}`)
+    if (to.number === head.number ? to.hash !== head.hash : to.number < Math.min(head.number, reach)) {
+      throw new ChainMoved(`the branch up to block ${head.number} changed while it was read`)
+    }
+    const read = await this.#ask(this.#source.readBlocks(headers))
+    this.#branch.replace(ancestor, headers)
+    yield { type: 'reorg', ancestor, replaces: position, to, headers, ...read }
+  }
+
+  *#tellFinal(finalized: BlockRef | null): Generator<ChainStep> {
+    const { told, position } = this.#branch
+    if (finalized === null || position === null || finalized.number > position.number) return
+    if (told !== null && finalized.number <= told.number) return
+    const refuted = refutes(this.#ours(), finalized)
+    if (refuted !== null) throw new RetryableError(refuted)
+    this.#branch.tellFinal(finalized)
+    this.#source.believeFinal(finalized)
+    yield { type: 'finalized', block: finalized }
+  }
+
+  /** Fewer when the endpoint has no more. */
+  async #headersTo(from: number, to: number): Promise<BlockHeader[]> {
+    return from > to ? [] : this.#ask(this.#source.headers(from, to))
+  }
+
+  async #ask<T>(promise: Promise<T>): Promise<T> {
+    const result = await unlessAborted(promise, this.#options.signal)
+    if (result === ABORTED) throw new Aborted('aborted')
+    return result
+  }
+}
+
+/** A backfill that was cut off may have read as final more than the endpoint reports now. */
+function newest(final: BlockRef | null, finalized: BlockRef | null): BlockRef | null {
+  return final !== null && final.number > (finalized?.number ?? -1) ? final : finalized
+}
+
+/** Throws a ChainMoved where a block is missing or of another branch: two endpoints answered, or the chain moved between two questions. */
+function linked(headers: BlockHeader[], after?: BlockRef): BlockHeader[] {
+  let before = after
+  for (const header of headers) {
+    if (before !== undefined && (header.number !== before.number + 1 || header.parentHash !== before.hash)) {
+      throw new ChainMoved(`block ${header.number} does not continue block ${before.number}`)
+    }
+    before = header
+  }
+  return headers
+}
+
+function refOf({ number, hash }: BlockRef): BlockRef {
+  return { number, hash }
+}
