@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import pMap from 'p-map'
 import pTimeout from 'p-timeout'
 import { networkKey, type EvmNetwork } from '../../../shared/config/networks.ts'
@@ -94,7 +95,11 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
   const { confirmations } = network
   const heads = new ChainHead(client, { confirmations, startBlock }, report, options.stillAfterMs)
   const evidence = new RangeEvidence(client, contracts, options.witnessPatienceMs)
-  const remembered = new HeaderMemory()
+  /** By hash: the bloom is needed again when the block is read. */
+  const remembered = new LRUCache<string, EvmHeader>({ max: MAX_REMEMBERED })
+  const remember = (found: readonly EvmHeader[]): void => {
+    for (const header of found) remembered.set(header.hash, header)
+  }
   const closing = new AbortController()
 
   async function readRange(from: number, to: number): Promise<RangeRead> {
@@ -158,7 +163,7 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
     const known = headers.map(({ hash }) => remembered.get(hash))
     const missing = headers.filter((_, index) => known[index] === undefined).map(({ hash }) => hash)
     const fetched = missing.length === 0 ? [] : await headersByHash(endpoint, missing)
-    remembered.add(fetched)
+    remember(fetched)
     const rest = fetched.values()
     return known.map((header) => {
       const found = header ?? rest.next().value
@@ -169,7 +174,7 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
 
   async function headers(from: number, to: number): Promise<BlockHeader[]> {
     const found = await client.read(`headers ${from} to ${to}`, (endpoint) => readHeaders(endpoint, from, to))
-    remembered.add(found)
+    remember(found)
     return found.map(plainHeader)
   }
 
@@ -228,7 +233,7 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
       }),
     head: async () => {
       const header = await heads.head()
-      remembered.add([header])
+      remember([header])
       return plainHeader(header)
     },
     finalized: async () => {
@@ -262,24 +267,4 @@ function tickOptions({ wsUrl, pollIntervalMs }: EvmNetwork, report: Report): Tic
 
 function timesOf(blocks: readonly TimedBlock[]): ReadonlyMap<string, number> {
   return new Map(blocks.map(({ hash, timeS }) => [hash, timeS]))
-}
-
-/** Headers by hash, the newest few: a header's bloom is needed when its block is read. */
-class HeaderMemory {
-  readonly #headers = new Map<string, EvmHeader>()
-
-  add(headers: readonly EvmHeader[]): void {
-    for (const header of headers) {
-      this.#headers.delete(header.hash)
-      this.#headers.set(header.hash, header)
-    }
-    for (const hash of this.#headers.keys()) {
-      if (this.#headers.size <= MAX_REMEMBERED) break
-      this.#headers.delete(hash)
-    }
-  }
-
-  get(hash: string): EvmHeader | undefined {
-    return this.#headers.get(hash)
-  }
 }

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { RetryableError } from '../../../shared/errors.ts'
 import type { BlockRef } from '../../../shared/events/chain-step.ts'
 import { viewAll, viewLatest } from './ask-all.ts'
@@ -33,7 +34,7 @@ interface Asked {
  */
 export class TokenDecimals {
   readonly #client: RpcClient
-  readonly #known = new Map<string, number | null>()
+  readonly #known = new LRUCache<string, { decimals: number | null }>({ max: MAX_TOKENS })
 
   constructor(client: RpcClient) {
     this.#client = client
@@ -45,7 +46,7 @@ export class TokenDecimals {
     const missing = new Map<string, BlockRef>()
     for (const { token, block } of seen) {
       const known = this.#known.get(token)
-      if (known !== undefined) found.set(token, known)
+      if (known !== undefined) found.set(token, known.decimals)
       else if (!missing.has(token)) missing.set(token, block)
     }
     if (missing.size === 0) return found
@@ -59,7 +60,7 @@ export class TokenDecimals {
       if (answer === undefined) continue
       const decimals = decimalsIn(answer)
       found.set(token, decimals)
-      if (isForGood(answer)) this.#remember(token, decimals)
+      if (isForGood(answer)) this.#known.set(token, { decimals })
     }
     return found
   }
@@ -88,14 +89,6 @@ export class TokenDecimals {
     if (late.length === 0) return answers
     const latest = await viewLatest(this.#client, 'token decimals', late, asked.ofLatest)
     return answers.map((answer) => (isPruned(answer) ? (latest.shift() ?? answer) : answer))
-  }
-
-  #remember(token: string, decimals: number | null): void {
-    if (this.#known.size >= MAX_TOKENS) {
-      const [oldest] = this.#known.keys()
-      if (oldest !== undefined) this.#known.delete(oldest)
-    }
-    this.#known.set(token, decimals)
   }
 }
 

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { BlockRef } from '../../../shared/events/chain-step.ts'
 import { isPaymentChannelCode } from '../../../shared/filecoin/actor-codes.ts'
 import type { Report, RpcClient } from '../rpc/rpc-client.ts'
@@ -16,9 +17,9 @@ export class ChannelCodes {
   readonly #client: RpcClient
   readonly #report: Report
   /** Code -> whether it is a payment channel's; an upgrade cannot change that. */
-  readonly #learnt = new Map<string, boolean>()
+  readonly #learnt = new LRUCache<string, boolean>({ max: MOST_REMEMBERED })
   /** Codes that no node could tell about. */
-  readonly #untold = new Set<string>()
+  readonly #untold = new LRUCache<string, true>({ max: MOST_REMEMBERED })
 
   constructor(client: RpcClient, report: Report) {
     this.#client = client
@@ -40,14 +41,13 @@ export class ChannelCodes {
     const channelCode = await this.#codeAt(tipset.hash)
     for (const code of unknown) {
       if (channelCode === null) this.#tell(code, tipset)
-      else this.#remember(code, code === channelCode)
+      else this.#learnt.set(code, code === channelCode)
     }
   }
 
   #tell(code: string, { number }: BlockRef): void {
     if (this.#untold.has(code)) return
-    if (this.#untold.size >= MOST_REMEMBERED) this.#untold.clear()
-    this.#untold.add(code)
+    this.#untold.set(code, true)
     this.#report(
       'warn',
       `an actor of the unknown code ${code} was made at ${number}: no node tells what a payment channel's code is there, and ` +
@@ -75,11 +75,5 @@ export class ChannelCodes {
     if (codes?.ok !== true) return null
     const code = record(codes.result, 'actor codes')['paymentchannel']
     return code === undefined ? null : cidOf(code, 'payment channel code')
-  }
-
-  #remember(code: string, isChannel: boolean): void {
-    this.#learnt.set(code, isChannel)
-    const [oldest] = this.#learnt.keys()
-    if (this.#learnt.size > MOST_REMEMBERED && oldest !== undefined) this.#learnt.delete(oldest)
   }
 }

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { FilecoinIdentity } from '../../../shared/events/filecoin-event.ts'
 import {
   canonicalAddress,
@@ -34,11 +35,10 @@ export class Identities {
   readonly #client: RpcClient
   readonly #letter: NetworkLetter
   readonly #robust: RobustAddresses
-  readonly #known = new Map<string, Names>()
-  readonly #mostRemembered: number
+  readonly #known: LRUCache<string, Names>
 
   constructor(client: RpcClient, letter: NetworkLetter, mostRemembered = MOST_REMEMBERED) {
-    this.#mostRemembered = mostRemembered
+    this.#known = new LRUCache({ max: mostRemembered })
     this.#client = client
     this.#letter = letter
     this.#robust = new RobustAddresses(client)
@@ -66,7 +66,8 @@ export class Identities {
       const question = asked[index]
       if (question === undefined) continue
       found.set(keyOf(question), names)
-      if (question.isFinal && names.id !== null && names.robust.length > 0) this.#remember(question, names)
+      if (question.isFinal && names.id !== null && names.robust.length > 0)
+        this.#known.set(question.address, names)
     }
     const identities = questions.map((question) => {
       const names = found.get(keyOf(question))
@@ -122,12 +123,6 @@ export class Identities {
     const address = typeof value === 'string' ? parseAddress(value) : null
     if (address === null) throw new BadAnswer('an address that is none')
     return formatAddress(address, this.#letter)
-  }
-
-  #remember({ address }: IdentityQuestion, names: Names): void {
-    this.#known.set(address, names)
-    const [oldest] = this.#known.keys()
-    if (this.#known.size > this.#mostRemembered && oldest !== undefined) this.#known.delete(oldest)
   }
 }
 

@@ -1,7 +1,8 @@
+import { LRUCache } from 'lru-cache'
 import { askEveryone, settle } from '../rpc/ask-everyone.ts'
 import type { RpcClient } from '../rpc/rpc-client.ts'
 import type { RpcAnswer, RpcEndpoint } from '../rpc/rpc-endpoint.ts'
-import { EndpointFault } from '../rpc/rpc-error.ts'
+import { isTimeOut } from '../rpc/rpc-error.ts'
 import { nameOf, rpcCall, type StateCall } from './state-calls.ts'
 
 /** A tipset may name many actors by their number, and each lookup costs the node a walk through all actors. */
@@ -9,7 +10,6 @@ const MOST_LOOKUPS = 50
 /** So many time-outs of one tipset's lookups, and what is left of them stays unknown. */
 const MOST_TIME_OUTS = 2
 const MOST_REMEMBERED = 1_000
-const TIME_OUT = /^no answer within|^HTTP (504|524)$/
 
 const UNKNOWN: RpcAnswer = { ok: false, kind: 'other', code: 0, message: 'not looked up' }
 
@@ -20,7 +20,7 @@ const UNKNOWN: RpcAnswer = { ok: false, kind: 'other', code: 0, message: 'not lo
 export class RobustAddresses {
   readonly #client: RpcClient
   /** Keyed by tipset. They outlive a failed read, whatever else made it fail. */
-  readonly #timeOuts = new Map<string, number>()
+  readonly #timeOuts = new LRUCache<string, number>({ max: MOST_REMEMBERED })
 
   constructor(client: RpcClient) {
     this.#client = client
@@ -74,7 +74,7 @@ export class RobustAddresses {
         'unsupported',
       ])
     } catch (error) {
-      if (!(error instanceof EndpointFault) || !TIME_OUT.test(error.message)) throw error
+      if (!isTimeOut(error)) throw error
       for (const at of new Set(part.map((call) => call.at))) this.#countTimeOut(at)
       if (part.some(({ at }) => this.#timeOutsOf(at) < MOST_TIME_OUTS)) throw error
       return part.map(() => UNKNOWN)
@@ -87,8 +87,6 @@ export class RobustAddresses {
 
   #countTimeOut(at: string): void {
     this.#timeOuts.set(at, this.#timeOutsOf(at) + 1)
-    const [oldest] = this.#timeOuts.keys()
-    if (this.#timeOuts.size > MOST_REMEMBERED && oldest !== undefined) this.#timeOuts.delete(oldest)
   }
 }
 

@@ -1,9 +1,9 @@
+import { LRUCache } from 'lru-cache'
 import type { Tipset } from './decode-tipset.ts'
 
-/** The newest few tipsets by key, and which one is whose child: what was read once is not asked again. */
+/** The last tipsets that were read, by key, and their children. */
 export class TipsetMemory {
-  readonly #max: number
-  readonly #tipsets = new Map<string, Tipset>()
+  readonly #tipsets: LRUCache<string, Tipset>
   /**
    * Any child will do, for each commits to the same execution of its parents; but an endpoint need not have one that
    * is on no branch any more. So the branch that was walked last rules.
@@ -11,15 +11,18 @@ export class TipsetMemory {
   readonly #children = new Map<string, Tipset>()
 
   constructor(max: number) {
-    this.#max = max
+    this.#tipsets = new LRUCache({
+      max,
+      noDisposeOnSet: true,
+      dispose: (tipset) => {
+        if (this.#children.get(tipset.parentKey)?.key === tipset.key) this.#children.delete(tipset.parentKey)
+      },
+    })
   }
 
   add(tipset: Tipset): void {
-    this.#tipsets.delete(tipset.key)
     this.#tipsets.set(tipset.key, tipset)
     this.#children.set(tipset.parentKey, tipset)
-    const [oldest] = this.#tipsets.values()
-    if (this.#tipsets.size > this.#max && oldest !== undefined) this.#forget(oldest)
   }
 
   get(key: string): Tipset | undefined {
@@ -39,10 +42,5 @@ export class TipsetMemory {
   /** An endpoint may not know the child: the next question looks for one on the endpoint's own branch. */
   dropChildOf(key: string): void {
     this.#children.delete(key)
-  }
-
-  #forget(tipset: Tipset): void {
-    this.#tipsets.delete(tipset.key)
-    if (this.#children.get(tipset.parentKey) === tipset) this.#children.delete(tipset.parentKey)
   }
 }

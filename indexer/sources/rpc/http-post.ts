@@ -2,7 +2,7 @@ import { ABORTED, unlessAborted } from '../../../shared/async/abort.ts'
 import { unescaped } from '../../../shared/secrets.ts'
 import { undiciExchange, type HttpAnswer } from './http-exchange.ts'
 import type { BodyRoom } from './read-body.ts'
-import { codeOf, EndpointFault } from './rpc-error.ts'
+import { codeOf, EndpointFault, TimedOut } from './rpc-error.ts'
 
 export interface PostOptions {
   /** For the whole exchange, the body's last byte included. */
@@ -51,7 +51,7 @@ export async function underTimeLimit<T>(
   exchange: () => Promise<T>,
 ): Promise<T> {
   const timer = setTimeout(
-    () => controller.abort(new EndpointFault(`no answer within ${timeoutMs} ms`)),
+    () => controller.abort(new TimedOut(`no answer within ${timeoutMs} ms`)),
     timeoutMs,
   )
   try {

@@ -138,7 +138,7 @@ export class JsonRpcCodec {
 
 function faultOf({ status }: HttpAnswer, otherwise: string): EndpointFault {
   if (status === 401 || status === 403) return new AccessRefused(`HTTP ${status}`)
-  if (status >= 400) return new RequestRefused(`HTTP ${status}`)
+  if (status >= 400) return new RequestRefused(status)
   return new EndpointFault(status === 200 ? otherwise : `HTTP ${status}`)
 }
 

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { wordsOf } from './said-alone.ts'
 
 /** For how long an unexplained error must stay the same before it is believed to be the answer. */
@@ -24,9 +25,9 @@ interface Refusal {
  * endpoint would otherwise hold its network up for ever.
  */
 export class Refusals {
-  readonly #calls = new Map<string, Map<object, Refusal>>()
+  readonly #calls = new LRUCache<string, Map<object, Refusal>>({ max: MAX_CALLS })
   /** Keyed by endpoint: words that stood, and until when they stand for other calls. */
-  readonly #words = new WeakMap<object, Map<string, number>>()
+  readonly #words = new WeakMap<object, LRUCache<string, number>>()
 
   /** The endpoint refused the call now; numbers in what it said may differ from time to time. */
   note(call: string, endpoint: object, said: string, nowMs = performance.now()): void {
@@ -40,10 +41,7 @@ export class Refusals {
       lastMs: nowMs,
       times: goesOn ? before.times + 1 : 1,
     })
-    this.#calls.delete(call)
     this.#calls.set(call, refusals)
-    const [oldest] = this.#calls.keys()
-    if (this.#calls.size > MAX_CALLS && oldest !== undefined) this.#calls.delete(oldest)
   }
 
   /** The call was answered. */
@@ -72,9 +70,7 @@ export class Refusals {
 
   #keep(endpoint: object, { said, sinceMs, lastMs }: Refusal, afterMs: number): void {
     if (lastMs - sinceMs < afterMs) return
-    const words = this.#words.get(endpoint) ?? new Map<string, number>()
+    const words = this.#words.get(endpoint) ?? new LRUCache<string, number>({ max: MAX_WORDS })
     this.#words.set(endpoint, words.set(said, lastMs + WORDS_STAND_FOR_MS))
-    const [oldest] = words.keys()
-    if (words.size > MAX_WORDS && oldest !== undefined) words.delete(oldest)
   }
 }

@@ -10,6 +10,11 @@ export class EndpointFault extends RetryableError {
   override name = 'EndpointFault'
 }
 
+/** No answer within our time limit. */
+export class TimedOut extends EndpointFault {
+  override name = 'TimedOut'
+}
+
 /** The answer is larger than its request can need: it is not read to its end, or not parsed. */
 export class AnswerTooLarge extends EndpointFault {
   override name = 'AnswerTooLarge'
@@ -23,6 +28,21 @@ export class AccessRefused extends EndpointFault {
 /** An HTTP status of 400 or above instead of JSON: the endpoint is unwell, or the request asks too much. */
 export class RequestRefused extends EndpointFault {
   override name = 'RequestRefused'
+  readonly status: number
+  constructor(status: number) {
+    super(`HTTP ${status}`)
+    this.status = status
+  }
+}
+
+/** A gateway's status for an endpoint that is too slow; 524 is Cloudflare's. */
+const GATEWAY_TIME_OUTS: readonly number[] = [504, 524]
+
+/** Whether the answer took too long, for us or for a gateway in between. */
+export function isTimeOut(error: unknown): boolean {
+  return (
+    error instanceof TimedOut || (error instanceof RequestRefused && GATEWAY_TIME_OUTS.includes(error.status))
+  )
 }
 
 /** The endpoint asked us to slow down. `retryAfterMs` is what it said, if it said anything. */

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { RpcAnswer, RpcCall } from './rpc-call.ts'
 
 type Refusal = RpcAnswer & { ok: false }
@@ -11,19 +12,15 @@ const MOST_SAID = 100
  * answers too. Time-outs, internal errors and "slow down" are never kept: they may pass.
  */
 export class SaidAlone {
-  readonly #said = new Map<string, number>()
+  readonly #errors = new LRUCache<string, true>({ max: MOST_SAID, ttl: VALID_MS })
 
   add(call: RpcCall | undefined, error: Refusal): void {
     if (call === undefined || error.kind === 'other' || error.kind === 'rate') return
-    this.#said.delete(nameOf(call, error))
-    this.#said.set(nameOf(call, error), performance.now() + VALID_MS)
-    const [oldest] = this.#said.keys()
-    if (this.#said.size > MOST_SAID && oldest !== undefined) this.#said.delete(oldest)
+    this.#errors.set(nameOf(call, error), true)
   }
 
   has(call: RpcCall | undefined, answer: RpcAnswer | undefined): boolean {
-    if (call === undefined || answer?.ok !== false) return false
-    return (this.#said.get(nameOf(call, answer)) ?? 0) > performance.now()
+    return call !== undefined && answer?.ok === false && this.#errors.has(nameOf(call, answer))
   }
 }
 
