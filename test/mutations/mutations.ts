@@ -179,7 +179,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     promise: 7,
     what: 'a second endpoint that is away for a moment is done without',
-    file: 'indexer/sources/rpc/witness.ts',
+    file: 'indexer/sources/rpc/second-opinion.ts',
     from: 'const isOver = performance.now() >= untilMs',
     to: 'const isOver = performance.now() >= 0',
     noticedBy: [{ test: 'test/chain/sources/faulty-endpoints.test.ts' }],

@@ -32,7 +32,7 @@ export function viewAll(
   asked = new Set<RpcEndpoint>(),
 ): Promise<RpcAnswer[]> {
   const lacks: Lacks<ViewCall> = (endpoint, { block }) =>
-    block.number > (client.behind.get(endpoint) ?? Infinity)
+    block.number > (client.stateOf(endpoint).behindAt ?? Infinity)
   const excluding = askedBefore(client, asked, (endpoint) => calls.every((call) => lacks(endpoint, call)))
   const ask: AskOne<ViewCall> = (endpoint, open) => {
     asked.add(endpoint)

@@ -44,8 +44,8 @@ export interface EvmSourceOptions {
   maxConcurrent?: number
   /** Calls in one batch. */
   maxBatch?: number
-  /** How long final blocks wait for a second endpoint that is away; see `Witness`. */
-  witnessPatienceMs?: number
+  /** How long final blocks wait for a second endpoint that is away; see `SecondOpinion`. */
+  secondPatienceMs?: number
   /** After so long a head that has not grown is compared with the other endpoints'; see `Laggards`. */
   stillAfterMs?: number
 }
@@ -94,7 +94,7 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
   const startBlock = Math.min(...[...contracts.values()].map((contract) => contract.startBlock))
   const { confirmations } = network
   const heads = new ChainHead(client, { confirmations, startBlock }, report, options.stillAfterMs)
-  const evidence = new RangeEvidence(client, contracts, options.witnessPatienceMs)
+  const evidence = new RangeEvidence(client, contracts, options.secondPatienceMs)
   /** By hash: the bloom is needed again when the block is read. */
   const remembered = new LRUCache<string, EvmHeader>({ max: MAX_REMEMBERED })
   const remember = (found: readonly EvmHeader[]): void => {

@@ -11,8 +11,8 @@ const OLD_AFTER_S = 60
 
 /**
  * Finds the endpoints that do not go on as the chain does. Where a head stands still or is old, the others are asked for
- * theirs as well, now and then and beside the reading. Who lacks a block that another one had the time before, and still
- * has, is behind: the client asks it last, until it has caught up.
+ * theirs as well, now and then and beside the reading. An endpoint that lacks a block which another one had the time before,
+ * and still has, is behind: the client asks it last, until it has caught up.
  */
 export class Laggards {
   readonly #client: RpcClient
@@ -35,10 +35,10 @@ export class Laggards {
     this.#stillAfterMs = stillAfterMs
   }
 
-  /** To be told every head that an endpoint gave. */
+  /** Call it with every head that an endpoint gave. */
   saw(endpoint: RpcEndpoint, head: EvmHeader): void {
-    this.#stillBehind(endpoint, head.number)
-    const isSuspect = this.#isOld(head) || this.#client.behind.size > 0
+    this.#client.apply(endpoint, { type: 'head seen', head: head.number })
+    const isSuspect = this.#isOld(head) || this.#client.others().some((other) => this.#isBehind(other))
     const nowMs = performance.now()
     if (!isSuspect || this.#isComparing || nowMs < this.#comparedAtMs + this.#stillAfterMs) return
     this.#comparedAtMs = nowMs
@@ -56,7 +56,6 @@ export class Laggards {
   }
 
   async #compare(first: RpcEndpoint, head: number): Promise<void> {
-    const { behind } = this.#client
     const heads = new Map([[first, head]])
     const others = this.#client.available().filter((endpoint) => endpoint !== first)
     const ask = async (other: RpcEndpoint): Promise<void> => {
@@ -64,26 +63,24 @@ export class Laggards {
       if (found !== null) heads.set(other, found)
     }
     await Promise.all(others.map(ask))
-    for (const [endpoint, found] of heads) this.#stillBehind(endpoint, found)
-    // Those who are behind say nothing of where the chain is.
-    if (heads.size < 2 || [...heads.keys()].every((endpoint) => behind.has(endpoint))) return
+    for (const [endpoint, found] of heads) this.#client.apply(endpoint, { type: 'head seen', head: found })
+    // Endpoints that are behind do not show where the chain is.
+    if (heads.size < 2 || [...heads.keys()].every((endpoint) => this.#isBehind(endpoint))) return
     const newest = Math.max(...heads.values())
-    const told = behind.has(first) ? newest : head
+    const told = this.#isBehind(first) ? newest : head
     for (const [endpoint, found] of heads) {
-      if (behind.has(endpoint)) this.#lookAgain(endpoint, found, told)
+      if (this.#isBehind(endpoint)) this.#lookAgain(endpoint, found, told)
       else if (found < Math.min(newest, this.#newestBefore)) this.#putBehind(endpoint, found, newest)
     }
     this.#newestBefore = newest
   }
 
-  /** What it lacks is judged by the newest head that it told, also while nobody is there to compare it with. */
-  #stillBehind(endpoint: RpcEndpoint, head: number): void {
-    const known = this.#client.behind.get(endpoint)
-    if (known !== undefined && known < head) this.#client.behind.set(endpoint, head)
+  #isBehind(endpoint: RpcEndpoint): boolean {
+    return this.#client.stateOf(endpoint).behindAt !== null
   }
 
   #putBehind(endpoint: RpcEndpoint, head: number, newest: number): void {
-    this.#client.behind.set(endpoint, head)
+    this.#client.apply(endpoint, { type: 'fell behind', head })
     this.#client.say(
       `${endpoint.label} is behind: its head ${head} is ${newest - head} below another endpoint’s; it is asked last`,
     )
@@ -91,15 +88,15 @@ export class Laggards {
 
   /** It has caught up when it has what another one told just before. */
   #lookAgain(endpoint: RpcEndpoint, head: number, told: number): void {
-    this.#client.behind.set(endpoint, head)
+    this.#client.apply(endpoint, { type: 'fell behind', head })
     if (head < told) return
-    this.#client.behind.delete(endpoint)
+    this.#client.apply(endpoint, { type: 'caught up' })
     this.#client.say(`${endpoint.label} has caught up: its head is ${head}`)
   }
 
   /** Ignores failures of endpoints that are already marked as behind. */
   #ask(other: RpcEndpoint, above: number): Promise<number> {
-    if (this.#client.behind.has(other)) return this.#headOf(other, above)
+    if (this.#isBehind(other)) return this.#headOf(other, above)
     const excluding = this.#client.others(other)
     return this.#client.read('head', (endpoint) => this.#headOf(endpoint, above), { excluding, attempts: 1 })
   }

@@ -17,7 +17,7 @@ import {
 } from './range-reader.ts'
 import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { BadAnswer, CallFailed } from '../rpc/rpc-error.ts'
-import { Witness } from '../rpc/witness.ts'
+import { SecondOpinion } from '../rpc/second-opinion.ts'
 import type { WatchedContracts } from './watched-contracts.ts'
 
 /** Headers are cheap where they come in batches of at least this many … */
@@ -47,7 +47,7 @@ export interface CheckedRange {
 export class RangeEvidence {
   readonly #client: RpcClient
   readonly #contracts: WatchedContracts
-  readonly #witness: Witness
+  readonly #second: SecondOpinion
   /** By endpoint: ms per header, a moving average. */
   readonly #headerMs = new Map<RpcEndpoint, number>()
   #unchecked = 0
@@ -56,10 +56,10 @@ export class RangeEvidence {
   /** The newest block that is known to be final; below all where none is. */
   #newest = -Infinity
 
-  constructor(client: RpcClient, contracts: WatchedContracts, witnessPatienceMs?: number) {
+  constructor(client: RpcClient, contracts: WatchedContracts, secondPatienceMs?: number) {
     this.#client = client
     this.#contracts = contracts
-    this.#witness = new Witness(client, witnessPatienceMs)
+    this.#second = new SecondOpinion(client, secondPatienceMs)
   }
 
   /** Blocks up to this one are final. */
@@ -75,12 +75,7 @@ export class RangeEvidence {
       const range = await readRangeLogs(endpoint, this.#contracts, from, to)
       return hasSaidNull(endpoint) ? this.#readWithBlooms(endpoint, from, to) : { range, check: 'unchecked' }
     }
-    const found = await readLogsBetween(endpoint, this.#contracts, from, to)
-    const other = await this.#readElsewhere(endpoint, found)
-    if (other !== null) return this.#compare(endpoint, found, other)
-    const range = await withHeaders(endpoint, found)
-    if (!this.#isWorthIt(endpoint, from)) return { range, check: 'unchecked' }
-    return checkedBy(endpoint, range, await this.#blooms(endpoint, range))
+    return this.#compare(endpoint, from, to)
   }
 
   /** All headers at once with the logs: those of blocks with logs are needed anyway. */
@@ -89,22 +84,38 @@ export class RangeEvidence {
     return checkedBy(endpoint, range, await checkBlooms(endpoint, this.#contracts, range, headers))
   }
 
-  async #compare(endpoint: RpcEndpoint, range: LogsBetween, other: Answer): Promise<CheckedRange> {
-    if (sameLogs(range, other.range)) {
-      const blocks = blocksByLogs(range, other.range)
-      const known = blocks === null ? await withHeaders(endpoint, range) : { ...range, blocks }
-      return { range: known, check: 'second-endpoint' }
+  async #compare(endpoint: RpcEndpoint, from: number, to: number): Promise<CheckedRange> {
+    const readOn = async (other: RpcEndpoint): Promise<Answer> => ({
+      endpoint: other,
+      range: await readLogsBetween(other, this.#contracts, from, to),
+    })
+    const opinion = await this.#second.on(await readOn(endpoint), {
+      readOn,
+      // With the headers of its blocks: an answer that contradicts them is no contradiction between two endpoints.
+      readAgain: async () => ({
+        endpoint,
+        range: await readRangeLogs(endpoint, this.#contracts, from, to),
+      }),
+      isSame: (left, right) => sameLogs(left.range, right.range),
+      isWide: from < to,
+    })
+    const { range } = opinion.answer
+    switch (opinion.is) {
+      case 'agreed': {
+        const blocks = range.blocks ?? blocksByLogs(range, opinion.other.range) ?? undefined
+        return { range: await withBlocks(endpoint, { ...range, blocks }), check: 'second-endpoint' }
+      }
+      case 'alone': {
+        const known = await withHeaders(endpoint, range)
+        if (!this.#isWorthIt(endpoint, from)) return { range: known, check: 'unchecked' }
+        return checkedBy(endpoint, known, await this.#blooms(endpoint, known))
+      }
+      case 'contradicted':
+        return this.#arbitrate(endpoint, await withBlocks(endpoint, range), opinion.other)
     }
-    // With the headers of its blocks: whom they contradict is told by its own word.
-    const again = await readRangeLogs(endpoint, this.#contracts, range.from, range.to)
-    if (sameLogs(again, other.range)) return { range: again, check: 'second-endpoint' }
-    const otherAgain = await this.#readElsewhere(endpoint, again)
-    if (otherAgain === null) throw new CallFailed('nobody is left to bear out what was contradicted', 'other')
-    if (sameLogs(again, otherAgain.range)) return { range: again, check: 'second-endpoint' }
-    return this.#arbitrate(endpoint, again, otherAgain)
   }
 
-  /** Two endpoints contradict each other twice: the blooms say which of them leaves something out. */
+  /** Two endpoints contradict each other twice: the blooms show which of them leaves something out. */
   async #arbitrate(endpoint: RpcEndpoint, range: RangeLogs, other: Answer): Promise<CheckedRange> {
     const what = `blocks ${range.from} to ${range.to}: ${endpoint.label} gives ${range.logs.length} logs, ${other.endpoint.label} gives ${other.range.logs.length}`
     const sure = await this.#blooms(endpoint, range)
@@ -118,14 +129,6 @@ export class RangeEvidence {
     }
     // Where neither is proven wrong neither is put aside: the one that is left alone would be believed without a check.
     throw new CallFailed(`${what}, and the blooms do not tell which is right`, 'other')
-  }
-
-  #readElsewhere(endpoint: RpcEndpoint, { from, to }: LogsBetween): Promise<Answer | null> {
-    const readOn = async (second: RpcEndpoint): Promise<Answer> => ({
-      endpoint: second,
-      range: await readLogsBetween(second, this.#contracts, from, to),
-    })
-    return this.#witness.ask(endpoint, readOn, { isWide: from < to })
   }
 
   #isWorthIt(endpoint: RpcEndpoint, from: number): boolean {
@@ -173,7 +176,13 @@ export class RangeEvidence {
 
 interface Answer {
   endpoint: RpcEndpoint
-  range: LogsBetween
+  /** `blocks` where their headers were read. */
+  range: LogsBetween & { blocks?: RangeLogs['blocks'] | undefined }
+}
+
+async function withBlocks(endpoint: RpcEndpoint, range: Answer['range']): Promise<RangeLogs> {
+  const { blocks } = range
+  return blocks === undefined ? withHeaders(endpoint, range) : { ...range, blocks }
 }
 
 /** Throws a CallFailed where blooms do not settle a wide range that null may have been said of: narrower ones are settled. */

@@ -7,7 +7,7 @@ import type { BlocksRead, ChainSource, RangeRead } from '../chain-source.ts'
 import { headTicks, type HeadSubscription } from '../rpc/head-ticks.ts'
 import type { Report } from '../rpc/rpc-client.ts'
 import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
-import { Witness } from '../rpc/witness.ts'
+import { SecondOpinion } from '../rpc/second-opinion.ts'
 import {
   branchAcross,
   branchBelow,
@@ -39,8 +39,8 @@ export interface FilecoinSourceOptions {
   maxConcurrent?: number
   /** Calls in one batch. */
   maxBatch?: number
-  /** How long final blocks wait for a second endpoint that is away; see `Witness`. */
-  witnessPatienceMs?: number
+  /** How long final blocks wait for a second endpoint that is away; see `SecondOpinion`. */
+  secondPatienceMs?: number
 }
 
 export interface FilecoinSource extends ChainSource {
@@ -85,7 +85,7 @@ export function createFilecoinSource(
   const memory = new TipsetMemory(MOST_REMEMBERED)
   const heads = new LotusHead(client, memory, network, report)
   const vouchers = new NodeVouchers(client, report)
-  const witness = new Witness(client.rpc, options.witnessPatienceMs)
+  const second = new SecondOpinion(client.rpc, options.secondPatienceMs)
   const size = new RequestSize()
   const closing = new AbortController()
   const events: EventReader = {
@@ -136,7 +136,7 @@ export function createFilecoinSource(
     const readOn = (endpoint: RpcEndpoint): Promise<RangeAnswer> => rangeOn(endpoint, from, to)
     const { answer, check } = await client.rpc.read(
       `blocks ${from} to ${to}`,
-      async (endpoint) => checkRange(witness, await readOn(endpoint), readOn),
+      async (endpoint) => checkRange(second, await readOn(endpoint), readOn),
       // A wide range that fails is read again in narrower ones; only a single block is worth asking elsewhere.
       from < to ? { attempts: 1 } : {},
     )

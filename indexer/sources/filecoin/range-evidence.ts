@@ -2,7 +2,7 @@ import type { BlockHeader, RangeCheck } from '../../../shared/events/chain-step.
 import { bytesToHex } from '../../../shared/filecoin/bytes.ts'
 import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { CallFailed } from '../rpc/rpc-error.ts'
-import type { Witness } from '../rpc/witness.ts'
+import type { SecondOpinion } from '../rpc/second-opinion.ts'
 import type { TipsetMessages } from './tipset-messages.ts'
 
 /** One endpoint's word on consecutive final heights. */
@@ -15,26 +15,21 @@ export interface RangeAnswer {
 }
 
 /**
- * Compares a range with what a second endpoint says of it, where there is one: a message that is left out together
- * with its receipt shows nowhere else. Each side is asked twice before they count as contradicting each other; then nothing
- * is taken from either of them. That is a CallFailed, which puts nobody aside: left alone, one of them would be believed.
+ * Compares a range with a second endpoint's answer, where there is one: a message that is left out together with its receipt
+ * shows nowhere else. A contradiction is a CallFailed, which puts nobody aside: left alone, one of them would be believed.
  */
 export async function checkRange(
-  witness: Witness,
-  answer: RangeAnswer,
+  second: SecondOpinion,
+  first: RangeAnswer,
   readOn: (endpoint: RpcEndpoint) => Promise<RangeAnswer>,
 ): Promise<{ answer: RangeAnswer; check: RangeCheck }> {
-  const isWide = answer.headers.length > 1
-  const other = await witness.ask(answer.endpoint, readOn, { isWide })
-  if (other === null) return { answer, check: 'unchecked' }
-  if (sameRange(answer, other)) return { answer, check: 'second-endpoint' }
-  const again = await readOn(answer.endpoint)
-  if (sameRange(again, other)) return { answer: again, check: 'second-endpoint' }
-  const otherAgain = await witness.ask(answer.endpoint, readOn, { isWide })
-  if (otherAgain === null) throw new CallFailed('nobody is left to bear out what was contradicted', 'other')
-  if (sameRange(again, otherAgain)) return { answer: again, check: 'second-endpoint' }
-  const said = `${describe(again)}, but ${describe(otherAgain)}`
-  throw new CallFailed(`${span(answer)}: ${said}: they contradict each other`, 'other')
+  const isWide = first.headers.length > 1
+  const opinion = await second.on(first, { readOn, isSame: sameRange, isWide })
+  const { answer } = opinion
+  if (opinion.is === 'alone') return { answer, check: 'unchecked' }
+  if (opinion.is === 'agreed') return { answer, check: 'second-endpoint' }
+  const both = `${describe(answer)}, but ${describe(opinion.other)}`
+  throw new CallFailed(`${span(first)}: ${both}: they contradict each other`, 'other')
 }
 
 function sameRange(left: RangeAnswer, right: RangeAnswer): boolean {

@@ -58,7 +58,7 @@ export async function askEveryone<Call>(
             throw error
           })
           answered.push(endpoint)
-          client.givenUp.delete(endpoint)
+          client.apply(endpoint, { type: 'responded', wait: 'answer' })
           return said
         },
         again ? { excluding: client.others(...others), attempts: others.length } : {},
@@ -87,7 +87,7 @@ async function waitFor(
     await pause(PAUSE_MS, client.closed)
     return true
   }
-  for (const endpoint of awaited) client.givenUp.add(endpoint)
+  for (const endpoint of awaited) client.apply(endpoint, { type: 'given up', wait: 'answer' })
   const labels = awaited.map(({ label }) => label).join(' or ')
   client.say(
     `what the other endpoints no longer have counts as unknown until ${labels} answers: ${messageOf(error)}`,
@@ -105,7 +105,7 @@ function unasked(client: RpcClient, answered: readonly RpcEndpoint[]): RpcEndpoi
 }
 
 function expected(client: RpcClient, answered: readonly RpcEndpoint[]): RpcEndpoint[] {
-  return client.others(...answered).filter((endpoint) => !client.givenUp.has(endpoint))
+  return client.others(...answered).filter((endpoint) => !client.stateOf(endpoint).givenUp.answer)
 }
 
 /** Whether the state is an old one, and the endpoint is well: it answers such a question of its head, and knows the block. */

@@ -1,8 +1,15 @@
 import { messageOf, PermanentError, RetryableError } from '../../../shared/errors.ts'
 import { pause } from '../../../shared/async/pause.ts'
 import { joinNetworks } from './answer-limits.ts'
+import {
+  failureOf,
+  INITIAL_STATE,
+  reduceEndpoint,
+  type EndpointEvent,
+  type EndpointState,
+} from './endpoint-state.ts'
 import { Refusals } from './refusals.ts'
-import { BadAnswer, CallFailed, EndpointFault, RateLimited, WrongChain } from './rpc-error.ts'
+import { BadAnswer, CallFailed, WrongChain } from './rpc-error.ts'
 import { RpcEndpoint, type EndpointOptions } from './rpc-endpoint.ts'
 
 /** What an operator should know: said when it happens, never with a URL. */
@@ -29,15 +36,10 @@ export interface ReadOptions {
 
 interface Member {
   endpoint: RpcEndpoint
-  strikes: number
-  /** Ms of the monotonic clock. */
-  asideUntil: number
-  /** What was found, while it is another chain's: then it is asked for nothing but its chain. */
-  wrongChain: string | null
-  verified: Promise<void> | null
+  state: EndpointState
+  verifying: Promise<void> | null
 }
 
-const FIRST_ASIDE_MS = 250
 const LONGEST_ASIDE_MS = 30_000
 /** Of an endpoint that has no other beside it. */
 const LONGEST_ASIDE_ALONE_MS = 5_000
@@ -54,11 +56,7 @@ const PATIENCE_MS = 90_000
 export class RpcClient {
   /** Calls that endpoints refused without an answer. */
   readonly refusals = new Refusals()
-  /** Who was waited for in vain; see `askEveryone`. */
-  readonly givenUp = new Set<RpcEndpoint>()
   readonly patienceMs: number
-  /** Endpoints that lack blocks which others have, with their heads: asked only where none of the others is there. */
-  readonly behind = new Map<RpcEndpoint, number>()
   readonly #members: Member[]
   readonly #options: ClientOptions
   readonly #closing = new AbortController()
@@ -72,24 +70,22 @@ export class RpcClient {
     const onLearned = (message: string): void => this.say(message)
     this.#members = urls.map((url) => ({
       endpoint: new RpcEndpoint(url, { ...options, onLearned }),
-      strikes: 0,
-      asideUntil: 0,
-      wrongChain: null,
-      verified: null,
+      state: INITIAL_STATE,
+      verifying: null,
     }))
   }
 
   /** Endpoints of the right chain that are not put aside now. */
   available(): RpcEndpoint[] {
     const now = performance.now()
-    const ready = this.#members.filter((member) => member.wrongChain === null && readyAt(member) <= now)
+    const ready = this.#members.filter((member) => member.state.wrongChain === null && readyAt(member) <= now)
     return ready.map((member) => member.endpoint)
   }
 
   /** The others of the right chain, also those that are put aside now. */
   others(...than: readonly RpcEndpoint[]): RpcEndpoint[] {
     const others = this.#members.filter(
-      ({ endpoint, wrongChain }) => !than.includes(endpoint) && wrongChain === null,
+      ({ endpoint, state }) => !than.includes(endpoint) && state.wrongChain === null,
     )
     return others.map((member) => member.endpoint)
   }
@@ -117,7 +113,7 @@ export class RpcClient {
       try {
         await this.#verify(member)
         const result = await task(member.endpoint, attempt)
-        member.strikes = Math.floor(member.strikes / 2)
+        member.state = reduceEndpoint(member.state, { type: 'answered' })
         return result
       } catch (error) {
         if (!(error instanceof RetryableError)) throw error
@@ -135,8 +131,23 @@ export class RpcClient {
 
   /** The endpoint said what cannot be true: put aside. */
   distrust(endpoint: RpcEndpoint, reason: string): void {
+    this.#judge(this.#memberOf(endpoint), new BadAnswer(reason))
+  }
+
+  /** What is known of the endpoint; {@link apply} changes it. */
+  stateOf(endpoint: RpcEndpoint): EndpointState {
+    return this.#memberOf(endpoint).state
+  }
+
+  apply(endpoint: RpcEndpoint, event: EndpointEvent): void {
+    const member = this.#memberOf(endpoint)
+    member.state = reduceEndpoint(member.state, event)
+  }
+
+  #memberOf(endpoint: RpcEndpoint): Member {
     const member = this.#members.find((candidate) => candidate.endpoint === endpoint)
-    if (member !== undefined) this.#judge(member, new BadAnswer(reason))
+    if (member === undefined) throw new Error(`${endpoint.label} is no endpoint of ${this.#options.network}`)
+    return member
   }
 
   close(): void {
@@ -151,13 +162,12 @@ export class RpcClient {
    */
   async #choose(tried: ReadonlySet<Member>, excluding: readonly RpcEndpoint[]): Promise<Member | null> {
     const allowed = this.#members.filter((member) => !excluding.includes(member.endpoint))
-    const right = allowed.filter(({ wrongChain }) => wrongChain === null)
+    const right = allowed.filter(({ state }) => state.wrongChain === null)
     const now = performance.now()
     const ready = right.filter((member) => readyAt(member) <= now)
     const fresh = ready.filter((member) => !tried.has(member))
     const candidates = fresh.length > 0 ? fresh : ready
-    const best =
-      leastBusy(candidates.filter(({ endpoint }) => !this.behind.has(endpoint))) ?? leastBusy(candidates)
+    const best = leastBusy(candidates.filter(({ state }) => state.behindAt === null)) ?? leastBusy(candidates)
     if (best !== null) return best
     const soonest = right.reduce<Member | null>(
       (left, other) => (left === null || readyAt(other) < readyAt(left) ? other : left),
@@ -170,49 +180,53 @@ export class RpcClient {
   }
 
   #ofAnotherChain(allowed: readonly Member[], now: number): Member | null {
-    const due = allowed.find((member) => member.wrongChain !== null && readyAt(member) <= now)
+    const due = allowed.find((member) => member.state.wrongChain !== null && readyAt(member) <= now)
     if (due !== undefined) return due
-    if (this.#members.every(({ wrongChain }) => wrongChain !== null)) throw this.#allWrong()
+    if (this.#members.every(({ state }) => state.wrongChain !== null)) throw this.#allWrong()
     return null
   }
 
   async #verify(member: Member): Promise<void> {
-    member.verified ??= this.#options.verify(member.endpoint).catch((error: unknown) => {
-      member.verified = null
-      throw error
-    })
-    await member.verified
+    if (!member.state.isVerified) member.verifying ??= this.#verifyChain(member)
+    await member.verifying
+  }
+
+  async #verifyChain(member: Member): Promise<void> {
+    try {
+      await this.#options.verify(member.endpoint)
+    } finally {
+      member.verifying = null
+    }
     this.#wasRight = true
-    if (member.wrongChain === null) return
-    member.wrongChain = null
-    this.say(`${member.endpoint.label} is of the right chain now`)
+    const wasWrong = member.state.wrongChain !== null
+    member.state = reduceEndpoint(member.state, { type: 'verified' })
+    if (wasWrong) this.say(`${member.endpoint.label} is of the right chain now`)
   }
 
   #judge(member: Member, error: RetryableError): void {
-    if (error instanceof WrongChain) {
-      const isNews = member.wrongChain === null
-      member.wrongChain = error.found
-      member.asideUntil = performance.now() + this.#longestAsideMs()
-      if (isNews)
-        this.say(
-          `${member.endpoint.label} is asked for nothing until it is of the right chain: ${messageOf(error)}`,
-        )
-      return
+    if (this.#closing.signal.aborted && !(error instanceof WrongChain)) return
+    const before = member.state
+    const atMs = performance.now()
+    const failure = failureOf(error)
+    const event = {
+      type: 'failed' as const,
+      failure,
+      atMs,
+      longestAsideMs: this.#longestAsideMs(failure.is === 'wrong chain' ? member : null),
     }
-    if (error instanceof RateLimited || error instanceof CallFailed || this.#closing.signal.aborted) return
-    const now = performance.now()
-    if (member.asideUntil > now) return
-    const base = error instanceof EndpointFault ? FIRST_ASIDE_MS : FIRST_ASIDE_MS * 2
-    const asideMs = Math.min(this.#longestAsideMs(), base * 2 ** Math.min(member.strikes, 20))
-    member.strikes += 1
-    member.asideUntil = now + asideMs
-    member.verified = null
-    this.say(`${member.endpoint.label} is put aside for ${asideMs} ms: ${messageOf(error)}`)
+    const { wrongChain, asideUntilMs } = (member.state = reduceEndpoint(before, event))
+    const { label } = member.endpoint
+    if (wrongChain !== null && before.wrongChain === null)
+      this.say(`${label} is asked for nothing until it is of the right chain: ${messageOf(error)}`)
+    else if (failure.is !== 'wrong chain' && asideUntilMs !== before.asideUntilMs)
+      this.say(`${label} is put aside for ${Math.round(asideUntilMs - atMs)} ms: ${messageOf(error)}`)
   }
 
-  /** With nobody else to ask an endpoint is not left alone for long; and final blocks wait for a second one. */
-  #longestAsideMs(): number {
-    const usable = this.#members.filter((member) => member.wrongChain === null).length
+  /** Short where there is nobody else to ask, and because final blocks wait for a second endpoint. `lost` counts no more. */
+  #longestAsideMs(lost: Member | null): number {
+    const usable = this.#members.filter(
+      (member) => member !== lost && member.state.wrongChain === null,
+    ).length
     return usable > 1 ? LONGEST_ASIDE_MS : LONGEST_ASIDE_ALONE_MS
   }
 
@@ -223,7 +237,7 @@ export class RpcClient {
 
   #allWrong(): PermanentError | RetryableError {
     const found = this.#members
-      .map((member) => `${member.wrongChain ?? 'none'} at ${this.#nameOf(member)}`)
+      .map((member) => `${member.state.wrongChain ?? 'none'} at ${this.#nameOf(member)}`)
       .join(', ')
     const { what, expected } = this.#options.identity
     const message = `${this.#options.network}: wrong ${what}: expected ${expected}, found ${found}`
@@ -244,17 +258,17 @@ export class RpcClient {
     return `endpoint ${this.#members.indexOf(member) + 1} (${member.endpoint.label})`
   }
 
-  #whyUnasked({ endpoint, asideUntil, wrongChain }: Member, now: number): string {
+  #whyUnasked({ endpoint, state: { asideUntilMs, wrongChain } }: Member, now: number): string {
     if (wrongChain !== null) return `${this.#options.identity.what} ${wrongChain}`
     const { pausedUntil } = endpoint.governor
-    if (asideUntil > pausedUntil) return 'put aside'
+    if (asideUntilMs > pausedUntil) return 'put aside'
     const leftS = Math.ceil((pausedUntil - now) / 1000)
     return `rate limited: it asked to be left alone for ${leftS} s more`
   }
 }
 
 function readyAt(member: Member): number {
-  return Math.max(member.asideUntil, member.endpoint.governor.pausedUntil)
+  return Math.max(member.state.asideUntilMs, member.endpoint.governor.pausedUntil)
 }
 
 function leastBusy(members: readonly Member[]): Member | null {

@@ -122,7 +122,7 @@ void t.test('whatever one endpoint does, the index is the chain', async (t) => {
     await catchUp(lotus, index, {
       network: networkOf(lotus, { rpcUrls: [liar.url, lotus.url] }),
       requestTimeoutMs: 500,
-      witnessPatienceMs: 500,
+      secondPatienceMs: 500,
       report: (_level, message) => reports.push(message),
     })
     sameAsChain(t, index, lotus, what)

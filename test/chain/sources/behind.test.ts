@@ -158,7 +158,7 @@ void t.test('what became final while the first stood still is caught up with aft
   await stop(chain, first)
   await play(40)
   const problems: string[] = []
-  const options = { stillAfterMs: STILL_AFTER_MS, witnessPatienceMs: 500, problems }
+  const options = { stillAfterMs: STILL_AFTER_MS, secondPatienceMs: 500, problems }
   await catchUp(chain, index, { network, ...options, signal: AbortSignal.timeout(30_000) })
   await sameAsNode(t, index, chain, 'after a restart')
   t.ok((index.finalized?.number ?? 0) >= (await numberOf(chain, 'finalized')) - 1)

@@ -207,7 +207,7 @@ void t.test('a second endpoint whose logs are of other blocks is found out', asy
   const index = new StepIndex()
   await catchUp(chain, index, {
     network: chain.network({ rpcUrls: [chain.url, liar.url], maxBlockRange: 50 }),
-    witnessPatienceMs: 500,
+    secondPatienceMs: 500,
     report: (_, message) => said.push(message),
   })
   await sameAsNode(t, index, chain, 'one of two endpoints gives logs of another block')
@@ -286,7 +286,7 @@ void t.test('a second endpoint that is away for good is done without', async (t)
   const dead = await startProxy(t, chain.url, () => ({ status: 502, body: '' }))
   const index = new StepIndex()
   const network = chain.network({ rpcUrls: [dead.url, chain.url], maxBlockRange: 50 })
-  await catchUp(chain, index, { network, witnessPatienceMs: 2_000 })
+  await catchUp(chain, index, { network, secondPatienceMs: 2_000 })
   await sameAsNode(t, index, chain, 'one of two endpoints is dead')
   t.ok(
     index.evidence.every(({ check }) => check === 'bloom'),
@@ -302,7 +302,7 @@ void t.test('a second endpoint that was done without is asked again once it is b
   )
   const slow = await startProxy(t, chain.url, () => ({ afterMs: 200 }))
   const network = chain.network({ rpcUrls: [back.url, slow.url], maxBlockRange: 1 })
-  await catchUp(chain, index, { network, witnessPatienceMs: 100 })
+  await catchUp(chain, index, { network, secondPatienceMs: 100 })
   await sameAsNode(t, index, chain, 'the other endpoint came back')
   t.match(index.evidence[0], { check: 'bloom' }, 'done without')
   t.ok(

@@ -10,21 +10,21 @@ const headerAt = (number: number): EvmHeader => ({
   ...{ logsBloom: EMPTY_BLOOM, hasTransactions: false },
 })
 
-void t.test('what an endpoint that is behind lacks is judged by the newest head that it told', (t) => {
+void t.test('an endpoint that is behind lacks the blocks above its newest head', (t) => {
   const client = answeringClient(['http://127.0.0.1:1'], () => '"result":null')
   const [endpoint] = client.available()
   if (endpoint === undefined) throw new Error('one endpoint')
   const laggards = new Laggards(client, () => Promise.resolve(headerAt(1)))
   laggards.saw(endpoint, headerAt(9))
-  t.notOk(client.behind.has(endpoint), 'nobody is behind who was not found to be')
-  client.behind.set(endpoint, 10)
+  t.equal(client.stateOf(endpoint).behindAt, null, 'it was not found to be behind')
+  client.apply(endpoint, { type: 'fell behind', head: 10 })
   // There is nobody to compare it with.
   for (const [head, known] of [
     [12, 12],
     [11, 12],
   ] as const) {
     laggards.saw(endpoint, headerAt(head))
-    t.equal(client.behind.get(endpoint), known)
+    t.equal(client.stateOf(endpoint).behindAt, known)
   }
   client.close()
   t.end()
