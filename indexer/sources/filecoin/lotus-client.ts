@@ -3,7 +3,6 @@ import type { FilecoinNetwork } from '../../../shared/config/networks.ts'
 import { parseLotusJson } from '../../../shared/filecoin/lotus-json.ts'
 import { undiciExchange, type HttpAnswer } from '../rpc/http-exchange.ts'
 import { httpTarget, underTimeLimit, type HttpPost } from '../rpc/http-post.ts'
-import type { BodyRoom } from '../rpc/read-body.ts'
 import { RpcClient, type Report } from '../rpc/rpc-client.ts'
 import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { AccessRefused, BadAnswer, CallFailed, WrongChain } from '../rpc/rpc-error.ts'
@@ -112,41 +111,27 @@ function epochDuration(first: Tipset, head: Tipset, blockDelay: unknown): number
   throw new BadAnswer('it does not say how long an epoch is')
 }
 
-/** Requests that the Filecoin client library carries. */
-interface Carried {
-  body: string
-  signal: AbortSignal
-  room: BodyRoom
-}
-
 /**
- * Posts by the Filecoin client library: it knows the token's header and the address. It sends one call at a time, takes HTTP 500
- * for no answer, drops error codes and rounds long numbers; so the body (batches too) is made and read by us, and is all that its
- * own call is made of. It speaks HTTP by axios, which makes one text of all that comes, and by UTF-8 where all is ASCII: what
- * carries it is what carries everybody's requests.
+ * Posts by the Filecoin client library, which knows the token's header and the address. A shim, because the library sends one
+ * call at a time, drops error codes, takes HTTP 500 for no answer and reads a body of any size into one text: the body is
+ * ours, batches too, and travels as those of all endpoints do.
  */
 export function glifPost(rpcUrl: string, token: string | null): HttpPost {
-  const { url, headers } = httpTarget(rpcUrl)
-  const target = new URL(url)
-  const engine = new glif.default({
-    apiAddress: url,
-    ...(token === null ? {} : { token }),
-    axiosOpts: {
-      headers,
-      transformRequest: (call: { params: [Carried] }) => call,
-      transformResponse: [],
-      adapter: async (config) => {
-        const [{ body, signal, room }] = (config.data as { params: [Carried] }).params
-        const named = Object.entries(config.headers.toJSON(true))
-        const own = Object.fromEntries(named.map(([name, value]) => [name.toLowerCase(), value]))
-        const result = await undiciExchange(target, own, body, { signal, room })
-        return { data: { result }, status: result.status, statusText: '', headers: {}, config }
-      },
-    },
-  })
-  return (body, { timeoutMs, controller, room }) =>
+  const { url: apiAddress, headers } = httpTarget(rpcUrl)
+  return (body, { timeoutMs, controller, controller: { signal }, room }) =>
     underTimeLimit(timeoutMs, controller, () => {
-      const carried: Carried = { body, signal: controller.signal, room }
-      return engine.request<HttpAnswer>('', carried)
+      const engine = new glif.default({
+        apiAddress,
+        token: token ?? '',
+        axiosOpts: {
+          headers,
+          adapter: async (config) => {
+            const own = Object.fromEntries(new Headers(config.headers.toJSON(true)))
+            const result = await undiciExchange(new URL(apiAddress), own, body, { signal, room })
+            return { data: { result }, status: 200, statusText: '', headers: {}, config }
+          },
+        },
+      })
+      return engine.request<HttpAnswer>('')
     })
 }
