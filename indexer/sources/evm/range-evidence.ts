@@ -201,13 +201,13 @@ export function evidenceOf(
   { from, to, endpoint, check }: Evidence,
   byReceipts: readonly number[] = [],
 ): Evidence[] {
-  const parts: Evidence[] = []
+  const ranges: Evidence[] = []
   let next = from
   for (const number of byReceipts) {
-    if (number > next) parts.push({ from: next, to: number - 1, endpoint, check })
-    parts.push({ from: number, to: number, endpoint, check: 'receipt-list' })
+    if (number > next) ranges.push({ from: next, to: number - 1, endpoint, check })
+    ranges.push({ from: number, to: number, endpoint, check: 'receipt-list' })
     next = number + 1
   }
-  if (next <= to) parts.push({ from: next, to, endpoint, check })
-  return parts.reduce<Evidence[]>((joined, part) => joinEvidence(joined, [part]), [])
+  if (next <= to) ranges.push({ from: next, to, endpoint, check })
+  return ranges.reduce<Evidence[]>((joined, range) => joinEvidence(joined, [range]), [])
 }

@@ -58,26 +58,26 @@ export class RobustAddresses {
   async #askOne(endpoint: RpcEndpoint, open: readonly StateCall[]): Promise<RpcAnswer[]> {
     const isSlow = open.some(({ at }) => this.#timeOutsOf(at) > 0)
     const answers: RpcAnswer[] = []
-    for (const part of isSlow ? open.map((call) => [call]) : [open]) {
-      const isGivenUp = part.every(({ at }) => this.#timeOutsOf(at) >= MOST_TIME_OUTS)
-      answers.push(...(isGivenUp ? part.map(() => UNKNOWN) : await this.#send(endpoint, part)))
+    for (const batch of isSlow ? open.map((call) => [call]) : [open]) {
+      const isGivenUp = batch.every(({ at }) => this.#timeOutsOf(at) >= MOST_TIME_OUTS)
+      answers.push(...(isGivenUp ? batch.map(() => UNKNOWN) : await this.#send(endpoint, batch)))
     }
     return answers
   }
 
-  async #send(endpoint: RpcEndpoint, part: readonly StateCall[]): Promise<RpcAnswer[]> {
+  async #send(endpoint: RpcEndpoint, batch: readonly StateCall[]): Promise<RpcAnswer[]> {
     try {
-      const answers = await endpoint.send(part.map(rpcCall))
-      return await settle(this.#client, endpoint, part.map(nameOf), answers, [
+      const answers = await endpoint.send(batch.map(rpcCall))
+      return await settle(this.#client, endpoint, batch.map(nameOf), answers, [
         'revert',
         'pruned',
         'unsupported',
       ])
     } catch (error) {
       if (!isTimeOut(error)) throw error
-      for (const at of new Set(part.map((call) => call.at))) this.#countTimeOut(at)
-      if (part.some(({ at }) => this.#timeOutsOf(at) < MOST_TIME_OUTS)) throw error
-      return part.map(() => UNKNOWN)
+      for (const at of new Set(batch.map((call) => call.at))) this.#countTimeOut(at)
+      if (batch.some(({ at }) => this.#timeOutsOf(at) < MOST_TIME_OUTS)) throw error
+      return batch.map(() => UNKNOWN)
     }
   }
 

@@ -43,21 +43,21 @@ export async function readExecuted(
 ): Promise<TipsetMessages[]> {
   const read: TipsetMessages[] = []
   while (read.length < tipsets.length) {
-    const part = tipsets.slice(read.length, read.length + size.tipsets)
+    const batch = tipsets.slice(read.length, read.length + size.tipsets)
     const answers = await endpoint.send(
-      part.flatMap(({ child }) => [
+      batch.flatMap(({ child }) => [
         lotusCall('ChainGetParentMessages', cidParam(child.firstCid)),
         lotusCall('ChainGetParentReceipts', cidParam(child.firstCid)),
       ]),
     )
     let count = 0
-    for (const [index, tipset] of part.entries()) {
+    for (const [index, tipset] of batch.entries()) {
       const messages = endpoint.resultOf('ChainGetParentMessages', answers[2 * index])
       const receipts = endpoint.resultOf('ChainGetParentReceipts', answers[2 * index + 1])
       count += itemsOf(messages, 'messages').length
       read.push({ ...tipset, executed: decodeExecuted(messages, receipts) })
     }
-    size.read(part.length, count)
+    size.read(batch.length, count)
   }
   return read
 }

@@ -57,8 +57,8 @@ async function bodyOf({ headers, body }: Dispatcher.ResponseData, room: BodyRoom
   const gunzip = createGunzip()
   let packed = 0
   // Packed bytes count too: an endless stream of empty blocks unpacks to nothing.
-  body.on('data', (piece: Buffer) => {
-    packed += piece.byteLength
+  body.on('data', (chunk: Buffer) => {
+    packed += chunk.byteLength
     if (packed > room.mostBytes) gunzip.destroy(tooLarge(room))
   })
   body.on('error', (error) => gunzip.destroy(error))

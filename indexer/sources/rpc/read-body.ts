@@ -3,12 +3,12 @@ import { AnswerTooLarge } from './rpc-error.ts'
 
 const FIRST_BYTES = 16 * 1024
 
-/** The whole body in one buffer, however small its pieces are. Throws an AnswerTooLarge. */
-export async function readBody(pieces: AsyncIterable<Buffer>, room: BodyRoom): Promise<Buffer> {
+/** The whole body in one buffer, however small its chunks are. Throws an AnswerTooLarge. */
+export async function readBody(chunks: AsyncIterable<Buffer>, room: BodyRoom): Promise<Buffer> {
   let body = Buffer.allocUnsafe(FIRST_BYTES)
   let used = 0
-  for await (const piece of pieces) {
-    const needed = used + piece.byteLength
+  for await (const chunk of chunks) {
+    const needed = used + chunk.byteLength
     if (needed > room.mostBytes) throw tooLarge(room)
     await room.grow(needed)
     if (needed > body.byteLength) {
@@ -16,7 +16,7 @@ export async function readBody(pieces: AsyncIterable<Buffer>, room: BodyRoom): P
       body.copy(larger, 0, 0, used)
       body = larger
     }
-    used += piece.copy(body, used)
+    used += chunk.copy(body, used)
   }
   return body.subarray(0, used)
 }
