@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { NewEntry, WholeEntry } from '../../shared/events/log-entry.ts'
 import { copyRows } from '../../shared/db/copy-rows.ts'
-import { overlapping, type Trx } from '../../shared/db/transaction.ts'
+import type { Trx } from '../../shared/db/transaction.ts'
 import { updateChannelAddresses } from './channel-addresses.ts'
 
 /**
@@ -29,31 +29,12 @@ export async function takePositions(trx: Trx, entries: NewEntry[]): Promise<Whol
  * were planned.
  */
 export async function writeEntries(trx: Trx, entries: WholeEntry[]): Promise<void> {
-  await overlapping([insertLog(trx, entries), updateChannelAddresses(trx, entries)])
+  await copyRows(trx, 'ledger.event_log', entries.map(toRow))
+  await updateChannelAddresses(trx, entries)
 }
 
-const COLUMNS = {
-  position: 'bigint',
-  step: 'bigint',
-  network: 'text',
-  blockchain: 'text',
-  op: 'text',
-  natural_key: 'text',
-  revision: 'integer',
-  subject: 'text',
-  previous_subject: 'text',
-  kind: 'text',
-  block_number: 'bigint',
-  block_hash: 'text',
-  log_index: 'integer',
-  body: 'json',
-  cause: 'text',
-  recorded_at: 'timestamptz',
-  origin: 'bigint',
-} as const
-
-function insertLog(trx: Trx, entries: WholeEntry[]): Promise<void> {
-  return copyRows(trx, 'ledger.event_log', COLUMNS, entries, (entry) => ({
+function toRow(entry: WholeEntry) {
+  return {
     position: entry.position,
     step: entry.step,
     network: entry.network,
@@ -71,5 +52,5 @@ function insertLog(trx: Trx, entries: WholeEntry[]): Promise<void> {
     cause: entry.cause,
     recorded_at: entry.recordedAt,
     origin: entry.origin,
-  }))
+  }
 }

@@ -155,14 +155,6 @@ export async function findHeaderHash(trx: Trx, network: string, number: number):
   return row?.hash
 }
 
-const HEADER_COLUMNS = {
-  network: 'text',
-  number: 'bigint',
-  hash: 'text',
-  parent_hash: 'text',
-  time_s: 'bigint',
-} as const
-
 /**
  * Replaces what is remembered after the block `after` with `headers`. Blocks without headers are final, and so is
  * everything before them: then nothing is remembered, for what is would not lead up to the position.
@@ -178,19 +170,16 @@ export async function putHeaders(
     .where('network', '=', network)
     .where('number', '>', headers.length === 0 ? -1 : after)
     .execute()
-  if (headers.length === 0) return
   await copyRows(
     trx,
     'ledger.block_headers',
-    HEADER_COLUMNS,
-    headers,
-    ({ number, hash, parentHash, timeS }) => ({
+    headers.map(({ number, hash, parentHash, timeS }) => ({
       network,
       number,
       hash,
       parent_hash: parentHash,
       time_s: timeS,
-    }),
+    })),
   )
 }
 

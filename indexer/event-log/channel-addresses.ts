@@ -27,14 +27,6 @@ export async function getChannelsAt(
   return rows
 }
 
-const COLUMNS = {
-  network: 'text',
-  natural_key: 'text',
-  robust: 'text',
-  channel_id: 'text',
-  block_number: 'bigint',
-} as const
-
 /** Keeps the table in step with the creations that the log holds. */
 export async function updateChannelAddresses(trx: Trx, entries: WholeEntry[]): Promise<void> {
   const concerned = entries.filter(({ kind }) => kind === 'CreateChannel')
@@ -57,5 +49,5 @@ export async function updateChannelAddresses(trx: Trx, entries: WholeEntry[]): P
         ]
       : [],
   )
-  await copyRows(trx, 'ledger.channel_addresses', COLUMNS, rows, (row) => row)
+  await copyRows(trx, 'ledger.channel_addresses', rows)
 }

@@ -4,8 +4,6 @@ import { compareByChain } from '../../shared/events/event-place.ts'
 import type { HeldEntry, LogEntry } from '../../shared/events/log-entry.ts'
 import { naturalKey } from '../../shared/events/natural-key.ts'
 import type { Db } from '../../shared/db/connect.ts'
-import type { CopiedRow } from '../../shared/db/copied-row.ts'
-import { readRows } from '../../shared/db/read-rows.ts'
 import type { Trx } from '../../shared/db/transaction.ts'
 import { ofNetwork } from './of-network.ts'
 import type { LastEntry } from './plan-entries.evolve.ts'
@@ -17,68 +15,53 @@ const ENTRY =
 
 export interface ReadEntry {
   entry: LogEntry
-  /** Of its row. */
+  /** Of its body, as JSON. */
   bytes: number
 }
 
-/** The entries after position `after` up to and including `upTo`, in order: of steps that are cut there, a part. */
+/** The entries after position `after` up to and including `upTo`, in order: a step that is cut there comes in part. */
 export async function getEntriesBetween(db: Db | Trx, after: number, upTo: number): Promise<ReadEntry[]> {
-  const query = sql`
-    select position, step, recorded_at, network, blockchain, op, origin, subject, previous_subject, body
-    from ledger.event_log where position > ${sql.lit(after)} and position <= ${sql.lit(upTo)} order by position`
-  return readRows(db, query, (row) => ({ entry: requireWhole(toEntry(row)), bytes: row.bytes }))
-}
-
-/** The table's constraints see to what an entry of its kind has, but for what {@link requireWhole} looks at. */
-function toEntry(row: CopiedRow): LogEntry {
-  return {
-    position: row.bigint(),
-    step: row.bigint(),
-    recordedAt: row.time(),
-    network: row.text(),
-    blockchain: row.text(),
-    op: row.text(),
-    origin: row.bigintOrNull(),
-    subject: row.textOrNull(),
-    previousSubject: row.textOrNull(),
-    event: row.json(),
-  } as LogEntry
+  const rows = await db
+    .selectFrom('ledger.event_log')
+    .select([
+      'position',
+      'step',
+      'recorded_at as recordedAt',
+      'network',
+      'blockchain',
+      'op',
+      'origin',
+      'subject',
+      'previous_subject as previousSubject',
+      'body as event',
+      sql<number>`coalesce(octet_length(body::text), 0)`.as('bytes'),
+    ])
+    .where('position', '>', after)
+    .where('position', '<=', upTo)
+    .orderBy('position')
+    .execute()
+  // The table's constraints hold what an entry of its kind has, but for what requireWhole checks.
+  return rows.map(({ bytes, ...entry }) => ({ entry: requireWhole(entry as LogEntry), bytes }))
 }
 
 /**
- * What the log says of these subjects up to and including `position`: the entries that hold then, by network and in chain
- * order. `newest` has the last entries up to there, all of them from its first on, or none: the log need not hold them yet.
+ * What the log holds of these subjects as of `position`: each event's newest entry up to there, unless it is a retraction, by
+ * network and in chain order.
  */
-export async function getHeldEntriesOf(
-  trx: Trx,
-  subjects: string[],
-  position: number,
-  newest: readonly LogEntry[] = [],
-): Promise<HeldEntry[]> {
-  const before = (newest[0]?.position ?? position + 1) - 1
-  const wanted = new Set<string | null>(subjects)
-  const concerned = newest.filter((entry) => wanted.has(entry.subject) || wanted.has(entry.previousSubject))
-  // What is said of the same event again has the same origin, from its coming to its going.
-  const again = new Map(concerned.map((entry) => [entry.origin ?? entry.position, entry]))
-  const told = [...again.keys()]
-  // `+ 0`: nearly all entries are up to that position, and nothing is found by it.
+export async function getHeldEntriesOf(trx: Trx, subjects: string[], position: number): Promise<HeldEntry[]> {
+  // `+ 0` keeps the planner from walking the primary key: nearly all entries are up to that position.
   const { rows } = await sql<HeldEntry>`
     with keys as (
       select distinct network, natural_key from ledger.event_log
-      where subject = any(${subjects}) and position + 0 <= ${before}
-        and coalesce(origin, position) <> all(${told}::bigint[])
+      where subject = any(${subjects}) and position + 0 <= ${position}
     )
     select ${ENTRY} from keys cross join lateral (
       select * from ledger.event_log e
-      where e.natural_key = keys.natural_key and ${ofNetwork('e.network')} = keys.network and e.position + 0 <= ${before}
+      where e.natural_key = keys.natural_key and ${ofNetwork('e.network')} = keys.network and e.position + 0 <= ${position}
       order by revision desc limit 1
     ) last
-    where last.op <> 'retract' and last.subject = any(${subjects})
-      and coalesce(origin, position) <> all(${told}::bigint[])`.execute(trx)
-  const fresh = [...again.values()].filter(
-    (entry): entry is HeldEntry => entry.op !== 'retract' && wanted.has(entry.subject),
-  )
-  return [...rows.map(requireWhole), ...fresh].sort(compareInNetworks)
+    where last.op <> 'retract' and last.subject = any(${subjects})`.execute(trx)
+  return rows.map(requireWhole).sort(compareInNetworks)
 }
 
 function compareInNetworks(a: HeldEntry, b: HeldEntry): number {

@@ -1,78 +1,52 @@
 import type { Db } from '../../shared/db/connect.ts'
 import type { Trx } from '../../shared/db/transaction.ts'
 import type { LogEntry } from '../../shared/events/log-entry.ts'
-import { LogParts } from './log-parts.ts'
-import { getLastPosition, type ReadEntry } from './read-log.ts'
+import { getEntriesBetween, getLastPosition, type ReadEntry } from './read-log.ts'
 
-/** How much is wanted at once, by either. A step is given whole, however long it is. */
+/** A chunk ends where either is reached. A step is never cut, however long it is. */
 export interface ChunkSize {
   entries: number
-  /** Of their rows, with those that were read and wait for the rest of their step. */
+  /** Of the entries' bodies, as JSON. */
   bytes: number
 }
 
-/** Entries that were read one after the other and are not given yet. Of the last step more may come. */
-class Waiting {
-  #read: ReadEntry[] = []
-  /** Where the last step begins. */
-  #lastStep = 0
-  #bytes = 0
+/** Entries of one query: beyond a chunk, no more than these are held. */
+const PAGE = 500
 
-  add(read: readonly ReadEntry[]): void {
-    let step = this.#read.at(-1)?.entry.step
-    for (const one of read) {
-      if (one.entry.step !== step) {
-        step = one.entry.step
-        this.#lastStep = this.#read.length
-      }
-      this.#read.push(one)
-      this.#bytes += one.bytes
-    }
-  }
-
-  /** Whether the steps before the last one are as much as is wanted. */
-  areEnough({ entries, bytes }: ChunkSize): boolean {
-    return this.#lastStep > 0 && (this.#lastStep >= entries || this.#bytes >= bytes)
-  }
-
-  takeAllButLastStep(): LogEntry[] {
-    const lastStep = this.#read.splice(this.#lastStep)
-    const taken = this.takeAll()
-    this.add(lastStep)
-    return taken
-  }
-
-  takeAll(): LogEntry[] {
-    const taken = this.#read.map(({ entry }) => entry)
-    this.#read = []
-    this.#lastStep = 0
-    this.#bytes = 0
-    return taken
-  }
-}
-
-/**
- * Reads the log in order and gives it in whole steps. What was read of a step that goes on waits for the next call. One call at a
- * time.
- */
+/** Reads the log in order, in chunks of whole steps. One call at a time; a call that failed can be repeated. */
 export class StepReader {
   readonly #db: Db | Trx
-  readonly #parts: LogParts
-  readonly #waiting = new Waiting()
+  #position: number
+  /** Entries that were read and not returned; the first one begins a step. */
+  #read: ReadEntry[] = []
 
   constructor(db: Db | Trx, after: number) {
     this.#db = db
-    this.#parts = new LogParts(db, after)
+    this.#position = after
   }
 
   /** The next steps, until they are as much as is wanted or all that there is at the call; none at the log's end. */
   async next(wanted: ChunkSize): Promise<LogEntry[]> {
-    // Steps are whole up to the newest position of now: one that is appended meanwhile is left for the next call.
+    // A step is appended as a whole: up to this position all are complete.
     const newest = await getLastPosition(this.#db)
-    while (this.#parts.position < newest) {
-      if (this.#waiting.areEnough(wanted)) return this.#waiting.takeAllButLastStep()
-      this.#waiting.add(await this.#parts.read(newest))
+    while (this.#position < newest && !this.#isEnough(wanted)) {
+      const upTo = Math.min(this.#position + PAGE, newest)
+      this.#read.push(...(await getEntriesBetween(this.#db, this.#position, upTo)))
+      this.#position = upTo
     }
-    return this.#waiting.takeAll()
+    const isComplete = this.#position >= newest
+    const chunk = this.#read.splice(0, isComplete ? this.#read.length : this.#startOfLastStep())
+    return chunk.map(({ entry }) => entry)
+  }
+
+  #isEnough({ entries, bytes }: ChunkSize): boolean {
+    const whole = this.#startOfLastStep()
+    return whole > 0 && (whole >= entries || this.#read.reduce((sum, one) => sum + one.bytes, 0) >= bytes)
+  }
+
+  /** Positions have no gaps, and a step is the position of its first entry. */
+  #startOfLastStep(): number {
+    const [first, last] = [this.#read.at(0), this.#read.at(-1)]
+    return first === undefined || last === undefined ? 0 : last.entry.step - first.entry.position
   }
 }

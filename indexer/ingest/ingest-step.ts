@@ -4,7 +4,7 @@ import type { HandedInEvent } from '../../shared/events/filecoin-event.ts'
 import type { NewEntry, WholeEntry } from '../../shared/events/log-entry.ts'
 import { naturalKey } from '../../shared/events/natural-key.ts'
 import type { Db } from '../../shared/db/connect.ts'
-import { inTransaction, overlapping, type Trx } from '../../shared/db/transaction.ts'
+import { inTransaction, type Trx } from '../../shared/db/transaction.ts'
 import { takePositions, writeEntries } from '../event-log/append.ts'
 import { getChannelsAt } from '../event-log/channel-addresses.ts'
 import {
@@ -19,7 +19,6 @@ import {
 } from '../event-log/chain-position.ts'
 import { planEntries, type Cause } from '../event-log/plan-entries.evolve.ts'
 import { getLastEntries, lockLog } from '../event-log/read-log.ts'
-import { getFoldState } from '../projections/fold-state.store.ts'
 import { LIVE_SCHEMA } from '../projections/projection.ts'
 import { concerningChannels, receiversOf, type KnownChannel } from './channel-messages.evolve.ts'
 import {
@@ -72,11 +71,9 @@ async function ingestBlocks(
 ): Promise<Outcome> {
   const continuity = continuityOfBlocks(position.block, position.startNumber, step)
   if (continuity !== 'apply') return continuity
-  await overlapping([
-    replaceEvents(trx, identity, { from: step.from, to: step.to.number }, step.events, null),
-    putHeaders(trx, identity.network, step.from - 1, step.headers),
-    arrive(trx, identity.network, step),
-  ])
+  await replaceEvents(trx, identity, { from: step.from, to: step.to.number }, step.events, null)
+  await putHeaders(trx, identity.network, step.from - 1, step.headers)
+  await arrive(trx, identity.network, step)
   return 'applied'
 }
 
@@ -94,11 +91,9 @@ async function ingestReorg(
   const continuity = continuityOfReorg(position, ancestorHash, step)
   if (continuity !== 'apply') return continuity
   const to = Math.max(replaces.number, step.to.number)
-  await overlapping([
-    replaceEvents(trx, identity, { from: ancestor.number + 1, to }, step.events, 'reorg'),
-    putHeaders(trx, identity.network, ancestor.number, step.headers),
-    arrive(trx, identity.network, step),
-  ])
+  await replaceEvents(trx, identity, { from: ancestor.number + 1, to }, step.events, 'reorg')
+  await putHeaders(trx, identity.network, ancestor.number, step.headers)
+  await arrive(trx, identity.network, step)
   return 'applied'
 }
 
@@ -167,17 +162,15 @@ export async function appendOffchain(
 
 /** Log and read model. */
 async function append(trx: Trx, planned: NewEntry[]): Promise<WholeEntry[]> {
-  if (planned.length === 0) return []
-  // Asked for behind the lock of the log: nobody folds in between.
-  const taking = takePositions(trx, planned)
-  const reading = getFoldState(trx, LIVE_SCHEMA)
-  const [entries] = await overlapping([taking, reading])
+  const entries = await takePositions(trx, planned)
   const [first] = entries
   if (first === undefined) return entries
-  await project(trx, LIVE_SCHEMA, first.step - 1, entries, () => writeEntries(trx, entries), reading)
+  await writeEntries(trx, entries)
+  await project(trx, LIVE_SCHEMA, first.step - 1, entries)
   return entries
 }
 
 async function arrive(trx: Trx, network: string, step: BlocksStep | ReorgStep): Promise<void> {
-  await overlapping([putEvidence(trx, network, step.evidence), movePosition(trx, network, step.to)])
+  await putEvidence(trx, network, step.evidence)
+  await movePosition(trx, network, step.to)
 }

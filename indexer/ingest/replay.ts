@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { onOneConnection, type Db } from '../../shared/db/connect.ts'
+import pMap from 'p-map'
+import type { Db } from '../../shared/db/connect.ts'
 import { inTransaction } from '../../shared/db/transaction.ts'
 import { getLastPosition, lockLog } from '../event-log/read-log.ts'
-import { StepReader } from '../event-log/step-reader.ts'
+import { StepReader, type ChunkSize } from '../event-log/step-reader.ts'
 import { getFoldState } from '../projections/fold-state.store.ts'
 import { NEXT_SCHEMA } from '../projections/projection.ts'
 import {
@@ -19,7 +20,7 @@ import {
   switchSchemas,
   unlessRead,
 } from '../projections/schemas.store.ts'
-import { CHUNK_WITH_CHANNELS, LogChunks, type Chunk } from './log-chunks.ts'
+import { isAboutChannel } from '../projections/segments.evolve.ts'
 import { project } from './project.ts'
 
 export interface ReplayProgress {
@@ -36,158 +37,107 @@ export interface ReplayOptions {
   onProgress: (progress: ReplayProgress) => void
 }
 
+/** A chunk is folded in one transaction. Two are held at once, and a log may be all junk of 128 KiB an entry. */
+const MOST_BYTES = 32 * 1024 * 1024
+const CHUNK: ChunkSize = { entries: 4_000, bytes: MOST_BYTES }
+/** With payment channels each step is folded by itself, and an interruption waits for the chunk. */
+const CHUNK_WITH_CHANNELS: ChunkSize = { entries: 500, bytes: MOST_BYTES }
 /** What is left may be folded while nobody can append. */
 const LITTLE = 500
+/** Indexes that are made side by side. */
+const INDEXES_AT_ONCE = 2
 /** Between attempts to take the old tables from their readers. */
 const FIRST_PAUSE_MS = 50
 const LAST_PAUSE_MS = 5_000
 const PATIENT_EVERY = 4
-/** Of tables that are empty. */
-const NOTHING_FOLDED = { foldedPosition: 0, channels: 0 }
+
+type Watching = Pick<ReplayOptions, 'signal' | 'onProgress'>
 
 /**
  * Builds the read model again from the log alone, in a schema of its own, and switches to it in one step: readers
  * see the old one until then, and never a half-built one. An interrupted replay (by `signal` or by a kill) goes on
  * where it was. Returns false when it was interrupted. The caller sees to it that only one runs at a time.
  */
-export async function replay(db: Db, { restart, signal, onProgress }: ReplayOptions): Promise<boolean> {
+export async function replay(db: Db, { restart, ...watching }: ReplayOptions): Promise<boolean> {
+  await dropOldSchema(db)
+  if (restart || !(await hasNextSchema(db))) {
+    await dropNextSchema(db)
+    await createNextSchema(db)
+  }
   for (let attempt = 1; ; attempt += 1) {
-    const isFirst = attempt === 1
-    // With one connection to write by, and one to read by, two processes of Postgres do all of it: what such a process has not
-    // touched yet costs it time.
-    const end = await onOneConnection(db, (writer) =>
-      foldAndSwitch({ db, writer }, { restart: restart && isFirst, attempt, signal, onProgress }),
-    )
-    if (end !== 'others read') return end === 'switched'
-    // None is held meanwhile: one that is ended in this time is nobody's.
-    await sleep(Math.min(FIRST_PAUSE_MS * 2 ** attempt, LAST_PAUSE_MS), undefined, { signal }).catch(
-      () => undefined,
-    )
+    if (!(await foldAlmostAll(db, watching))) return false
+    if (await trySwitch(db, attempt)) break
+    const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** attempt, LAST_PAUSE_MS)
+    await sleep(pauseMs, undefined, { signal: watching.signal }).catch(() => undefined)
   }
-}
-
-interface Connections {
-  db: Db
-  /** One of them, which writes all there is to write. */
-  writer: Db
-}
-
-interface FoldOptions extends Pick<ReplayOptions, 'signal' | 'onProgress'> {
-  /** The tables of a read model into which nothing was folded yet; undefined where they are there. */
-  made: Promise<void> | undefined
-}
-
-async function makeTables(writer: Db): Promise<void> {
-  await dropNextSchema(writer)
-  await createNextSchema(writer)
-}
-
-async function foldAndSwitch(
-  connections: Connections,
-  { restart, attempt, signal, onProgress }: ReplayOptions & { attempt: number },
-): Promise<'switched' | 'others read' | 'interrupted'> {
-  const { writer } = connections
-  await dropOldSchema(writer)
-  const isNew = restart || !(await hasNextSchema(writer))
-  const made = isNew ? makeTables(writer) : undefined
-  // What fails of it is told when the first entries are read.
-  made?.catch(() => undefined)
-  try {
-    if (!(await foldAlmostAll(connections, { made, signal, onProgress }))) return 'interrupted'
-  } finally {
-    // Nothing is under way when this has ended.
-    await made?.catch(() => undefined)
-  }
-  if (!(await trySwitch(writer, attempt))) return 'others read'
-  await dropOldSchema(writer)
-  return 'switched'
+  await dropOldSchema(db)
+  return true
 }
 
 /** Folds until little is left, which is folded while nobody can append. Returns false when it was interrupted. */
-async function foldAlmostAll({ db, writer }: Connections, options: FoldOptions): Promise<boolean> {
-  let { made } = options
+async function foldAlmostAll(db: Db, watching: Watching): Promise<boolean> {
   for (let isIndexed = false; ; isIndexed = true) {
-    const end = await onOneConnection(db, (log) => foldChunks(writer, { ...options, log, isIndexed, made }))
+    const end = await foldChunks(db, { ...watching, isIndexed })
     if (end !== 'indexes are wanted') return end === 'little is left'
-    made = undefined
-    const { foldedPosition: folded } = await getFoldState(writer, NEXT_SCHEMA)
-    if (!(await makeIndexes({ db, writer }, { ...options, folded }))) return false
+    if (!(await makeIndexes(db, watching))) return false
   }
 }
 
 /**
- * Folds chunk by chunk; the entries that come next are read from `log` while the database writes those before, and the first of all
- * while it makes the tables. Indexes are wanted before the first payment channel, which looks for its loans by what it says of them,
- * and when little is left: to make them takes a while, in which more is appended.
+ * Folds chunk by chunk; the next one is read while the database writes the one before. Indexes are wanted before the first payment
+ * channel, which looks for its loans by them, and when little is left: more is appended while they are made.
  */
 async function foldChunks(
-  writer: Db,
-  { log, isIndexed, made, signal, onProgress }: FoldOptions & { log: Db; isIndexed: boolean },
+  db: Db,
+  { isIndexed, signal, onProgress }: Watching & { isIndexed: boolean },
 ): Promise<'little is left' | 'indexes are wanted' | 'interrupted'> {
-  const { foldedPosition, channels } =
-    made === undefined ? await getFoldState(writer, NEXT_SCHEMA) : NOTHING_FOLDED
-  let folded = foldedPosition
-  let withChannels = channels > 0
+  const state = await getFoldState(db, NEXT_SCHEMA)
+  let { foldedPosition } = state
+  let withChannels = state.channels > 0
   if (withChannels && !isIndexed) return 'indexes are wanted'
-  let chunks = new LogChunks(log, folded, withChannels)
-  const read = (): Promise<Chunk> => {
-    const reading = chunks.next()
-    // Looked at when its turn comes, if it does.
+  const reader = new StepReader(db, foldedPosition)
+  const read = (): ReturnType<StepReader['next']> => {
+    const reading = reader.next(withChannels ? CHUNK_WITH_CHANNELS : CHUNK)
+    // Its failure is reported when its turn comes.
     reading.catch(() => undefined)
     return reading
   }
   let next = read()
-  await made
-  while (!signal.aborted) {
-    const { steps, lastPosition: last = folded, isAboutChannels } = await next
-    if (isAboutChannels && !isIndexed) return 'indexes are wanted'
-    if (isAboutChannels && !withChannels) {
-      withChannels = true
-      chunks = new LogChunks(log, folded, withChannels)
+  try {
+    while (!signal.aborted) {
+      const entries = await next
+      withChannels ||= entries.some(isAboutChannel)
+      if (withChannels && !isIndexed) return 'indexes are wanted'
       next = read()
-      continue
+      const after = foldedPosition
+      await inTransaction(db, (trx) => project(trx, NEXT_SCHEMA, after, entries))
+      foldedPosition = entries.at(-1)?.position ?? after
+      const lastPosition = await getLastPosition(db)
+      onProgress({ foldedPosition, lastPosition })
+      if (lastPosition - foldedPosition < LITTLE) return isIndexed ? 'little is left' : 'indexes are wanted'
     }
-    next = read()
-    await inTransaction(writer, (trx) => project(trx, NEXT_SCHEMA, folded, steps))
-    folded = last
-    const lastPosition = await getLastPosition(writer)
-    onProgress({ foldedPosition: folded, lastPosition })
-    if (lastPosition - folded >= LITTLE) continue
-    await next
-    return isIndexed ? 'little is left' : 'indexes are wanted'
+    return 'interrupted'
+  } finally {
+    // Nothing is under way when this has ended.
+    await next.catch(() => undefined)
   }
-  await next.catch(() => undefined)
-  return 'interrupted'
 }
 
-/**
- * And room for what changes from here on. Returns false when it was interrupted: those that are there stay. Two are made at a time,
- * of small tables by as many processors of the database: the writer begins with those of the largest table, all pages of which it
- * has touched, and another connection with those of the smallest.
- */
-async function makeIndexes(
-  { db, writer }: Connections,
-  { folded, signal, onProgress }: Pick<ReplayOptions, 'signal' | 'onProgress'> & { folded: number },
-): Promise<boolean> {
-  await leaveRoom(writer)
-  const missing = await missingIndexes(writer)
-  const makeSome = async (session: Db, next: () => string | undefined): Promise<void> => {
-    for (let name = next(); name !== undefined && !signal.aborted; name = next()) {
-      onProgress({ foldedPosition: folded, lastPosition: await getLastPosition(session), index: name })
-      await makeIndex(session, name)
-    }
+/** And room for what changes from here on. Returns false when it was interrupted: the indexes that are there stay. */
+async function makeIndexes(db: Db, { signal, onProgress }: Watching): Promise<boolean> {
+  await leaveRoom(db)
+  const { foldedPosition } = await getFoldState(db, NEXT_SCHEMA)
+  const make = async (index: string): Promise<void> => {
+    if (signal.aborted) return
+    onProgress({ foldedPosition, lastPosition: await getLastPosition(db), index })
+    await makeIndex(db, index)
   }
-  const failures: unknown[] = []
-  const orStop = (error: unknown): void => {
-    failures.push(error)
-    missing.length = 0
-  }
-  // Where one fails those that were begun are made to their end: nothing is under way when this has ended.
-  await Promise.all([
-    makeSome(writer, () => missing.shift()).catch(orStop),
-    onOneConnection(db, (other) => makeSome(other, () => missing.pop())).catch(orStop),
-  ])
-  if (failures.length > 0) throw failures[0]
+  // When one fails, the others are made to their end: nothing is under way when this has ended.
+  await pMap(await missingIndexes(db), make, { concurrency: INDEXES_AT_ONCE, stopOnError: false }).catch(
+    (error: unknown) => {
+      throw error instanceof AggregateError ? error.errors[0] : error
+    },
+  )
   return !signal.aborted
 }
 

@@ -1,4 +1,4 @@
-import type { AppendEntry, HeldEntry, LogEntry } from '../../shared/events/log-entry.ts'
+import type { HeldEntry, LogEntry } from '../../shared/events/log-entry.ts'
 import type { Trx } from '../../shared/db/transaction.ts'
 
 /** The schema that is read, and the one that `replay` builds beside it. */
@@ -35,16 +35,4 @@ export const IDS_PER_ENTRY = 1_000_000
 export interface Projection {
   name: string
   apply: (context: FoldContext, segment: LogEntry[]) => Promise<void>
-  /** Begins a segment that is folded as it is read. Absent where there is nothing to do while there are no payment channels. */
-  gather?: () => GatheredSegment
-}
-
-/**
- * A segment of appends, none of them about a payment channel and none behind one, of which most entries are let go of when
- * they were taken: thousands that are held are copied by each collection of garbage (docs/performance.md).
- */
-export interface GatheredSegment {
-  take: (entry: AppendEntry) => void
-  /** Comes to the same rows as `apply` of all that was taken. The log holds them, and may hold what comes after them. */
-  write: (context: FoldContext) => Promise<void>
 }

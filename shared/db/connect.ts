@@ -1,6 +1,6 @@
-import { Kysely, type PostgresPool } from 'kysely'
+import { Kysely, type PostgresPool, type PostgresPoolClient } from 'kysely'
 import pg from 'pg'
-import { CopyingClient } from './copying-client.ts'
+import { LentClient } from './lent-client.ts'
 import { RowLockDialect } from './row-lock-dialect.ts'
 import type { Tables } from './schema.ts'
 import type { Session } from './session.ts'
@@ -23,22 +23,19 @@ export function connect(
 ): Db {
   const types = new pg.TypeOverrides()
   types.setTypeParser(pg.types.builtins.INT8, 'text', parseSafeInteger)
-  types.setTypeParser(pg.types.builtins.TIMESTAMPTZ, 'text', timeParser())
   const pool = new pg.Pool({
     ...clientConfig(url, options.name),
     Client: SessionClient,
     max: options.max ?? 8,
     types,
-    // What is asked side by side is sent side by side: see takeConnection.
-    pipeline: true,
     ...(options.session === undefined ? {} : { session: options.session }),
   })
   // Without a listener an idle connection that the server closes would end the process.
   pool.on('error', (error) => options.onError?.(error))
-  const lend = async (): Promise<CopyingClient> => new CopyingClient(await pool.connect())
-  const db = onClients({ connect: lend, end: () => pool.end() })
+  const lend = async (): Promise<LentClient> => new LentClient(await pool.connect())
+  const db = kyselyOn({ connect: lend, end: () => pool.end() })
   lenders.set(db, lend)
-  // Kysely ends a pool that it has asked itself, and knows nothing of connections that were taken.
+  // Kysely ends a pool that it has used itself; transactions use it without Kysely.
   const destroy = db.destroy.bind(db)
   db.destroy = async () => {
     await destroy()
@@ -47,69 +44,23 @@ export function connect(
   return db
 }
 
-/** One connection that nobody else has, and what is asked on it; whoever takes it gives it back. */
-export interface OneConnection {
-  session: Db
-  /** Says a statement without parameters; what Postgres did, by its name: it answers `commit` with ROLLBACK where something failed. */
-  say: (statement: string) => Promise<string>
-  /** `isUsable`: whether somebody else may have it next. */
-  giveBack: (isUsable: boolean) => void
-}
+const lenders = new WeakMap<Db, () => Promise<LentClient>>()
 
-/** As a pool lends it. */
-type Lent = Pick<CopyingClient, 'query' | 'release'>
-
-const lenders = new WeakMap<Db, () => Promise<Lent>>()
-
-/**
- * Takes a connection of the pool. What is asked on it side by side is sent at once and answered in order: Kysely's own
- * transactions send a statement when the one before was answered, and each answer waits until this process has time for it.
- */
-export function takeConnection(db: Db): Promise<OneConnection> {
-  return take(db)
-}
-
-async function take(db: Db): Promise<OneConnection & { own: Lent }> {
+/** A connection of the pool, which the caller releases. Throws where `db` is no pool but a transaction. */
+export function lendClient(db: Db): Promise<LentClient> {
   const lend = lenders.get(db)
-  if (lend === undefined) throw new Error('a connection is taken of a pool, and this is none')
-  const client = await lend()
-  // The pool gets it from whoever took it of the pool, and gives nobody one that was lost.
-  const own: Lent = { query: client.query.bind(client), release: () => undefined }
-  const session = onClients({ connect: () => Promise.resolve(own), end: () => Promise.resolve() })
-  const say = async (statement: string): Promise<string> => (await client.query(statement, [])).command
-  return { session, say, giveBack: (isUsable) => client.release(!isUsable), own }
+  if (lend === undefined) throw new Error('a connection is taken from a pool, and this is none')
+  return lend()
 }
 
-/**
- * What `work` comes to with a connection that nobody else has meanwhile: transactions of this session are on it, one after the
- * other. One on which it failed nobody gets again; what is still under way on another is answered before what is asked on it next.
- */
-export async function onOneConnection<T>(db: Db, work: (session: Db) => Promise<T>): Promise<T> {
-  const { session, giveBack, own } = await take(db)
-  // Not of a transaction's session: one within it would end it.
-  lenders.set(session, () => Promise.resolve(own))
-  let isUsable = false
-  try {
-    const result = await work(session)
-    isUsable = true
-    return result
-  } finally {
-    giveBack(isUsable)
-  }
+/** Queries on one connection; it stays with whoever took it from the pool. */
+export function onClient(client: LentClient): Db {
+  const shared: PostgresPoolClient = { query: client.query.bind(client), release: () => undefined }
+  return kyselyOn({ connect: () => Promise.resolve(shared), end: () => Promise.resolve() })
 }
 
-function onClients(pool: PostgresPool): Db {
+function kyselyOn(pool: PostgresPool): Db {
   return new Kysely<Tables>({ dialect: new RowLockDialect({ pool }) })
-}
-
-/** Rows that were written together share their times, and so the object for it, which nobody changes. */
-function timeParser(): (text: string) => unknown {
-  const parse = pg.types.getTypeParser(pg.types.builtins.TIMESTAMPTZ, 'text') as (text: string) => unknown
-  let last: { text: string; time: unknown } | undefined
-  return (text) => {
-    if (last?.text !== text) last = { text, time: parse(text) }
-    return last.time
-  }
 }
 
 function parseSafeInteger(text: string): number {

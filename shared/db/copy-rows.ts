@@ -1,40 +1,56 @@
-import { CompiledQuery, sql } from 'kysely'
-import { binaryRows } from './binary-rows.ts'
-import { CopyBytes } from './copying-client.ts'
-import type { Columns, RowOf } from './row-bytes.ts'
-import type { Trx } from './transaction.ts'
-import type { WrittenRows } from './written-rows.ts'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { sql } from 'kysely'
+import { clientOf, type Trx } from './transaction.ts'
+
+/** Numbers are safe integers; JSON is its text. */
+export type CopiedValue = string | number | Date | null
+
+/** Characters of rows that are sent together. */
+const PART_CHARACTERS = 64 * 1024
 
 /**
- * Adds a row for each item, by the item and its index, to a table. Takes Postgres less than half of what the same rows cost as JSON: no
- * document is taken apart, nor any text of numbers and times. A row is made when those before it are on their way, and Postgres
- * copies them meanwhile; here it lives no longer than that takes: thousands of them at once would be copied by each collection of
- * garbage.
+ * Adds rows to a table by COPY, which costs Postgres a fraction of an INSERT's time. All rows have the columns of the first.
+ * Throws a RangeError for an unsafe integer or an invalid date.
  */
-export async function copyRows<T, const C extends Columns>(
+export async function copyRows(
   trx: Trx,
   table: string,
-  columns: C,
-  items: readonly T[],
-  rowOf: (item: T, index: number) => RowOf<C>,
+  rows: readonly Readonly<Record<string, CopiedValue>>[],
 ): Promise<void> {
-  if (items.length === 0) return
-  await copy(trx, table, columns, new CopyBytes(binaryRows(columns, items, rowOf), { areKept: false }))
+  const [first] = rows
+  if (first === undefined) return
+  const columns = Object.keys(first)
+  const names = sql.join(columns.map((column) => sql.ref(column)))
+  const { sql: statement } = sql`copy ${sql.table(table)} (${names}) from stdin`.compile(trx)
+  await pipeline(Readable.from(partsOf(columns, rows)), clientOf(trx).copyFrom(statement))
 }
 
-/** Adds rows that were written down before, and gives them back. */
-export async function copyWrittenRows<C extends Columns>(
-  trx: Trx,
-  table: string,
-  rows: WrittenRows<C>,
-): Promise<void> {
-  if (rows.size > 0) await copy(trx, table, rows.columns, new CopyBytes(rows.parts(), { areKept: true }))
-  // Where that fails they may be on their way yet.
-  rows.giveBack()
+/** Rows in the text format of COPY. */
+function* partsOf(
+  columns: readonly string[],
+  rows: readonly Readonly<Record<string, CopiedValue>>[],
+): Generator<string> {
+  let part = ''
+  for (const row of rows) {
+    part += `${columns.map((column) => textOf(row[column] ?? null)).join('\t')}\n`
+    if (part.length < PART_CHARACTERS) continue
+    yield part
+    part = ''
+  }
+  if (part !== '') yield part
 }
 
-async function copy(trx: Trx, table: string, columns: Columns, bytes: CopyBytes): Promise<void> {
-  const names = sql.join(Object.keys(columns).map((column) => sql.ref(column)))
-  const { sql: text } = sql`copy ${sql.table(table)} (${names}) from stdin (format binary)`.compile(trx)
-  await trx.executeQuery(CompiledQuery.raw(text, [bytes]))
+function textOf(value: CopiedValue): string {
+  if (value === null) return '\\N'
+  if (typeof value === 'string') return escaped(value)
+  if (value instanceof Date) return value.toISOString()
+  if (!Number.isSafeInteger(value)) throw new RangeError(`${value} is no safe integer`)
+  return String(value)
+}
+
+const ESCAPES: Record<string, string> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' }
+
+function escaped(text: string): string {
+  return text.replace(/[\\\t\n\r]/g, (character) => ESCAPES[character] ?? character)
 }

@@ -1,12 +1,12 @@
 import { sql } from 'kysely'
-import { takeConnection, type Db } from './connect.ts'
-import { sqlState } from './failures.ts'
+import { lendClient, onClient, type Db } from './connect.ts'
+import type { LentClient } from './lent-client.ts'
 
 export { isDatabaseRetryable } from './failures.ts'
 
 declare const inside: unique symbol
 
-/** What is asked of it is part of a transaction; what is asked side by side is on its way at once. */
+/** Queries within a transaction. They run one after the other: each is awaited before the next. */
 export type Trx = Db & { readonly [inside]: true }
 
 /** Runs `work` in one transaction: all of it is written, or nothing. Nothing of it may be under way when it has ended. */
@@ -48,42 +48,32 @@ function giveSignsOfLife(trx: Trx): () => void {
 }
 
 async function within<T>(db: Db, begin: string, work: (trx: Trx) => Promise<T>): Promise<T> {
-  const { session, say, giveBack } = await takeConnection(db)
-  let isUsable = true
+  const client = await lendClient(db)
+  const trx = onClient(client) as Trx
+  clients.set(trx, client)
+  let isBroken = false
   try {
-    await say(begin)
-    const result = await work(session as Trx)
-    const done = await say('commit')
-    if (done !== 'COMMIT') throw new Error('a statement failed, which nobody minded: nothing was written')
+    await client.query(begin)
+    const result = await work(trx)
+    // Postgres answers a commit with ROLLBACK where a statement failed.
+    const { command }: { command: string } = await client.query('commit')
+    if (command !== 'COMMIT') throw new Error('a statement failed and was ignored: nothing was written')
     return result
   } catch (error) {
-    // What was begun is no business of whoever has the connection next.
-    isUsable = await say('rollback').then(
-      () => true,
-      () => false,
-    )
+    await client.query('rollback').catch(() => {
+      isBroken = true
+    })
     throw error
   } finally {
-    giveBack(isUsable)
+    client.release(isBroken)
   }
 }
 
-/** What Postgres answers to all that is asked of a transaction in which something failed already. */
-const ABORTED = '25P02'
+const clients = new WeakMap<Trx, LentClient>()
 
-/**
- * What all of these come to, which ask of one transaction. Rejects once all have ended, so that none of them asks when the
- * transaction is over, with what failed: not with what the others were answered because of it. Postgres answers in the
- * order in which they ask; what is won is the time in which one makes its rows while another's are written.
- */
-export async function overlapping<T extends readonly unknown[] | []>(
-  parts: T,
-): Promise<{ -readonly [P in keyof T]: Awaited<T[P]> }> {
-  const failures: unknown[] = []
-  const noteFailure = (failure: unknown): void => {
-    failures.push(failure)
-  }
-  await Promise.all(parts.map((part) => Promise.resolve(part).then(() => undefined, noteFailure)))
-  if (failures.length === 0) return Promise.all(parts)
-  throw failures.find((failure) => sqlState(failure) !== ABORTED) ?? failures[0]
+/** The connection of a transaction, for what Kysely cannot ask. */
+export function clientOf(trx: Trx): LentClient {
+  const client = clients.get(trx)
+  if (client === undefined) throw new Error('this is no transaction')
+  return client
 }

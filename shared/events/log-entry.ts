@@ -47,6 +47,3 @@ export type LogEntry = Said & LogPosition
 
 /** An entry that has an event. */
 export type HeldEntry = Exclude<LogEntry, { op: 'retract' }>
-
-/** An entry by which an event came. */
-export type AppendEntry = Extract<LogEntry, { op: 'append' }>

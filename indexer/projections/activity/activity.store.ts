@@ -1,11 +1,10 @@
 import { sql } from 'kysely'
-import { overlapping } from '../../../shared/db/transaction.ts'
-import type { AppendEntry, LogEntry } from '../../../shared/events/log-entry.ts'
-import { IDS_PER_ENTRY, type FoldContext, type GatheredSegment, type Projection } from '../projection.ts'
+import type { LogEntry } from '../../../shared/events/log-entry.ts'
+import { IDS_PER_ENTRY, type FoldContext, type Projection } from '../projection.ts'
 import { recordOf } from './activity.evolve.ts'
 import { isAboutChannel } from '../segments.evolve.ts'
-import { deleteRecords, insertRecords, WrittenRecords, type NewRecord } from './activity-rows.store.ts'
-import { DistinctKinds, numbersOfKinds } from './record-kinds.store.ts'
+import { deleteRecords, insertRecords, type NewRecord } from './activity-rows.store.ts'
+import { numbersOfKinds } from './record-kinds.store.ts'
 
 /** The history: one record per event, ids in the order in which they became visible. */
 export const activityProjection: Projection = {
@@ -14,30 +13,10 @@ export const activityProjection: Projection = {
     // What payment channels show follows from the loans that they belong to, and comes after those.
     const entries = segment.filter((entry) => !isAboutChannel(entry))
     const having = (op: LogEntry['op']): LogEntry[] => entries.filter((entry) => entry.op === op)
-    const [gone, corrected] = [having('retract'), having('replace')]
-    if (gone.length > 0 || corrected.length > 0) {
-      await overlapping([deleteRecords(context, gone.map(recordId)), correctRecords(context, corrected)])
-    }
+    await deleteRecords(context, having('retract').map(recordId))
+    await correctRecords(context, having('replace'))
     await insertRecords(context, newRecordsOf(having('append')))
   },
-  gather: () => new GatheredRecords(),
-}
-
-/** Records that are written down as they come; what thousands of them say alike is held once. */
-class GatheredRecords implements GatheredSegment {
-  readonly #kinds = new DistinctKinds()
-  readonly #records = new WrittenRecords()
-
-  take(entry: AppendEntry): void {
-    const record = newRecordOf(entry)
-    if (record === undefined) return
-    record.kind = this.#kinds.find(record.kind) ?? this.#kinds.add(record.kind)
-    this.#records.add(record)
-  }
-
-  write(context: FoldContext): Promise<void> {
-    return this.#records.insert(context)
-  }
 }
 
 /** A record that moved to another branch keeps its id and createdAt; updatedAt tells when what it says changed. */

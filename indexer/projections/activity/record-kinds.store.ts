@@ -2,37 +2,6 @@ import { sql } from 'kysely'
 import type { FoldContext } from '../projection.ts'
 import type { RecordKind } from './activity.evolve.ts'
 
-/** Kinds of which no two say the same, a few dozens. */
-export class DistinctKinds<K extends RecordKind = RecordKind> {
-  /** By event, so that no text has to be made for each of thousands of records. */
-  readonly #ofEvent = new Map<string, K[]>()
-
-  /** The one that says the same. */
-  find(kind: RecordKind): K | undefined {
-    const kinds = this.#ofEvent.get(kind.event)
-    if (kinds === undefined) return undefined
-    for (const one of kinds) {
-      if (
-        one.contractAddress === kind.contractAddress &&
-        one.networkId === kind.networkId &&
-        one.loanType === kind.loanType &&
-        one.blockchain === kind.blockchain
-      ) {
-        return one
-      }
-    }
-    return undefined
-  }
-
-  /** One that was not found. */
-  add(kind: K): K {
-    const kinds = this.#ofEvent.get(kind.event)
-    if (kinds === undefined) this.#ofEvent.set(kind.event, [kind])
-    else kinds.push(kind)
-    return kind
-  }
-}
-
 /** A kind as it stands once in the read model: each of its records names it by its number. */
 type NumberedKind = RecordKind & { id: number }
 
@@ -48,16 +17,17 @@ export async function numbersOfKinds(
   const { rows } = await sql<NumberedKind>`
     select id, event, loan_type as "loanType", blockchain, network_id as "networkId",
       contract_address as "contractAddress" from ${table}`.execute(trx)
-  const known = new DistinctKinds<NumberedKind>()
-  for (const row of rows) known.add(row)
+  const known = new Map(rows.map((row) => [keyOf(row), row.id]))
   let last = rows.reduce((most, { id }) => Math.max(most, id), 0)
   const fresh: NumberedKind[] = []
   const numbers = kinds.map((kind) => {
-    const stored = known.find(kind)
-    if (stored !== undefined) return stored.id
-    const added = known.add({ id: (last += 1), ...kind })
-    fresh.push(added)
-    return added.id
+    const key = keyOf(kind)
+    const stored = known.get(key)
+    if (stored !== undefined) return stored
+    last += 1
+    known.set(key, last)
+    fresh.push({ id: last, ...kind })
+    return last
   })
   if (fresh.length > 0) {
     await sql`
@@ -67,4 +37,8 @@ export async function numbersOfKinds(
         blockchain text, "networkId" text, "contractAddress" text)`.execute(trx)
   }
   return numbers
+}
+
+function keyOf({ event, loanType, blockchain, networkId, contractAddress }: RecordKind): string {
+  return JSON.stringify([event, loanType, blockchain, networkId, contractAddress])
 }

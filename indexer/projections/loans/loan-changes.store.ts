@@ -5,33 +5,23 @@ import { stepsOf } from '../segments.evolve.ts'
 import type { Change, StoredLoan } from './loan-rows.store.ts'
 import { evolveLoan, isAfter, type Loan } from './loans.evolve.ts'
 
-/** What is asked for only where it is needed: entries that do not continue what is stored. */
+/** What the entries of a segment make of these loans. Entries that do not continue what is stored need what the log holds. */
 export async function changesOf(
   context: FoldContext,
-  {
-    entriesOf,
-    stored,
-    held,
-  }: {
-    entriesOf: ReadonlyMap<string, LogEntry[]>
-    stored: ReadonlyMap<string, StoredLoan>
-    held: Map<string, HeldEntry[]>
-  },
+  entriesOf: ReadonlyMap<string, LogEntry[]>,
+  stored: ReadonlyMap<string, StoredLoan>,
 ): Promise<Change[]> {
-  const late = [...entriesOf]
-    .filter(([subject, entries]) => !held.has(subject) && !inOrder(stored.get(subject)?.loan, entries))
+  const anew = [...entriesOf]
+    .filter(([subject, entries]) => !inOrder(stored.get(subject)?.loan, entries))
     .map(([subject]) => subject)
-  for (const [subject, entries] of await getHeldBySubject(context, late)) held.set(subject, entries)
+  const held = await getHeldBySubject(context, anew)
   return [...entriesOf].map(([subject, entries]) =>
     fold(subject, stored.get(subject), entries, held.get(subject)),
   )
 }
 
 /** What holds of each of these loans; an empty list where nothing does. */
-export async function getHeldBySubject(
-  context: FoldContext,
-  subjects: string[],
-): Promise<Map<string, HeldEntry[]>> {
+async function getHeldBySubject(context: FoldContext, subjects: string[]): Promise<Map<string, HeldEntry[]>> {
   const held = new Map(subjects.map((subject): [string, HeldEntry[]] => [subject, []]))
   if (held.size === 0) return held
   for (const entry of await context.heldEntriesOf(subjects)) held.get(entry.subject ?? '')?.push(entry)
@@ -48,7 +38,7 @@ function inOrder(loan: Loan | undefined, entries: LogEntry[]): boolean {
   return true
 }
 
-export function lastOf({ lastBlock, lastLogIndex }: Loan): PlaceInChain {
+function lastOf({ lastBlock, lastLogIndex }: Loan): PlaceInChain {
   return { blockNumber: lastBlock, logIndex: lastLogIndex }
 }
 
@@ -98,7 +88,7 @@ function foldAnew(subject: string, held: HeldEntry[] | undefined, step: LogEntry
   return held.filter(({ position }) => position <= last).reduce<Loan | undefined>(evolveLoan, undefined)
 }
 
-export function saysTheSame(a: Loan | undefined, b: Loan | undefined): boolean {
+function saysTheSame(a: Loan | undefined, b: Loan | undefined): boolean {
   if (a === undefined || b === undefined) return a === b
   return a.part === b.part || sameTexts(a.part, b.part)
 }

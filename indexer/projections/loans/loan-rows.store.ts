@@ -1,7 +1,5 @@
 import { sql } from 'kysely'
-import { copyRows, copyWrittenRows } from '../../../shared/db/copy-rows.ts'
-import { overlapping } from '../../../shared/db/transaction.ts'
-import { WrittenRows } from '../../../shared/db/written-rows.ts'
+import { copyRows } from '../../../shared/db/copy-rows.ts'
 import type { LoanType } from '../../../shared/events/chain-event.ts'
 import { addressIn } from '../links/loan-facts.evolve.ts'
 import type { FoldContext } from '../projection.ts'
@@ -78,24 +76,22 @@ export async function getLoans(
 
 export async function writeChanges(context: FoldContext, changes: Change[]): Promise<void> {
   const left = changes.filter((change): change is ChangeOfOne => change.loan !== undefined)
-  await overlapping([
-    deleteLoans(
-      context,
-      changes.filter(({ loan, isNew }) => loan === undefined && !isNew),
-    ),
-    addLoans(
-      context,
-      left.filter(({ isNew }) => isNew),
-    ),
-    moveLoans(
-      context,
-      left.filter(({ isMoved }) => isMoved),
-    ),
-    changeLoans(
-      context,
-      left.filter(({ isNew, isMoved }) => !isNew && !isMoved),
-    ),
-  ])
+  await deleteLoans(
+    context,
+    changes.filter(({ loan, isNew }) => loan === undefined && !isNew),
+  )
+  await addLoans(
+    context,
+    left.filter(({ isNew }) => isNew),
+  )
+  await moveLoans(
+    context,
+    left.filter(({ isMoved }) => isMoved),
+  )
+  await changeLoans(
+    context,
+    left.filter(({ isNew, isMoved }) => !isNew && !isMoved),
+  )
 }
 
 async function deleteLoans({ trx, schema }: FoldContext, gone: Change[]): Promise<void> {
@@ -106,27 +102,6 @@ async function deleteLoans({ trx, schema }: FoldContext, gone: Change[]): Promis
       as gone(loan_type, loan_id)
     where loan.loan_type = gone.loan_type and loan.loan_id = gone.loan_id`.execute(trx)
 }
-
-const COLUMNS = {
-  loan_type: 'text',
-  loan_id: 'text',
-  id: 'bigint',
-  network: 'text',
-  evm_part: 'json',
-  fil_borrower: 'text',
-  fil_lender: 'text',
-  named_channel: 'text',
-  secret_hash_a1: 'text',
-  secret_hash_b1: 'text',
-  contract_loan_id: 'text',
-  opened_s: 'bigint',
-  agreed_s: 'bigint',
-  ended_s: 'bigint',
-  last_block: 'bigint',
-  last_log_index: 'integer',
-  created_at: 'timestamptz',
-  updated_at: 'timestamptz',
-} as const
 
 /** A loan's row, with its part as `toPart` makes it. */
 function rowOf<P>(
@@ -156,32 +131,13 @@ function rowOf<P>(
   }
 }
 
-/** Loans that are not stored: of a backfill most. Copied in, a row takes less than half of what it takes as JSON. */
+/** Loans that are not stored: most of a backfill's. */
 function addLoans({ trx, schema }: FoldContext, added: ChangeOfOne[]): Promise<void> {
-  return copyRows(trx, `${schema}.loans`, COLUMNS, added, newRowOf)
-}
-
-/** Loans that are not stored, each written down when nothing more is said of it. */
-export class WrittenLoans {
-  readonly #rows = new WrittenRows(COLUMNS)
-
-  /** The number by which it can be dropped. */
-  add(change: ChangeOfOne): number {
-    return this.#rows.add(newRowOf(change))
-  }
-
-  /** It is not added. */
-  drop(number: number): void {
-    this.#rows.drop(number)
-  }
-
-  addAll({ trx, schema }: FoldContext): Promise<void> {
-    return copyWrittenRows(trx, `${schema}.loans`, this.#rows)
-  }
-}
-
-function newRowOf(change: ChangeOfOne) {
-  return rowOf(change, (part) => JSON.stringify(part))
+  return copyRows(
+    trx,
+    `${schema}.loans`,
+    added.map((change) => rowOf(change, (part) => JSON.stringify(part))),
+  )
 }
 
 /**

@@ -92,11 +92,6 @@ function evolveTimes(times: LoanTimes, { kind, blockTimeS }: EvmLoanEvent): Loan
   }
 }
 
-/** Whether this is the first that a contract says of a loan. */
-export function makesLoan({ kind }: ChainEvent): boolean {
-  return kind === 'CreateLoanOffer' || kind === 'CreateBorrowRequest'
-}
-
 /** Whether an event continues what ends with `last` of the same loan: only then may it be folded in without the rest. */
 export function isAfter(event: PlaceInChain, last: PlaceInChain | null): boolean {
   return last === null || compareByChain(last, event) < 0

@@ -1,16 +1,9 @@
 import fc from 'fast-check'
 import { sql } from 'kysely'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'
 import { connect } from '../../../../shared/db/connect.ts'
-import { copyRows, copyWrittenRows } from '../../../../shared/db/copy-rows.ts'
-import {
-  inTransaction,
-  isDatabaseRetryable,
-  overlapping,
-  type Trx,
-} from '../../../../shared/db/transaction.ts'
-import { WrittenRows } from '../../../../shared/db/written-rows.ts'
+import { copyRows, type CopiedValue } from '../../../../shared/db/copy-rows.ts'
+import { inTransaction, isDatabaseRetryable, type Trx } from '../../../../shared/db/transaction.ts'
 import { testDatabase } from '../../../helpers/database.ts'
 import { untrustyLink } from '../../../helpers/untrusty-link.ts'
 
@@ -39,21 +32,17 @@ void t.test('what is copied is what is there, whatever it holds', async (t) => {
   })
   await fc.assert(
     fc.asyncProperty(fc.array(row, { maxLength: 20 }), async (rows) => {
-      const columns = {
-        id: 'integer',
-        said: 'text',
-        body: 'json',
-        at: 'timestamptz',
-        amount: 'bigint',
-        number: 'integer',
-      } as const
       const found = await inTransaction(db, async (trx) => {
         await sql`delete from public.copied`.execute(trx)
-        await copyRows(trx, 'public.copied', columns, rows, (one, id) => ({
-          id,
-          ...one,
-          body: one.body === null ? null : JSON.stringify(one.body),
-        }))
+        await copyRows(
+          trx,
+          'public.copied',
+          rows.map((one, id) => ({
+            id,
+            ...one,
+            body: one.body === null ? null : JSON.stringify(one.body),
+          })),
+        )
         return sql`select said, body, at, amount, number from public.copied order by id`.execute(trx)
       })
       t.same(found.rows, JSON.parse(JSON.stringify(rows), revive))
@@ -61,45 +50,22 @@ void t.test('what is copied is what is there, whatever it holds', async (t) => {
   )
 })
 
-void t.test('what a column cannot have is refused, and named', async (t) => {
+void t.test('what a column cannot have is refused', async (t) => {
   const { db } = await testDatabase(t)
   await sql`create table public.copied (id bigint, number integer, said text, at timestamptz)`.execute(db)
-  const columns = { id: 'bigint', number: 'integer', said: 'text', at: 'timestamptz' } as const
   const good = { id: 1, number: 2, said: 'x', at: new Date(3) }
-  const copy = (row: object): Promise<void> =>
-    inTransaction(db, (trx) => copyRows(trx, 'public.copied', columns, [good], () => ({ ...good, ...row })))
+  const copy = (row: Partial<Record<keyof typeof good, CopiedValue>>): Promise<void> =>
+    inTransaction(db, (trx) => copyRows(trx, 'public.copied', [good, { ...good, ...row }]))
   for (const id of [2 ** 53, 0.5, NaN])
     await t.rejects(copy({ id }), { name: 'RangeError', message: `${id} ` })
-  for (const number of [2 ** 31, -(2 ** 31) - 1, 0.5, NaN]) {
-    await t.rejects(copy({ number }), { name: 'RangeError', message: `${number} ` })
-  }
+  for (const number of [2 ** 31, -(2 ** 31) - 1]) await t.rejects(copy({ number }), { code: '22003' })
   await t.rejects(copy({ at: new Date(NaN) }), { name: 'RangeError' })
-  // Of what the types forbid: a number's bytes are no text, and a text's no number.
-  await t.rejects(copy({ said: 1 }), { name: 'TypeError', message: 'type text' })
-  await t.rejects(copy({ id: '1' }), { name: 'TypeError', message: 'type bigint' })
-  await t.rejects(copy({ at: 1 }), { name: 'TypeError', message: 'type timestamptz' })
+  await t.rejects(copy({ id: 'one' }), { code: '22P02' })
+  await t.rejects(copy({ at: 1 }), { code: '22008' })
   t.same((await sql`select * from public.copied`.execute(db)).rows, [])
-  await copy({})
-  t.same((await sql`select * from public.copied`.execute(db)).rows, [good])
+  await copy({ said: null })
+  t.same((await sql`select * from public.copied`.execute(db)).rows, [good, { ...good, said: null }])
 })
-
-void t.test(
-  'columns of other types than they are said to be are refused by the database, for good',
-  async (t) => {
-    const { db } = await testDatabase(t)
-    await sql`create table public.copied (short integer, long bigint)`.execute(db)
-    const tooLong = inTransaction(db, (trx) =>
-      copyRows(trx, 'public.copied', { short: 'bigint' }, [{ short: 1 }], asItIs),
-    )
-    await t.rejects(tooLong, { code: '22P03' })
-    const tooShort = inTransaction(db, (trx) =>
-      copyRows(trx, 'public.copied', { long: 'integer' }, [{ long: 1 }], asItIs),
-    )
-    const refused = await tooShort.catch((error: unknown) => error)
-    t.match(refused, { code: '08P01' })
-    t.notOk(isDatabaseRetryable(refused))
-  },
-)
 
 void t.test('rows that share their times, in turns, keep each its own', async (t) => {
   const { db } = await testDatabase(t)
@@ -110,15 +76,7 @@ void t.test('rows that share their times, in turns, keep each its own', async (t
     made: times[time] ?? null,
     changed: times[(time + 1) % 4] ?? null,
   }))
-  await inTransaction(db, (trx) =>
-    copyRows(
-      trx,
-      'public.copied',
-      { id: 'integer', made: 'timestamptz', changed: 'timestamptz' },
-      rows,
-      asItIs,
-    ),
-  )
+  await inTransaction(db, (trx) => copyRows(trx, 'public.copied', rows))
   t.strictSame((await sql`select id, made, changed from public.copied order by id`.execute(db)).rows, rows)
 })
 
@@ -128,16 +86,9 @@ void t.test('many rows and long ones are all copied, in whatever parts they trav
   const rows = Array.from({ length: 5_000 }, (_, id) => ({ id, said: 'añ€😀'.repeat(id % 1_000) }))
   // The last one fills a part.
   rows.push({ id: 5_000, said: 'x'.repeat(40_000) })
-  await inTransaction(db, (trx) => copyRows(trx, 'public.copied', SAID, rows, asItIs))
+  await inTransaction(db, (trx) => copyRows(trx, 'public.copied', rows))
   t.same((await sql`select id, said from public.copied order by id`.execute(db)).rows, rows)
 })
-
-const SAID = { id: 'integer', said: 'text' } as const
-const ID = { id: 'integer' } as const
-
-function asItIs<R>(row: R): R {
-  return row
-}
 
 /** Dates come back as dates. */
 function revive(name: string, value: unknown): unknown {
@@ -149,22 +100,25 @@ void t.test(
   async (t) => {
     const { db } = await testDatabase(t)
     await sql`create table public.copied (id integer primary key)`.execute(db)
-    const ids = (trx: Parameters<typeof copyRows>[0], ...given: number[]): Promise<void> =>
-      copyRows(trx, 'public.copied', ID, given, (id) => ({ id }))
+    const ids = (trx: Trx, ...given: number[]): Promise<void> =>
+      copyRows(
+        trx,
+        'public.copied',
+        given.map((id) => ({ id })),
+      )
     await t.rejects(
       inTransaction(db, (trx) => ids(trx, 1, 2, 1)),
       { code: '23505' },
     )
     const refused = inTransaction(db, async (trx) => {
-      // Refused before any row is read, though the rows are on their way.
-      await t.rejects(copyRows(trx, 'nowhere', SAID, [{ id: 1, said: 'x'.repeat(1_000_000) }], asItIs), {
+      await t.rejects(copyRows(trx, 'nowhere', [{ id: 1, said: 'x'.repeat(1_000_000) }]), {
         code: '42P01',
       })
       await sql`select 1`.execute(trx)
     })
     await t.rejects(refused, { code: '25P02' }, 'the transaction is void, and the connection answers')
     await inTransaction(db, (trx) => ids(trx, 3))
-    await inTransaction(db, (trx) => copyRows(trx, 'public.copied', ID, [], asItIs))
+    await inTransaction(db, (trx) => copyRows(trx, 'public.copied', []))
     t.same((await sql`select id from public.copied`.execute(db)).rows, [{ id: 3 }])
   },
 )
@@ -172,20 +126,16 @@ void t.test(
 void t.test('a row that cannot be made is the error of the copy, and nothing of it stays', async (t) => {
   const { db } = await testDatabase(t)
   await sql`create table public.copied (id integer primary key, said text)`.execute(db)
-  const broken = new RangeError('no row of 4000')
-  const items = Array.from({ length: 5_000 }, (_, id) => id)
-  const copying = (trx: Trx): Promise<void> =>
-    copyRows(trx, 'public.copied', SAID, items, (id) => {
-      // Thousands of rows are on their way by then.
-      if (id === 4_000) throw broken
-      return { id, said: 'x'.repeat(100) }
-    })
-  await t.rejects(inTransaction(db, copying), broken)
-  const beside = inTransaction(db, (trx) =>
-    overlapping([copying(trx), copyRows(trx, 'public.copied', SAID, [{ id: 1, said: 'y' }], asItIs)]),
+  // Thousands of rows are on their way when the bad one is reached.
+  const rows = Array.from({ length: 5_000 }, (_, id) => ({
+    id: id === 4_000 ? 0.5 : id,
+    said: 'x'.repeat(100),
+  }))
+  await t.rejects(
+    inTransaction(db, (trx) => copyRows(trx, 'public.copied', rows)),
+    { name: 'RangeError', message: /^0.5 / },
   )
-  await t.rejects(beside, broken, 'what was asked beside it is void, and says nothing else')
-  await inTransaction(db, (trx) => copyRows(trx, 'public.copied', SAID, [{ id: 3, said: 'z' }], asItIs))
+  await inTransaction(db, (trx) => copyRows(trx, 'public.copied', [{ id: 3, said: 'z' }]))
   t.same(
     (await sql`select id from public.copied`.execute(db)).rows,
     [{ id: 3 }],
@@ -206,7 +156,7 @@ void t.test('a server that goes while rows are on their way is an error that may
     // The first row waits for this one, so that most of the others are still here.
     await sql`insert into public.copied values (0, 'there before')`.execute(other)
     const copy = { isOver: false }
-    const copying = inTransaction(throughLink, (trx) => copyRows(trx, 'public.copied', SAID, rows, asItIs))
+    const copying = inTransaction(throughLink, (trx) => copyRows(trx, 'public.copied', rows))
       .catch((refused: unknown) => refused)
       .finally(() => {
         copy.isOver = true
@@ -231,8 +181,8 @@ void t.test('a session that ends while rows are copied is an error that may pass
   await sql`create table public.copied (id integer primary key)`.execute(db)
   // Keeps the copy waiting for the row that is there and not committed.
   const copying = inTransaction(db, async (other) => {
-    await copyRows(other, 'public.copied', ID, [{ id: 1 }], asItIs)
-    const waiting = inTransaction(db, (trx) => copyRows(trx, 'public.copied', ID, [{ id: 1 }], asItIs)).catch(
+    await copyRows(other, 'public.copied', [{ id: 1 }])
+    const waiting = inTransaction(db, (trx) => copyRows(trx, 'public.copied', [{ id: 1 }])).catch(
       (error: unknown) => error,
     )
     while ((await endOneThatWaits()) === 0);
@@ -246,42 +196,4 @@ void t.test('a session that ends while rows are copied is an error that may pass
       where wait_event_type = 'Lock' and datname = current_database()`.execute(db)
     return rows.length
   }
-})
-
-void t.test('rows that were written down stay as they are until they are copied', async (t) => {
-  const { db } = await testDatabase(t)
-  await sql`create table public.copied (id bigint primary key, said text)`.execute(db)
-  const columns = { id: 'bigint', said: 'text' } as const
-  // More than waits in a socket.
-  const count = 40_000
-  const writeDown = (letter: string, first: number): WrittenRows<typeof columns> => {
-    const rows = new WrittenRows(columns)
-    for (let id = first; id < first + count; id += 1) rows.add({ id, said: letter.repeat(300) })
-    return rows
-  }
-  for (const letter of ['a', 'b']) {
-    const first = letter === 'a' ? 0 : count
-    const rows = writeDown(letter, first)
-    rows.drop(7)
-    await inTransaction(db, async (trx) => {
-      const copying = copyWrittenRows(trx, 'public.copied', rows)
-      await nextTurn()
-      writeDown('c', 0).giveBack()
-      await copying
-    })
-  }
-  const { rows } = await sql`
-    select left(said, 1) as letter, count(*), count(distinct said) as said, min(length(said)) as shortest
-    from public.copied group by 1 order by 1`.execute(db)
-  const each = { count: count - 1, said: 1, shortest: 300 }
-  t.same(rows, [
-    { letter: 'a', ...each },
-    { letter: 'b', ...each },
-  ])
-  await t.rejects(
-    inTransaction(db, (trx) => copyWrittenRows(trx, 'public.copied', writeDown('d', 0))),
-    /duplicate key/,
-  )
-  await inTransaction(db, (trx) => copyWrittenRows(trx, 'public.copied', new WrittenRows(columns)))
-  t.equal((await sql`select from public.copied where said like 'd%'`.execute(db)).rows.length, 0)
 })
