@@ -39,7 +39,7 @@ export interface ReplayOptions {
 
 /** A chunk is folded in one transaction. Two are held at once, and a log may be all junk of 128 KiB an entry. */
 const MOST_BYTES = 32 * 1024 * 1024
-const CHUNK: ChunkSize = { entries: 4_000, bytes: MOST_BYTES }
+const CHUNK: ChunkSize = { entries: 2_000, bytes: MOST_BYTES }
 /** With payment channels each step is folded by itself, and an interruption waits for the chunk. */
 const CHUNK_WITH_CHANNELS: ChunkSize = { entries: 500, bytes: MOST_BYTES }
 /** What is left may be folded while nobody can append. */

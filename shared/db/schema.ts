@@ -1,5 +1,5 @@
-import type { Generated } from 'kysely'
-import type { ChainEvent } from '../events/chain-event.ts'
+import type { Generated, GeneratedAlways } from 'kysely'
+import type { ChainEvent, LoanType } from '../events/chain-event.ts'
 import type { ProblemKind } from '../indexing-health.ts'
 
 /** The tables' row types. Heights, positions and ids are safe integers; the migrations say what each means. */
@@ -150,7 +150,7 @@ export interface FoldStateTable {
 
 export interface ActivityTable {
   id: number
-  stretch: Generated<number>
+  stretch: GeneratedAlways<number>
   created_at: Date
   updated_at: Date
   slot: number
@@ -162,27 +162,27 @@ export interface ActivityTable {
   natural_key: string | null
 }
 
-interface RecordKindsTable {
+export interface RecordKindsTable {
   id: number
   event: string
   loan_type: string
   blockchain: string
   network_id: string
   contract_address: string | null
-  json_before_loan: Generated<string>
-  json_after_loan: Generated<string>
+  json_before_loan: GeneratedAlways<string>
+  json_after_loan: GeneratedAlways<string>
 }
 
 interface ActivityCountsTable {
   level: number
   number: number
-  parent: Generated<number>
+  parent: GeneratedAlways<number>
   before: number
   records: number
 }
 
 export interface LoansTable {
-  loan_type: string
+  loan_type: LoanType
   loan_id: string
   id: number
   network: string
@@ -213,7 +213,7 @@ export interface ChannelsTable {
   secret_hashes: string[]
   stated_loans: string[]
   created_s: number
-  loan_type: string | null
+  loan_type: LoanType | null
   loan_id: string | null
   role: string | null
   strength: number | null
@@ -224,7 +224,20 @@ export interface ChannelsTable {
   updated_at: Date
 }
 
-export interface Tables {
+/** A read model's tables, named without a schema: `withSchema` says which read model. */
+interface ReadModelTables {
+  fold_state: FoldStateTable
+  activity: ActivityTable
+  record_kinds: RecordKindsTable
+  activity_counts: ActivityCountsTable
+  loans: LoansTable
+  channels: ChannelsTable
+}
+
+/** The read model that is in use. */
+type LiveTables = { [T in keyof ReadModelTables as `projection.${T}`]: ReadModelTables[T] }
+
+export interface Tables extends ReadModelTables, LiveTables {
   'ledger.log_head': LogHeadTable
   'ledger.event_log': EventLogTable
   'ledger.channel_addresses': ChannelAddressesTable
@@ -237,10 +250,4 @@ export interface Tables {
   'ledger.dead_letters': DeadLettersTable
   'ledger.operations': OperationsTable
   'secrets.queue_key': QueueKeyTable
-  'projection.fold_state': FoldStateTable
-  'projection.activity': ActivityTable
-  'projection.record_kinds': RecordKindsTable
-  'projection.activity_counts': ActivityCountsTable
-  'projection.loans': LoansTable
-  'projection.channels': ChannelsTable
 }

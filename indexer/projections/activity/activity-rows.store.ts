@@ -44,10 +44,14 @@ export async function insertRecords(context: FoldContext, added: readonly NewRec
 /** The places of records in their stretches of the log, by their ascending ids: only the first stretch may have some already. */
 async function slotsOf({ trx, schema }: FoldContext, ids: readonly number[]): Promise<number[]> {
   let stretch = stretchOf(ids[0] ?? 0)
-  const { rows } = await sql<{ records: number }>`
-    select records from ${sql.table(`${schema}.activity_counts`)}
-    where level = 0 and number = ${stretch}`.execute(trx)
-  let slot = rows[0]?.records ?? 0
+  const first = await trx
+    .withSchema(schema)
+    .selectFrom('activity_counts')
+    .select('records')
+    .where('level', '=', 0)
+    .where('number', '=', stretch)
+    .executeTakeFirst()
+  let slot = first?.records ?? 0
   return ids.map((id) => {
     const own = stretchOf(id)
     slot = own === stretch ? slot + 1 : 1
@@ -62,11 +66,14 @@ async function slotsOf({ trx, schema }: FoldContext, ids: readonly number[]): Pr
  */
 export async function deleteRecords({ trx, schema, counters }: FoldContext, ids: number[]): Promise<void> {
   if (ids.length === 0) return
-  const table = sql.table(`${schema}.activity`)
-  const { rows: gone } = await sql<{ id: number; stretch: number }>`
-    delete from ${table} record using unnest(${ids}::bigint[]) gone(id) where record.id = gone.id
-    returning record.id, stretch`.execute(trx)
+  const gone = await trx
+    .withSchema(schema)
+    .deleteFrom('activity')
+    .where('id', '=', sql<number>`any(${ids}::bigint[])`)
+    .returning(['id', 'stretch'])
+    .execute()
   if (gone.length === 0) return
+  const table = sql.table(`${schema}.activity`)
   await sql`
     update ${table} as record set slot = moved.slot
     from (

@@ -1,9 +1,7 @@
-import { sql } from 'kysely'
+import type { Insertable } from 'kysely'
+import type { RecordKindsTable } from '../../../shared/db/schema.ts'
 import type { FoldContext } from '../projection.ts'
 import type { RecordKind } from './activity.evolve.ts'
-
-/** A kind as it stands once in the read model: each of its records names it by its number. */
-type NumberedKind = RecordKind & { id: number }
 
 /**
  * The numbers of the kinds of records, one for each. A kind that is new gets the next number, in the order of the records:
@@ -13,32 +11,37 @@ export async function numbersOfKinds(
   { trx, schema }: FoldContext,
   kinds: readonly RecordKind[],
 ): Promise<number[]> {
-  const table = sql.table(`${schema}.record_kinds`)
-  const { rows } = await sql<NumberedKind>`
-    select id, event, loan_type as "loanType", blockchain, network_id as "networkId",
-      contract_address as "contractAddress" from ${table}`.execute(trx)
+  const rows = await trx.withSchema(schema).selectFrom('record_kinds').selectAll().execute()
   const known = new Map(rows.map((row) => [keyOf(row), row.id]))
   let last = rows.reduce((most, { id }) => Math.max(most, id), 0)
-  const fresh: NumberedKind[] = []
+  const fresh: Insertable<RecordKindsTable>[] = []
   const numbers = kinds.map((kind) => {
-    const key = keyOf(kind)
+    const said = toColumns(kind)
+    const key = keyOf(said)
     const stored = known.get(key)
     if (stored !== undefined) return stored
     last += 1
     known.set(key, last)
-    fresh.push({ id: last, ...kind })
+    fresh.push({ id: last, ...said })
     return last
   })
-  if (fresh.length > 0) {
-    await sql`
-      insert into ${table} (id, event, loan_type, blockchain, network_id, contract_address)
-      select id, event, "loanType", blockchain, "networkId", "contractAddress"
-      from jsonb_to_recordset(${JSON.stringify(fresh)}::jsonb) as said(id integer, event text, "loanType" text,
-        blockchain text, "networkId" text, "contractAddress" text)`.execute(trx)
-  }
+  if (fresh.length > 0) await trx.withSchema(schema).insertInto('record_kinds').values(fresh).execute()
   return numbers
 }
 
-function keyOf({ event, loanType, blockchain, networkId, contractAddress }: RecordKind): string {
-  return JSON.stringify([event, loanType, blockchain, networkId, contractAddress])
+type KindColumns = Omit<Insertable<RecordKindsTable>, 'id'>
+
+function toColumns({ event, loanType, blockchain, networkId, contractAddress }: RecordKind): KindColumns {
+  return {
+    event,
+    loan_type: loanType,
+    blockchain,
+    network_id: networkId,
+    contract_address: contractAddress,
+  }
+}
+
+function keyOf(kind: KindColumns): string {
+  const { event, loan_type, blockchain, network_id, contract_address } = kind
+  return JSON.stringify([event, loan_type, blockchain, network_id, contract_address])
 }

@@ -1,8 +1,10 @@
-import { sql } from 'kysely'
+import { sql, type Selectable } from 'kysely'
+import type { ChannelsTable } from '../../../shared/db/schema.ts'
+import { unnest } from '../../../shared/db/unnest.ts'
+import { LOAN_KEY, loanKeyOf } from '../loans/loan-key.ts'
 import { canonicalAddress } from '../../../shared/filecoin/address.ts'
 import type { FoldContext } from '../projection.ts'
 import type { ChannelRole, Link, Strength } from '../links/link.evolve.ts'
-import type { LoanType } from '../../../shared/events/chain-event.ts'
 import type { ChannelPart } from './channel-parts.evolve.ts'
 import { namesOf, type Channel } from './channel.evolve.ts'
 
@@ -25,31 +27,21 @@ export interface ChannelKey {
   robust: string
 }
 
-interface Row {
-  network: string
-  robust: string
-  id: number
-  state: Channel
-  loan_type: LoanType | null
-  loan_id: string | null
-  role: ChannelRole | null
-  strength: Strength | null
-  claimants: string[]
-  shown: boolean
-  part: ChannelPart | null
-  created_at: Date
-  updated_at: Date
-}
+const KEY = { network: 'text', robust: 'text' } as const
 
 export async function getChannels(
   { trx, schema }: FoldContext,
   keys: ChannelKey[],
 ): Promise<StoredChannel[]> {
   if (keys.length === 0) return []
-  const { rows } = await sql<Row>`
-    select channel.* from ${sql.table(`${schema}.channels`)} channel
-    join unnest(${keys.map(({ network }) => network)}::text[], ${keys.map(({ robust }) => robust)}::text[])
-      wanted(network, robust) using (network, robust)`.execute(trx)
+  const rows = await trx
+    .withSchema(schema)
+    .selectFrom('channels')
+    .innerJoin(unnest('wanted', KEY, keys.map(toKey)), (join) =>
+      join.onRef('wanted.network', '=', 'channels.network').onRef('wanted.robust', '=', 'channels.robust'),
+    )
+    .selectAll('channels')
+    .execute()
   return rows.map(toStored)
 }
 
@@ -64,11 +56,14 @@ export async function getChannelsTouchedBy(
 ): Promise<StoredChannel[]> {
   if (subjects.length === 0) return []
   const channels = sql.table(`${schema}.channels`)
-  const { rows } = await sql<Row>`
+  const keys = subjects.map(loanKeyOf)
+  const types = keys.map(({ loan_type: type }) => type)
+  const ids = keys.map(({ loan_id: id }) => id)
+  // Plain SQL: each of the five ways to a loan is a line here and would be ten of the builder's.
+  const { rows } = await sql<Selectable<ChannelsTable>>`
     with loan as (
       select loan.* from ${sql.table(`${schema}.loans`)} loan
-      join unnest(${subjects.map(typeOf)}::text[], ${subjects.map(idOf)}::text[]) touched(loan_type, loan_id)
-        using (loan_type, loan_id)
+      join unnest(${types}::text[], ${ids}::text[]) touched(loan_type, loan_id) using (loan_type, loan_id)
     ), touched as (
       select network, robust from ${channels} where claimants && ${subjects}::text[]
       union
@@ -103,10 +98,16 @@ export async function getChannelsNamed(
   addresses: string[],
 ): Promise<StoredNames[]> {
   if (addresses.length === 0) return []
-  const { rows } = await sql<StoredNames>`
-    select network, robust, addresses, state->'from' as "from", state->'recipient' as recipient
-    from ${sql.table(`${schema}.channels`)} where addresses && ${addresses}::text[]`.execute(trx)
-  return rows
+  return trx
+    .withSchema(schema)
+    .selectFrom('channels')
+    .select(['network', 'robust', 'addresses'])
+    .select([
+      sql<Channel['from']>`state->'from'`.as('from'),
+      sql<Channel['recipient']>`state->'recipient'`.as('recipient'),
+    ])
+    .where('addresses', '&&', sql<string[]>`${addresses}::text[]`)
+    .execute()
 }
 
 /** The channels that are tied to these loans now. */
@@ -115,20 +116,28 @@ export async function getChannelsOf(
   subjects: string[],
 ): Promise<StoredChannel[]> {
   if (subjects.length === 0) return []
-  const { rows } = await sql<Row>`
-    select channel.* from ${sql.table(`${schema}.channels`)} channel
-    join unnest(${subjects.map(typeOf)}::text[], ${subjects.map(idOf)}::text[]) wanted(loan_type, loan_id)
-      using (loan_type, loan_id)`.execute(trx)
+  const rows = await trx
+    .withSchema(schema)
+    .selectFrom('channels')
+    .innerJoin(unnest('wanted', LOAN_KEY, subjects.map(loanKeyOf)), (join) =>
+      join
+        .onRef('wanted.loan_type', '=', 'channels.loan_type')
+        .onRef('wanted.loan_id', '=', 'channels.loan_id'),
+    )
+    .selectAll('channels')
+    .execute()
   return rows.map(toStored)
 }
 
 export async function deleteChannels({ trx, schema }: FoldContext, keys: ChannelKey[]): Promise<void> {
   if (keys.length === 0) return
-  await sql`
-    delete from ${sql.table(`${schema}.channels`)} channel
-    using unnest(${keys.map(({ network }) => network)}::text[], ${keys.map(({ robust }) => robust)}::text[])
-      gone(network, robust)
-    where channel.network = gone.network and channel.robust = gone.robust`.execute(trx)
+  await trx
+    .withSchema(schema)
+    .deleteFrom('channels')
+    .using(unnest('gone', KEY, keys.map(toKey)))
+    .whereRef('channels.network', '=', 'gone.network')
+    .whereRef('channels.robust', '=', 'gone.robust')
+    .execute()
 }
 
 /** What was shown makes way before another is, so that a loan never has two. */
@@ -156,7 +165,7 @@ export async function putChannels(context: FoldContext, channels: StoredChannel[
     created_at: stored.createdAt,
     updated_at: stored.updatedAt,
   }))
-  // json_…, not jsonb_…: the order of the part's fields must survive. A JSON null is no part at all.
+  // Plain SQL, for one parameter holds any number of rows. json keeps the order of the part's fields; a JSON null is no part.
   await sql`
     insert into ${sql.table(`${schema}.channels`)} (network, robust, id, state, addresses, parties, secret_hashes,
       stated_loans, created_s, loan_type, loan_id, role, strength, claimants, shown, part, created_at, updated_at)
@@ -181,36 +190,36 @@ export function addressesOf({ robust, channelId }: Channel): string[] {
 }
 
 async function hide({ trx, schema }: FoldContext, channels: ChannelKey[]): Promise<void> {
-  await sql`
-    update ${sql.table(`${schema}.channels`)} channel set shown = false
-    from unnest(${channels.map(({ network }) => network)}::text[], ${channels.map(({ robust }) => robust)}::text[])
-      changed(network, robust)
-    where channel.network = changed.network and channel.robust = changed.robust and shown`.execute(trx)
+  await trx
+    .withSchema(schema)
+    .updateTable('channels')
+    .set({ shown: false })
+    .from(unnest('changed', KEY, channels.map(toKey)))
+    .whereRef('channels.network', '=', 'changed.network')
+    .whereRef('channels.robust', '=', 'changed.robust')
+    .where('shown', '=', true)
+    .execute()
 }
 
-function toStored(row: Row): StoredChannel {
+function toStored(row: Selectable<ChannelsTable>): StoredChannel {
   const { loan_type: loanType, loan_id: loanId, role, strength } = row
   return {
     network: row.network,
     robust: row.robust,
     id: row.id,
-    channel: row.state,
+    channel: row.state as Channel,
     link:
       loanType === null || loanId === null || role === null || strength === null
         ? null
-        : { loanType, loanId, role, strength },
+        : { loanType, loanId, role: role as ChannelRole, strength: strength as Strength },
     claimants: row.claimants,
     shown: row.shown,
-    part: row.part,
+    part: row.part as ChannelPart | null,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   }
 }
 
-function typeOf(subject: string): string {
-  return subject.slice(0, subject.indexOf('/'))
-}
-
-function idOf(subject: string): string {
-  return subject.slice(subject.indexOf('/') + 1)
+function toKey({ network, robust }: ChannelKey): { network: string; robust: string } {
+  return { network, robust }
 }

@@ -1,9 +1,11 @@
-import { sql } from 'kysely'
+import { sql, type Selectable } from 'kysely'
+import type { LoansTable } from '../../../shared/db/schema.ts'
+import { unnest } from '../../../shared/db/unnest.ts'
 import { canonicalAddress } from '../../../shared/filecoin/address.ts'
-import type { LoanType } from '../../../shared/events/chain-event.ts'
 import { loanFacts } from '../links/loan-facts.evolve.ts'
 import type { CollateralLockPart } from '../loans/collateral-lock.evolve.ts'
 import type { Erc20LoanPart } from '../loans/erc20-loan.evolve.ts'
+import { LOAN_KEY, loanKeyOf } from '../loans/loan-key.ts'
 import type { FoldContext } from '../projection.ts'
 import type { LoanSide } from './channel-parts.evolve.ts'
 import { namesOf, type Channel } from './channel.evolve.ts'
@@ -17,26 +19,19 @@ export interface StoredLoanSide extends LoanSide {
   derivedState: string | null
 }
 
-interface Row {
-  loan_type: LoanType
-  loan_id: string
-  evm_part: Erc20LoanPart | CollateralLockPart
-  derived_state: string | null
-  opened_s: number | null
-  agreed_s: number | null
-  ended_s: number | null
-}
-
 export async function getLoanSides(
   { trx, schema }: FoldContext,
   subjects: string[],
 ): Promise<StoredLoanSide[]> {
   if (subjects.length === 0) return []
-  const { rows } = await sql<Row>`
-    select loan.* from ${sql.table(`${schema}.loans`)} loan
-    join unnest(${subjects.map((subject) => subject.slice(0, subject.indexOf('/')))}::text[],
-      ${subjects.map((subject) => subject.slice(subject.indexOf('/') + 1))}::text[]) wanted(loan_type, loan_id)
-      using (loan_type, loan_id)`.execute(trx)
+  const rows = await trx
+    .withSchema(schema)
+    .selectFrom('loans')
+    .innerJoin(unnest('wanted', LOAN_KEY, subjects.map(loanKeyOf)), (join) =>
+      join.onRef('wanted.loan_type', '=', 'loans.loan_type').onRef('wanted.loan_id', '=', 'loans.loan_id'),
+    )
+    .selectAll('loans')
+    .execute()
   return rows.map(toSide)
 }
 
@@ -60,7 +55,8 @@ export async function getLoansFor(
     select loan_type, loan_id from party join ${loans} loan on loan.${sql.ref(column)} = party.name
       and coalesce(loan.ended_s, 9007199254740991) > party.first_s - ${toleranceS}::bigint
     where loan.opened_s <= party.last_s + ${toleranceS}::bigint`
-  const { rows } = await sql<Row>`
+  // Plain SQL: each of the six ways to a loan is a line here and would be ten of the builder's.
+  const { rows } = await sql<Selectable<LoansTable>>`
     with party as (
       select name, min(created_s) as first_s, max(created_s) as last_s
       from unnest(${parties.map(({ name }) => name)}::text[],
@@ -81,10 +77,13 @@ export async function getLoansFor(
 /** Subjects of the loans whose contracts name a channel by one of these addresses. */
 export async function getLoansNaming({ trx, schema }: FoldContext, addresses: string[]): Promise<string[]> {
   if (addresses.length === 0) return []
-  const { rows } = await sql<{ subject: string }>`
-    select loan_type || '/' || loan_id as subject from ${sql.table(`${schema}.loans`)}
-    where named_channel = any(${addresses}::text[])`.execute(trx)
-  return rows.map(({ subject }) => subject)
+  const rows = await trx
+    .withSchema(schema)
+    .selectFrom('loans')
+    .select(['loan_type', 'loan_id'])
+    .where('named_channel', 'in', addresses)
+    .execute()
+  return rows.map(({ loan_type: type, loan_id: id }) => `${type}/${id}`)
 }
 
 /** What a loan's state is shown as where its Filecoin side is ahead; null for the contract's own. */
@@ -94,16 +93,19 @@ export async function putDerivedStates(
   at: Date,
 ): Promise<void> {
   if (states.length === 0) return
-  await sql`
-    update ${sql.table(`${schema}.loans`)} loan set derived_state = changed.state, updated_at = ${at}
-    from unnest(${states.map(({ subject }) => subject)}::text[], ${states.map(({ derivedState }) => derivedState)}::text[])
-      as changed(subject, state)
-    where loan.loan_type = split_part(changed.subject, '/', 1)
-      and loan.loan_id = substr(changed.subject, strpos(changed.subject, '/') + 1)`.execute(trx)
+  const changed = states.map(({ subject, derivedState }) => ({ ...loanKeyOf(subject), state: derivedState }))
+  await trx
+    .withSchema(schema)
+    .updateTable('loans')
+    .from(unnest('changed', { ...LOAN_KEY, state: 'text' }, changed))
+    .set((eb) => ({ derived_state: eb.ref('changed.state'), updated_at: at }))
+    .whereRef('loans.loan_type', '=', 'changed.loan_type')
+    .whereRef('loans.loan_id', '=', 'changed.loan_id')
+    .execute()
 }
 
-function toSide(row: Row): StoredLoanSide {
-  const part = row.evm_part
+function toSide(row: Selectable<LoansTable>): StoredLoanSide {
+  const part = row.evm_part as Erc20LoanPart | CollateralLockPart
   const times = { openedS: row.opened_s, agreedS: row.agreed_s, endedS: row.ended_s }
   return {
     subject: `${row.loan_type}/${row.loan_id}`,

@@ -1,4 +1,3 @@
-import { sql } from 'kysely'
 import type { Db } from '../../../shared/db/connect.ts'
 import type { Trx } from '../../../shared/db/transaction.ts'
 import { LIVE_SCHEMA } from '../projection.ts'
@@ -16,8 +15,14 @@ export async function getChannelsAfter(
   afterId: number,
   limit: number,
 ): Promise<ListedChannel[]> {
-  const { rows } = await sql<ListedChannel>`
-    select id, state as channel from ${sql.table(`${LIVE_SCHEMA}.channels`)}
-    where network = ${network} and id > ${afterId} order by id limit ${limit}`.execute(db)
-  return rows
+  const rows = await db
+    .withSchema(LIVE_SCHEMA)
+    .selectFrom('channels')
+    .select(['id', 'state'])
+    .where('network', '=', network)
+    .where('id', '>', afterId)
+    .orderBy('id')
+    .limit(limit)
+    .execute()
+  return rows.map(({ id, state }) => ({ id, channel: state as Channel }))
 }

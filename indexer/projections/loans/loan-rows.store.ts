@@ -1,8 +1,10 @@
-import { sql } from 'kysely'
+import { sql, type Selectable } from 'kysely'
 import { copyRows } from '../../../shared/db/copy-rows.ts'
-import type { LoanType } from '../../../shared/events/chain-event.ts'
+import type { LoansTable } from '../../../shared/db/schema.ts'
+import { unnest } from '../../../shared/db/unnest.ts'
 import { addressIn } from '../links/loan-facts.evolve.ts'
 import type { FoldContext } from '../projection.ts'
+import { LOAN_KEY, loanKeyOf } from './loan-key.ts'
 import type { Loan } from './loans.evolve.ts'
 
 export interface StoredLoan {
@@ -27,51 +29,45 @@ export interface Change {
 /** Of a loan that has events. */
 export type ChangeOfOne = Change & { loan: Loan }
 
-interface LoanRow {
-  loan_type: LoanType
-  loan_id: string
-  network: string
-  evm_part: Loan['part']
-  opened_s: number | null
-  agreed_s: number | null
-  ended_s: number | null
-  last_block: number
-  last_log_index: number
-  created_at: Date
-  updated_at: Date
-}
-
 export async function getLoans(
   { trx, schema }: FoldContext,
   subjects: string[],
 ): Promise<Map<string, StoredLoan>> {
   if (subjects.length === 0) return new Map()
-  const { rows } = await sql<LoanRow>`
-    select loan.loan_type, loan.loan_id, network, evm_part, opened_s, agreed_s, ended_s, last_block,
-      last_log_index, created_at, updated_at
-    from unnest(${subjects.map(typeOf)}::text[], ${subjects.map(idOf)}::text[]) wanted(loan_type, loan_id)
-      cross join lateral (
-        select * from ${sql.table(`${schema}.loans`)} each_loan
-        where each_loan.loan_type = wanted.loan_type and each_loan.loan_id = wanted.loan_id limit 1
-      ) loan`.execute(trx)
-  return new Map(
-    rows.map((row) => [
-      `${row.loan_type}/${row.loan_id}`,
-      {
-        loan: {
-          loanType: row.loan_type,
-          loanId: row.loan_id,
-          network: row.network,
-          part: row.evm_part,
-          times: { openedS: row.opened_s, agreedS: row.agreed_s, endedS: row.ended_s },
-          lastBlock: row.last_block,
-          lastLogIndex: row.last_log_index,
-        },
-        createdAt: row.created_at,
-        updatedAt: row.updated_at,
-      },
-    ]),
-  )
+  // LIMIT makes each loan one look-up by its key. A plain join would scan a table that has no statistics yet.
+  const rows = await trx
+    .withSchema(schema)
+    .selectFrom(unnest('wanted', LOAN_KEY, subjects.map(loanKeyOf)))
+    .innerJoinLateral(
+      (from) =>
+        from
+          .selectFrom('loans')
+          .selectAll()
+          .whereRef('loans.loan_type', '=', 'wanted.loan_type')
+          .whereRef('loans.loan_id', '=', 'wanted.loan_id')
+          .limit(1)
+          .as('loan'),
+      (join) => join.onTrue(),
+    )
+    .selectAll('loan')
+    .execute()
+  return new Map(rows.map((row) => [`${row.loan_type}/${row.loan_id}`, toStored(row)]))
+}
+
+function toStored(row: Selectable<LoansTable>): StoredLoan {
+  return {
+    loan: {
+      loanType: row.loan_type,
+      loanId: row.loan_id,
+      network: row.network,
+      part: row.evm_part as Loan['part'],
+      times: { openedS: row.opened_s, agreedS: row.agreed_s, endedS: row.ended_s },
+      lastBlock: row.last_block,
+      lastLogIndex: row.last_log_index,
+    },
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  }
 }
 
 export async function writeChanges(context: FoldContext, changes: Change[]): Promise<void> {
@@ -96,11 +92,14 @@ export async function writeChanges(context: FoldContext, changes: Change[]): Pro
 
 async function deleteLoans({ trx, schema }: FoldContext, gone: Change[]): Promise<void> {
   if (gone.length === 0) return
-  await sql`
-    delete from ${sql.table(`${schema}.loans`)} loan
-    using unnest(${gone.map((change) => typeOf(change.subject))}::text[], ${gone.map((change) => idOf(change.subject))}::text[])
-      as gone(loan_type, loan_id)
-    where loan.loan_type = gone.loan_type and loan.loan_id = gone.loan_id`.execute(trx)
+  const keys = gone.map(({ subject }) => loanKeyOf(subject))
+  await trx
+    .withSchema(schema)
+    .deleteFrom('loans')
+    .using(unnest('gone', LOAN_KEY, keys))
+    .whereRef('loans.loan_type', '=', 'gone.loan_type')
+    .whereRef('loans.loan_id', '=', 'gone.loan_id')
+    .execute()
 }
 
 /** A loan's row, with its part as `toPart` makes it. */
@@ -189,12 +188,4 @@ async function moveLoans({ trx, schema }: FoldContext, moved: ChangeOfOne[]): Pr
         where each_loan.loan_type = moved.loan_type and each_loan.loan_id = moved.loan_id limit 1
       ) stored
     where loan.ctid = stored.ctid`.execute(trx)
-}
-
-function typeOf(subject: string): string {
-  return subject.slice(0, subject.indexOf('/'))
-}
-
-function idOf(subject: string): string {
-  return subject.slice(subject.indexOf('/') + 1)
 }

@@ -40,7 +40,7 @@ const STORY = {
 
 const OWN = loan('10', MADE_S - 27, null)
 const MISSING = ['missing 1 x bafy ', '/api/loan/FIL/10 filPayback.']
-const AT_7 = { loan_type: 'FILERC20', loan_id: '7', role: 'payback', strength: 1 }
+const AT_7 = { loan_type: 'FILERC20', loan_id: '7', role: 'payback', strength: 1 } as const
 const cases: [what: string, loans: LoansTable[], channel: Partial<ChannelsTable>, excused: string[]][] = [
   ['nobody else waits: it has to be shown', [OWN], {}, []],
   ['another had ended: it has to be shown', [OWN, loan('7', MADE_S - 600, MADE_S - 27)], {}, []],
