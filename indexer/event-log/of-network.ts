@@ -1,8 +1,8 @@
 import { sql, type RawBuilder } from 'kysely'
 
 /**
- * The network of rows that an index by something else finds: no index by networks can answer to it. A planner whose
- * statistics do not know a network yet takes it for one without rows, and would sooner walk all of them.
+ * The network of rows that another index finds. The concatenation keeps the planner from an index by networks: it takes a network
+ * that its statistics do not know for one without rows, and would scan all rows of that network.
  */
 export function ofNetwork(column: string): RawBuilder<string> {
   return sql`(${sql.ref(column)} || '')`

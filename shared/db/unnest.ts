@@ -1,6 +1,6 @@
 import { sql, type AliasedRawBuilder } from 'kysely'
 
-type ColumnType = 'text' | 'bigint' | 'integer'
+type ColumnType = 'text' | 'bigint' | 'integer' | 'timestamptz'
 
 /** A relation of these rows to join with: a statement has one parameter a column, however many rows there are. */
 export function unnest<A extends string, R extends Record<string, string | number | null>>(

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { unnest } from '../../../shared/db/unnest.ts'
 import type { LogEntry } from '../../../shared/events/log-entry.ts'
 import { IDS_PER_ENTRY, type FoldContext, type Projection } from '../projection.ts'
 import { recordOf } from './activity.evolve.ts'
@@ -28,33 +29,34 @@ async function correctRecords(context: FoldContext, entries: LogEntry[]): Promis
     context,
     records.map(({ kind }) => kind),
   )
-  const said = records.map(({ id, loanId, at }, index) => ({ id, kind: kinds[index], loanId, at }))
-  await sql`
-    update ${sql.table(`${schema}.activity`)} as record set
-      loan_id = said."loanId", kind = said.kind, updated_at = said.at
-    from jsonb_to_recordset(${JSON.stringify(said)}::jsonb) as said(
-      id bigint, kind integer, "loanId" text, at timestamptz)
-    where record.id = said.id and (record.loan_id, record.kind) <> (said."loanId", said.kind)`.execute(trx)
+  const said = records.map(({ id, loanId, at }, index) => ({
+    id,
+    loan_id: loanId,
+    kind: kinds[index] ?? null,
+    at: at.toISOString(),
+  }))
+  await trx
+    .withSchema(schema)
+    .updateTable('activity')
+    .from(unnest('said', { id: 'bigint', loan_id: 'text', kind: 'integer', at: 'timestamptz' }, said))
+    .set((eb) => ({
+      loan_id: eb.ref('said.loan_id'),
+      kind: eb.ref('said.kind').$notNull(),
+      updated_at: sql<Date>`said.at`,
+    }))
+    .whereRef('activity.id', '=', 'said.id')
+    .where(sql<boolean>`(activity.loan_id, activity.kind) <> (said.loan_id, said.kind)`)
+    .execute()
 }
 
 /** In the order of the entries; none of one that shows in no history. */
 function newRecordsOf(entries: LogEntry[]): NewRecord[] {
-  const records: NewRecord[] = []
-  // No `flatMap`: node 20 takes many times as long for one as for this.
-  for (const entry of entries) {
-    const record = newRecordOf(entry)
-    if (record !== undefined) records.push(record)
-  }
-  return records
-}
-
-function newRecordOf(entry: LogEntry): NewRecord | undefined {
-  const record = recordOf(entry)
-  if (record === undefined) return undefined
-  const { txHash, loanId, kind } = record
-  const { recordedAt: at } = entry
-  // Name by name: a copy takes node 20 as long as all else here.
-  return { id: recordId(entry), ofChannel: null, at, txHash, loanId, kind }
+  return entries.flatMap((entry) => {
+    const record = recordOf(entry)
+    return record === undefined
+      ? []
+      : [{ ...record, id: recordId(entry), ofChannel: null, at: entry.recordedAt }]
+  })
 }
 
 /** From the entry that made the record visible, whatever was said of it since. */

@@ -139,14 +139,12 @@ function addLoans({ trx, schema }: FoldContext, added: ChangeOfOne[]): Promise<v
   )
 }
 
-/**
- * Loans that are stored; they keep their ids. Each is found by the conflict with it: an update would join with the table, and
- * a planner that does not know it yet would read all of it.
- */
+/** Loans that are stored; they keep their ids. */
 async function changeLoans({ trx, schema }: FoldContext, changed: ChangeOfOne[]): Promise<void> {
   if (changed.length === 0) return
   const rows = changed.map((change) => rowOf(change, (part) => part))
-  // json_…, not jsonb_…: the order of evm_part's fields must survive.
+  // Plain SQL, for one parameter holds any number of rows. ON CONFLICT looks each up by its key; an UPDATE would join, and scan a
+  // table that has no statistics yet. json keeps the order of evm_part's fields.
   await sql`
     insert into ${sql.table(`${schema}.loans`)} (loan_type, loan_id, id, network, evm_part,
       fil_borrower, fil_lender, named_channel, secret_hash_a1, secret_hash_b1, contract_loan_id,
@@ -166,26 +164,59 @@ async function changeLoans({ trx, schema }: FoldContext, changed: ChangeOfOne[])
       updated_at = excluded.updated_at`.execute(trx)
 }
 
-/**
- * Loans of which the contract says the same, by events of other blocks: many of those that a reorg is about. Each is looked up
- * by itself, as in `getLoans`.
- */
+/** Loans that stay as they are, by events of other blocks: many of those that a reorg is about. */
 async function moveLoans({ trx, schema }: FoldContext, moved: ChangeOfOne[]): Promise<void> {
   if (moved.length === 0) return
-  const loans = sql.table(`${schema}.loans`)
-  const ofEach = <V>(value: (loan: Loan) => V): V[] => moved.map(({ loan }) => value(loan))
-  await sql`
-    update ${loans} loan set network = moved.network, opened_s = moved.opened_s, agreed_s = moved.agreed_s, ended_s = moved.ended_s,
-      last_block = moved.last_block, last_log_index = moved.last_log_index
-    from unnest(${ofEach(({ loanType }) => loanType)}::text[], ${ofEach(({ loanId }) => loanId)}::text[],
-        ${ofEach(({ network }) => network)}::text[],
-        ${ofEach(({ times }) => times.openedS)}::bigint[], ${ofEach(({ times }) => times.agreedS)}::bigint[],
-        ${ofEach(({ times }) => times.endedS)}::bigint[], ${ofEach(({ lastBlock }) => lastBlock)}::bigint[],
-        ${ofEach(({ lastLogIndex }) => lastLogIndex)}::integer[]
-      ) moved(loan_type, loan_id, network, opened_s, agreed_s, ended_s, last_block, last_log_index)
-      cross join lateral (
-        select ctid from ${loans} each_loan
-        where each_loan.loan_type = moved.loan_type and each_loan.loan_id = moved.loan_id limit 1
-      ) stored
-    where loan.ctid = stored.ctid`.execute(trx)
+  const rows = moved.map(({ loan }) => ({
+    loan_type: loan.loanType,
+    loan_id: loan.loanId,
+    network: loan.network,
+    opened_s: loan.times.openedS,
+    agreed_s: loan.times.agreedS,
+    ended_s: loan.times.endedS,
+    last_block: loan.lastBlock,
+    last_log_index: loan.lastLogIndex,
+  }))
+  // As in getLoans, LIMIT makes each loan one look-up by its key; the update then goes to the row's place.
+  await trx
+    .withSchema(schema)
+    .updateTable('loans')
+    .from((all) =>
+      all
+        .selectFrom(unnest('each', MOVED, rows))
+        .innerJoinLateral(
+          (from) =>
+            from
+              .selectFrom('loans as one')
+              .select(sql<string>`one.ctid`.as('place'))
+              .whereRef('one.loan_type', '=', 'each.loan_type')
+              .whereRef('one.loan_id', '=', 'each.loan_id')
+              .limit(1)
+              .as('stored'),
+          (join) => join.onTrue(),
+        )
+        .selectAll('each')
+        .select('stored.place')
+        .as('moved'),
+    )
+    .set((eb) => ({
+      network: eb.ref('moved.network'),
+      opened_s: eb.ref('moved.opened_s'),
+      agreed_s: eb.ref('moved.agreed_s'),
+      ended_s: eb.ref('moved.ended_s'),
+      last_block: eb.ref('moved.last_block'),
+      last_log_index: eb.ref('moved.last_log_index'),
+    }))
+    .where(sql<boolean>`loans.ctid = moved.place`)
+    .execute()
 }
+
+const MOVED = {
+  ...LOAN_KEY,
+  network: 'text',
+  opened_s: 'bigint',
+  agreed_s: 'bigint',
+  ended_s: 'bigint',
+  last_block: 'bigint',
+  last_log_index: 'integer',
+} as const
