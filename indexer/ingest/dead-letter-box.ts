@@ -1,8 +1,15 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Db } from '../../shared/db/connect.ts'
 import { letterOf, putDeadLetters, type Letter, type Refusal } from './dead-letters.store.ts'
 
 /** Letters of one statement: with the largest payloads, 32 MiB of parameters. */
 const MOST_AT_ONCE = 500
+
+/**
+ * A statement waits so long for letters that come together. A transaction for each few of them takes Postgres as much time as
+ * BullMQ's queue does.
+ */
+const GATHER_MS = 25
 
 interface Posted {
   letter: Letter
@@ -11,8 +18,7 @@ interface Posted {
 }
 
 /**
- * Keeps dead letters together: those that come while some are being written wait for the next statement. A flood of
- * garbage costs a transaction for hundreds of letters instead of one for each.
+ * Keeps dead letters together: those that come within some milliseconds share a transaction, also in a flood of garbage.
  */
 export class DeadLetterBox {
   readonly #db: Db
@@ -38,9 +44,8 @@ export class DeadLetterBox {
 
   async #writeAll(): Promise<void> {
     this.#isWriting = true
-    // Jobs that end in the same turn of the event loop share the first statement as well.
-    await new Promise(setImmediate)
     while (this.#waiting.length > 0) {
+      await sleep(GATHER_MS)
       const batch = this.#waiting.splice(0, MOST_AT_ONCE)
       try {
         await putDeadLetters(
