@@ -79,7 +79,7 @@ wrap(pg.Client.prototype, 'query', (original, _self, args) => {
   const callback = args.at(-1)
   if (typeof callback === 'function') return original(...args.slice(0, -1), die)
   if (typeof query === 'object' && query !== null && 'callback' in query) {
-    // Rows that are copied: whom to tell is a part of the query.
+    // pg-copy-streams calls it when the copy has ended.
     query.callback = die
     return original(...args)
   }
