@@ -74,7 +74,8 @@ export class AnswerCache {
     if (this.#kept.has(question) || this.#asking.has(question)) {
       await this.#refresh()
       const kept = this.#kept.get(question)
-      if (kept !== undefined) return kept
+      // A replica that is behind may have given an answer of an older version.
+      if (kept?.version === this.#version) return kept
       const asking = this.#asking.get(question)
       if (asking !== undefined) return asking
     }

@@ -233,6 +233,10 @@ void t.test('what a replica says that is behind is answered, and not kept', asyn
   t.equal((await cache.answer('question', behind))?.body.toString(), 'old 1')
   t.equal((await cache.answer('question', behind))?.body.toString(), 'old 2')
   t.equal((await cache.answer('question', behind))?.body.toString(), 'old 3', 'nor once the version is known')
+  // Two answers of the same moment, so that the version is known before the next one is kept.
+  await Promise.all([records(), records()])
+  for (const next of [4, 5, 6])
+    t.equal((await cache.answer('question', behind))?.body.toString(), `old ${next}`, 'nor any later')
 })
 
 void t.test('a client that has the answer already is told so', async (t) => {
