@@ -49,12 +49,20 @@ function answeredBy(url: string, isTheirs: (requests: readonly Request[]) => boo
 }
 
 /** All that a reindex writes. */
-async function written(db: Db): Promise<unknown> {
-  const { rows } = await sql`
+interface Written {
+  log: unknown
+  position: unknown
+  operations: unknown
+}
+
+async function written(db: Db): Promise<Written> {
+  const { rows } = await sql<Written>`
     select (select jsonb_agg(l.natural_key || l.op || l.block_hash order by position) from ledger.event_log l) as log,
       (select jsonb_agg(p) from ledger.chain_position p) as position,
       (select jsonb_agg(o) from ledger.operations o) as operations`.execute(db)
-  return rows
+  const [row] = rows
+  if (row === undefined) throw new Error('a select without a table has one row')
+  return row
 }
 
 /** What no program of ours does: takes entries out of the log. How many. */
@@ -118,7 +126,9 @@ void t.test('what is final is not read again from a node of another history', as
       requests.some(({ params }) => params[0] === mark || params[0] === 'latest')
     proxy.fault = answeredBy(other.url, (requests) => !asksFinal(requests))
     t.match(await ops('reindex', '--to', '18'), { code: 1, out: '', err: /does not continue|is final/ })
-    t.same(await written(db), before, 'nothing was written')
+    // The oldest blocks are of both histories: the reindex may have come past them.
+    const { log, position } = await written(db)
+    t.same({ log, position }, { log: before.log, position: before.position }, 'nothing was written')
   })
 
   await t.test('the address changes to another history on the way: what was true stays', async (t) => {
