@@ -7,23 +7,23 @@ import { decodeHeader } from './decode-answer.ts'
 import { BadAnswer } from '../rpc/rpc-error.ts'
 import type { RpcAnswer, RpcCall, RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 
-/** A call of a contract's view function, as of a block. */
+/** A call of a contract's view function at a block. */
 export interface ViewCall {
   to: string
   data: string
   block: BlockRef
-  /** Bytes of a result that is kept; a longer one counts as too large. */
+  /** Most bytes of a result that is kept; a longer one counts as `too-large`. */
   longest: number
 }
 
-/** Far above what a view needs, and a bound for what a hostile contract can make a node do. */
+/** Far above what a view needs. It bounds the work that a hostile contract can cause. */
 const VIEW_GAS = 5_000_000n
 
 /**
- * Each call's outcome: its result or its JSON-RPC error, in the calls' order. Where an endpoint no longer has the
- * state, the others are asked, and waited for as {@link askEveryone} does. Errors that may pass (time-outs, internal errors, a block the endpoint
- * does not know yet) are thrown when no endpoint answers, as transport faults are; see {@link settle}. Who is in `asked` is
- * asked where nobody else is there; whoever is asked joins them.
+ * Returns each call's result or JSON-RPC error, in the calls' order. If an endpoint lacks the state, the others are
+ * asked and awaited as by {@link askEveryone}. Errors that may pass (time-outs, internal errors, an unknown block) are
+ * thrown when no endpoint answers, like transport faults; see {@link settle}. Endpoints in `asked` are excluded while
+ * another one can answer. Every endpoint that is asked joins them.
  */
 export function viewAll(
   client: RpcClient,
@@ -41,7 +41,7 @@ export function viewAll(
   return askEveryone(client, what, calls, ask, ['pruned', 'too-large'], excluding, lacks)
 }
 
-/** A view function's answer in the newest state. Throws, and minds who is in `asked`, as {@link viewAll} does. */
+/** Returns each call's answer in the newest state. `asked` and errors work as in {@link viewAll}. */
 export function viewLatest(
   client: RpcClient,
   what: string,
@@ -61,7 +61,7 @@ export function viewLatest(
   return client.read(what, viewOne, { excluding: askedBefore(client, asked) })
 }
 
-/** Who is not asked now: nobody, where all who are there were asked, or cannot tell. */
+/** Returns the endpoints to exclude: those asked before, or none when no other available one can answer. */
 function askedBefore(
   client: RpcClient,
   asked: ReadonlySet<RpcEndpoint>,
@@ -93,12 +93,12 @@ async function viewOn(
 }
 
 /**
- * Blocks whose state every full node has, geth's default. A refusal of a newer state may pass, however well the endpoint
- * is otherwise.
+ * Blocks whose state every full node keeps, geth's default. A refusal of a newer state may pass, even at a healthy
+ * endpoint.
  */
 const RECENT_STATES = 128
 
-/** For a call of an old state: whether the endpoint is well, and so does not have that state. */
+/** Tells, for a call of an old state, whether the endpoint is healthy and so lacks that state. */
 function hasNoOldState(endpoint: RpcEndpoint, calls: readonly ViewCall[]): IsWell {
   let head: number | null = null
   return async (index) => {
@@ -109,7 +109,10 @@ function hasNoOldState(endpoint: RpcEndpoint, calls: readonly ViewCall[]): IsWel
   }
 }
 
-/** The endpoint's head, where it answers the same call there and knows the block: then it is not behind, and not away. */
+/**
+ * Returns the endpoint's head when it answers the same call there and knows the block. Such an endpoint is neither
+ * behind nor away.
+ */
 async function headOfWell(endpoint: RpcEndpoint, { to, data, block }: ViewCall): Promise<number | null> {
   const [newest, head] = await endpoint.send([
     ethCall(to, data, 'latest'),
@@ -125,7 +128,7 @@ function isRefusedForm(answer: RpcAnswer | undefined): boolean {
   return answer !== undefined && !answer.ok && answer.kind === 'invalid'
 }
 
-/** For nodes that do not know EIP-1898: by height, and the block must still be that height's afterwards. */
+/** Asks by height, for nodes that do not know EIP-1898. The block must still hold that height afterwards. */
 async function viewByNumber(endpoint: RpcEndpoint, calls: readonly ViewCall[]): Promise<RpcAnswer[]> {
   const answers = await sendViews(endpoint, calls, ({ block }) => quantity(block.number))
   const blocks = [...new Map(calls.map(({ block }) => [block.number, block])).values()]
@@ -139,7 +142,7 @@ async function viewByNumber(endpoint: RpcEndpoint, calls: readonly ViewCall[]): 
   return answers
 }
 
-/** Contracts return what they like, up to a megabyte each: long results are let go of batch by batch. */
+/** A contract can return up to a megabyte, so long results are dropped batch by batch. */
 function sendViews<Call extends Omit<ViewCall, 'block'>>(
   endpoint: RpcEndpoint,
   calls: readonly Call[],
@@ -156,7 +159,7 @@ function sendViews<Call extends Omit<ViewCall, 'block'>>(
   )
 }
 
-/** `block`: a tag, a height or a block's hash, as nodes take it. */
+/** `block` is a tag, a height or an EIP-1898 object. */
 export function ethCall(to: string, data: string, block: unknown): RpcCall {
   return { method: 'eth_call', params: [{ to, data, gas: quantity(VIEW_GAS) }, block] }
 }

@@ -6,9 +6,9 @@ import { quantity } from './hex.ts'
 import { numberByReceipts } from './block-receipts.ts'
 
 /**
- * The logs of these addresses in blocks `from` to `to`, asked in ranges as wide as the endpoint takes them. Any refusal of a
- * range of several blocks is followed by a narrower one, whatever its code and words; the width is kept for the endpoint.
- * Throws what the endpoint answers to a single block.
+ * Returns the logs of these addresses in blocks `from` to `to` (inclusive), asked in ranges as wide as the endpoint
+ * takes. Any refusal of several blocks leads to a narrower range, whatever its code and words. The endpoint keeps the
+ * learned width. Throws the endpoint's error for a single block.
  */
 export async function askLogs(
   endpoint: RpcEndpoint,
@@ -28,7 +28,7 @@ export async function askLogs(
   return logs
 }
 
-/** Null where the range was refused and a narrower one is worth asking for. */
+/** Returns null when the range was refused and a narrower one should be asked for. */
 async function askRange(
   endpoint: RpcEndpoint,
   address: readonly string[],
@@ -38,7 +38,7 @@ async function askRange(
   const filter = { fromBlock: quantity(from), toBlock: quantity(to), address }
   let result: unknown
   try {
-    // "Slow down" may mean "narrower", so a wide range is not asked for again.
+    // "Slow down" may mean "narrower", so a wide range is not repeated.
     result = await endpoint.call('eth_getLogs', [filter], from < to ? { rateRetries: 0 } : {})
   } catch (error) {
     if (from === to || !isRefusal(error, endpoint)) throw error
@@ -53,12 +53,12 @@ async function askRange(
 
 const saidNull = new WeakSet<RpcEndpoint>()
 
-/** Whether the endpoint has answered null for no logs, which is believed only where blooms agree. */
+/** Tells whether the endpoint has answered null for no logs, which counts only when blooms agree. */
 export function hasSaidNull(endpoint: RpcEndpoint): boolean {
   return saidNull.has(endpoint)
 }
 
-/** Null where the logs' own numbers give no order. */
+/** Returns null when the log numbers give no order. */
 function numberedLogs(result: unknown): EvmLog[] | null {
   try {
     return decodeLogs(result)

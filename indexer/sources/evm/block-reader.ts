@@ -8,9 +8,12 @@ import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { BadAnswer, CallFailed, type RpcErrorKind } from '../rpc/rpc-error.ts'
 import type { WatchedContracts } from './watched-contracts.ts'
 
-/** Headers and whole blocks' logs, from one endpoint. */
+/** Reads headers and all logs of whole blocks from one endpoint. */
 
-/** In order of height, consecutive; fewer when the endpoint's head is lower. */
+/**
+ * Returns headers of blocks `from` to `to` (inclusive) by ascending height; fewer when the endpoint's head is lower.
+ * Throws a BadAnswer when a block is missing below a later one.
+ */
 export async function readHeaders(endpoint: RpcEndpoint, from: number, to: number): Promise<EvmHeader[]> {
   const numbers = Array.from({ length: Math.max(0, to - from + 1) }, (_, index) => from + index)
   const found = await headersAt(endpoint, numbers)
@@ -22,7 +25,10 @@ export async function readHeaders(endpoint: RpcEndpoint, from: number, to: numbe
   return headers.filter((header) => header !== null)
 }
 
-/** Null where the endpoint has no such block. */
+/**
+ * Returns one header per number, in order; null when the endpoint has no such block. Throws a BadAnswer for another
+ * height.
+ */
 export async function headersAt(
   endpoint: RpcEndpoint,
   numbers: readonly number[],
@@ -39,6 +45,10 @@ export async function headersAt(
   )
 }
 
+/**
+ * Returns one header per hash, in order. Throws a CallFailed (`missing-block`) for an unknown hash and a BadAnswer for
+ * another block.
+ */
 export async function headersByHash(endpoint: RpcEndpoint, hashes: readonly string[]): Promise<EvmHeader[]> {
   return endpoint.sendEach(
     hashes.map((hash) => ({ method: 'eth_getBlockByHash', params: [hash, false] })),
@@ -53,8 +63,8 @@ export async function headersByHash(endpoint: RpcEndpoint, hashes: readonly stri
 }
 
 /**
- * Whether a block may have logs of our contracts. An empty bloom over transactions is not believed: some chains
- * do not fill it in, and there it must end in a message instead of in missing events.
+ * Tells whether a block may have logs of our contracts. Some chains leave blooms empty, so an empty bloom over
+ * transactions proves nothing. The later check must report that fault instead of losing events.
  */
 export function mayConcernUs(header: EvmHeader, contracts: WatchedContracts): boolean {
   if (header.logsBloom === EMPTY_BLOOM) return header.hasTransactions
@@ -62,25 +72,35 @@ export function mayConcernUs(header: EvmHeader, contracts: WatchedContracts): bo
   return false
 }
 
-/** A block's logs, and what shows that none is missing. 'unchecked': those of the watched contracts alone, which nothing shows. */
+/**
+ * Logs of one block and the check which shows that none is missing. `unchecked` means the watched contracts' logs
+ * alone, which nothing confirms.
+ */
 export interface BlockLogs {
   logs: EvmLog[]
   check: 'bloom' | 'receipt-list' | 'unchecked'
 }
 
-/** At this attempt any refusal of a block's logs counts as one of so many logs, if those of our contracts are given. */
+/**
+ * Any refusal of a block's logs counts as "too many logs" from this attempt on, provided that our contracts' logs are
+ * given.
+ */
 const LAST_ATTEMPT = 3
 
-/** Whether a refusal of a block's logs is worth asking for less, once every endpoint was asked for all. */
+/**
+ * Tells whether a refusal justifies asking for our contracts' logs alone. Every endpoint must have been asked for all
+ * logs first.
+ */
 export function isWorthLess(attempt: number, others: number): (kind: RpcErrorKind) => boolean {
   return (kind) => attempt > others && (kind === 'too-large' || (kind === 'other' && attempt >= LAST_ATTEMPT))
 }
 
 /**
- * All logs of each block, asked by its hash. They must make exactly the header's bloom and be numbered without a gap, so that
- * a missing log does not go unseen. Where they do not, the block is read by another way; see {@link readOtherwise}. Anybody can
- * fill a block with more logs than an endpoint gives or we hold: where such a refusal is `worthLess`, only the logs of our
- * contracts are asked for, and no bloom bears them out.
+ * Reads all logs of each block by its hash, in the headers' order. Logs must make exactly the header's bloom and be
+ * numbered without a gap, so that a missing log is noticed. Otherwise the block is read another way; see
+ * {@link readOtherwise}. Anyone can fill a block with more logs than an endpoint gives or we hold. If `worthLess`
+ * accepts such a refusal, only our contracts' logs are asked for, and no bloom confirms them. Throws a RetryableError
+ * when no way works.
  */
 export async function readWholeBlocks(
   endpoint: RpcEndpoint,
@@ -106,19 +126,19 @@ export async function readWholeBlocks(
   return blocks
 }
 
-/** Logs that the bloom or their numbers do not bear out (null: there was no list), and why. */
+/** Logs that bloom or numbering does not confirm, and the fault. `said` is null when the endpoint gave no list. */
 interface Doubt {
   said: EvmLog[] | null
   fault: RetryableError
   isTooFull?: boolean
-  /** Taken where the endpoint has no receipts. */
+  /** Result to use when the endpoint has no receipts. */
   otherwise?: BlockLogs
 }
 
-/** Endpoints whose receipts had logs that a bloom did not have: there an empty bloom proves nothing. */
+/** Endpoints whose receipts held logs that a bloom lacked. Their empty blooms prove nothing. */
 const hasFalseBlooms = new WeakSet<RpcEndpoint>()
 
-/** Throws where no other way is to be tried: the block is unknown, or another endpoint is to be asked for it first. */
+/** Throws when no other way should be tried: the block is unknown, or another endpoint must be asked for it first. */
 function doubtOf({ kind, message, code }: RpcAnswer & { ok: false }, isTooFull: boolean): Doubt {
   const fault = new CallFailed(`eth_getLogs: ${message} (${code})`, kind)
   if (!isTooFull && kind !== 'invalid' && kind !== 'unsupported') throw fault
@@ -149,9 +169,10 @@ function wholeOf(header: EvmHeader, answer: unknown, hasFalse: boolean): BlockLo
 }
 
 /**
- * By height, for nodes that do not know the filter `blockHash`: the block must be that height's before and after. Then by the
- * block's receipts, which must have the logs that the node said: for chains whose blooms are empty or full, or whose logs are
- * not numbered. Where the node said none, the receipts must make the bloom. Throws the first fault where neither is possible.
+ * Reads by height for nodes that do not know the `blockHash` filter; the block must hold that height before and after.
+ * Otherwise reads the block's receipts, which must have the same logs as the node's list. They serve chains whose
+ * blooms are empty or full, or whose logs are not numbered. If the node gave no list, the receipts must make the bloom.
+ * Throws the first fault when neither way works.
  */
 async function readOtherwise(endpoint: RpcEndpoint, header: EvmHeader, doubt: Doubt): Promise<BlockLogs> {
   let { said, otherwise } = doubt
@@ -194,7 +215,7 @@ async function readByHeight(endpoint: RpcEndpoint, header: EvmHeader): Promise<B
   }
 }
 
-/** By our contracts alone; where that is refused too it was not for the number of logs. */
+/** Asks for our contracts' logs alone. If that is refused too, the number of logs was not the reason. */
 async function readLess(
   endpoint: RpcEndpoint,
   header: EvmHeader,

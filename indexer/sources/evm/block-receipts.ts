@@ -5,8 +5,9 @@ import { decodeLogs, record, type EvmLog } from './decode-answer.ts'
 import { parseHex, quantity } from './hex.ts'
 
 /**
- * All logs of a block by the receipts of its transactions, numbered in their order. There must be a receipt of this block for
- * each transaction that the block names; the receipts' root is not computed. Throws a CallFailed where the endpoint has none.
+ * Reads all logs of a block from its receipts, numbered in their order. Each transaction that the block names must have
+ * a receipt of this block; the receipts' root is not computed. Throws a CallFailed when the endpoint has no receipts
+ * and a BadAnswer for receipts of another block.
  */
 export async function logsOfReceipts(endpoint: RpcEndpoint, { number, hash }: BlockRef): Promise<EvmLog[]> {
   const block = await endpoint.call('eth_getBlockByHash', [hash, false])
@@ -31,7 +32,7 @@ export async function logsOfReceipts(endpoint: RpcEndpoint, { number, hash }: Bl
   return decoded
 }
 
-/** All at once where the endpoint knows that method, else one by one. */
+/** Asks for all receipts at once where the endpoint knows that method, else one by one. */
 async function receiptsOf(
   endpoint: RpcEndpoint,
   hash: string,
@@ -50,7 +51,10 @@ async function receiptsOf(
   )
 }
 
-/** The same logs, numbered by their blocks' receipts. Throws a BadAnswer where the receipts have others of these contracts. */
+/**
+ * Returns the same logs, numbered by their blocks' receipts. Throws a BadAnswer when the receipts have other logs of
+ * these addresses.
+ */
 export async function numberByReceipts(
   endpoint: RpcEndpoint,
   said: readonly EvmLog[],
@@ -75,7 +79,7 @@ export async function numberByReceipts(
   )
 }
 
-/** Whether both have the same logs, whatever their numbers and order. */
+/** Tells whether both lists have the same logs, whatever their numbers and order. */
 export function haveSameLogs(left: readonly EvmLog[], right: readonly EvmLog[]): boolean {
   const names = (logs: readonly EvmLog[]): string =>
     logs

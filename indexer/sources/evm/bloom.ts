@@ -6,14 +6,13 @@ import { remembering } from '../../../shared/remembering.ts'
  * proves absence; set bits prove nothing.
  */
 
-/** The three bits of one item, each as its hex digit's position in the bloom's text and its mask there. */
+/** The three bits of one item, each as the index of its hex digit in the bloom's text and a mask. */
 export type BloomBits = readonly { digit: number; mask: number }[]
 
 const BLOOM_BYTES = 256
-/** The text of a bloom in which nothing is set. */
 export const EMPTY_BLOOM = `0x${'0'.repeat(BLOOM_BYTES * 2)}`
 
-/** Addresses and topics come again and again, and a Keccak is dear. */
+/** Addresses and topics recur, and a Keccak hash is expensive. */
 const MAX_REMEMBERED = 10_000
 
 const bitNumbers = remembering(MAX_REMEMBERED, (item): readonly number[] => {
@@ -33,7 +32,7 @@ export function mayContain(bloom: string, bits: BloomBits): boolean {
   return bits.every(({ digit, mask }) => (Number.parseInt(bloom.charAt(digit), 16) & mask) !== 0)
 }
 
-/** The bloom that exactly these logs make. */
+/** Returns the bloom that exactly these logs make, in lower-case hex. */
 export function bloomOf(logs: Iterable<{ address: string; topics: readonly string[] }>): string {
   const items = new Set<string>()
   for (const log of logs) {

@@ -16,7 +16,7 @@ interface Found {
   contract: WatchedContract
   place: EventPlace
   decoded: DecodedLog
-  /** One for all events of the loan in this block; null for a log that is no event. */
+  /** Shared by all events of the loan in this block; null for a log that is no event. */
   loan: LoanQuery | null
 }
 
@@ -33,9 +33,9 @@ export interface EventReader {
 }
 
 /**
- * Our contracts' logs, in chain order, as events that need no chain to be understood. A whole list costs a few
- * batches: the loans, the transactions of those that need it, the tokens not seen before. Logs of a contract before its
- * own `startBlock` are left out: blocks are read from the lowest one on.
+ * Returns our contracts' logs, in chain order, as events that need no further chain data. A whole list costs a few
+ * batches: loans, transactions where needed, and new tokens. Logs before a contract's own `startBlock` are dropped,
+ * because blocks are read from the lowest one. `blockTimes` maps block hashes to Unix seconds.
  */
 export async function chainEvents(
   reader: EventReader,
@@ -57,7 +57,8 @@ export async function chainEvents(
     const complete = completed.get(item)
     if (complete === undefined) throw new Error(`${item.decoded.kind} was not completed`)
     const token = tokenOf(item.decoded)
-    // Own names before those of others: the other way round node 20 takes many times as long (docs/performance.md).
+    // Own properties come before spread ones: the other order takes many times as long on Node 20
+    // (docs/performance.md).
     return {
       contract,
       role,
@@ -69,7 +70,7 @@ export async function chainEvents(
   })
 }
 
-/** Each event with its terms: by the loan's state, and by its transaction where that is not enough. */
+/** Completes each event by the loan's state, and by its transaction when that is not enough. */
 async function completeAll(
   client: RpcClient,
   events: readonly FoundEvent[],
@@ -106,7 +107,7 @@ function place(
   logs: readonly EvmLog[],
   blockTimes: ReadonlyMap<string, number>,
 ): Found[] {
-  // Of one block: logs come in chain order, and neither a transaction nor a question is of two blocks.
+  // These maps cover one block: logs come in chain order, and no transaction or query spans two blocks.
   const ordinals = new Map<string, number>()
   const loans = new Map<string, LoanQuery>()
   let block: BlockRef | undefined
@@ -136,7 +137,7 @@ function place(
   })
 }
 
-/** What is asked of the event's loan: the same question for all its events in the block, of which the last one counts. */
+/** All events of a loan in one block share a query; the last event decides the expected state. */
 function loanIn(
   loans: Map<string, LoanQuery>,
   contract: WatchedContract,
@@ -152,7 +153,7 @@ function loanIn(
   return loan
 }
 
-/** One call per loan and block that needs it. */
+/** Sends one call per loan and block that needs it. */
 async function loansOf(
   client: RpcClient,
   events: readonly FoundEvent[],

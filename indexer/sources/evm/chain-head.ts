@@ -8,17 +8,17 @@ import { requireStart } from '../require-start.ts'
 import type { RpcAnswer, RpcCall, RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { CallFailed, ContradictsFinal } from '../rpc/rpc-error.ts'
 
-/** Where the chain ends is final this far behind the head, for nodes that tell no finalized block. */
+/** Blocks this far behind the head count as final when no node gives a finalized block. */
 const FALLBACK_DEPTH = 256
 /**
- * Known to be final from before a restart, and this far behind the head: it was such a block, or is very old. Any nearer,
- * and a node that was started again itself may be about to tell a finalized block.
+ * Distance to the head from which a final block known before a restart permits the fallback. That block came from the
+ * fallback, or is very old. If it is nearer, a restarted node may be about to give a finalized block.
  */
 const FALLEN_BEHIND = 4 * FALLBACK_DEPTH
 /** The attempt from which any refusal of the `finalized` tag counts as "no such tag". */
 const LAST_ATTEMPT = 3
 
-/** Another endpoint may tell a finalized block. */
+/** Makes the client try another endpoint, which may give a finalized block. */
 class NoneFinalHere extends CallFailed {
   override name = 'NoneFinalHere'
   constructor() {
@@ -26,7 +26,7 @@ class NoneFinalHere extends CallFailed {
   }
 }
 
-/** Head and finality of one chain; an endpoint that contradicts what is final is not believed. */
+/** Head and finality of one chain. Endpoints that contradict a final block are not believed. */
 export class ChainHead {
   readonly #client: RpcClient
   readonly #confirmations: number
@@ -35,11 +35,11 @@ export class ChainHead {
   readonly #laggards: Laggards
   #final: BlockRef | null = null
   #saidFallback = false
-  /** A node told a finalized block: what is known to be final is better than what is behind the head. */
+  /** A node gave a finalized block. The known final block is then preferred to one behind the head. */
   #isTold = false
   #isFallback = false
 
-  /** `stillAfterMs`: after so long a head that has not grown is compared with the others'. */
+  /** `stillAfterMs` is the time after which a head that has not grown is compared with the others'. */
   constructor(
     client: RpcClient,
     { confirmations, startBlock }: { confirmations: number; startBlock: number },
@@ -57,7 +57,7 @@ export class ChainHead {
     if (this.#final === null || block.number >= this.#final.number) this.#final = block
   }
 
-  /** One batch asks for both: where it is answered by height, they are of one branch. */
+  /** One batch asks for both headers: when answered by height, they are of one branch. */
   finalHeader(final: BlockRef, number: number): Promise<EvmHeader> {
     return this.#client.read(`block ${number}`, async (endpoint) => {
       const [header, shown] = await headersAt(endpoint, [number, final.number])
@@ -69,8 +69,8 @@ export class ChainHead {
   }
 
   /**
-   * The newest block to index: the configured number of confirmations behind the head of a node that, as far as is known,
-   * goes on as the chain does. Throws a RetryableError while no endpoint has reached `startBlock`.
+   * Returns the newest block to index: the configured confirmations behind the head of an endpoint that keeps up.
+   * Throws a RetryableError while no endpoint has reached `startBlock`.
    */
   head(): Promise<EvmHeader> {
     return this.#client.read('head', async (endpoint) => {
@@ -85,7 +85,7 @@ export class ChainHead {
     })
   }
 
-  /** The newest final block; null while there is none. Never an older one than what is known to be final. */
+  /** Returns the newest final block, or null while there is none. It is never older than a block known to be final. */
   async finalized(): Promise<BlockRef | null> {
     const found = await this.#client.read('finalized block', async (endpoint, attempt) => {
       try {
@@ -105,9 +105,9 @@ export class ChainHead {
   }
 
   /**
-   * The node knows the tag, but no block that it is of, or (`said`) the first one, which a node says that syncs or whose
-   * chain never finalizes. Where no node has ever told one, blocks behind the head count as final: else nothing ever
-   * would, and all headers would be kept.
+   * The node knows the tag but gives no block, or block 0 (`said`): it is syncing, or its chain never finalizes. If no
+   * node ever gave one, blocks behind the head count as final. Otherwise nothing would become final, and all headers
+   * would be kept.
    */
   async #whileNoneIs(
     endpoint: RpcEndpoint,
@@ -119,7 +119,7 @@ export class ChainHead {
     const found = await this.#behindHead(endpoint, 'tells no finalized block')
     if (found === null) return said
     const known = this.#final?.number
-    // Finality goes on as it began.
+    // A fallback that has begun goes on, whatever the distance.
     const isNear = known !== undefined && found.number < known + FALLEN_BEHIND - FALLBACK_DEPTH
     if (!this.#isFallback && isNear) return said
     this.#isFallback = true
@@ -146,7 +146,10 @@ export class ChainHead {
     return latest
   }
 
-  /** The block of a tag, together with the proof that the endpoint has what is final. */
+  /**
+   * Reads the block of a tag and verifies in the same batch that the endpoint has the final block. Throws a
+   * ContradictsFinal when it does not.
+   */
   async #tagged(endpoint: RpcEndpoint, tag: 'latest' | 'finalized'): Promise<EvmHeader | null> {
     const known = this.#final
     const calls: RpcCall[] = [{ method: 'eth_getBlockByNumber', params: [tag, false] }]
@@ -164,7 +167,7 @@ export class ChainHead {
   }
 }
 
-/** A node that no longer has the block says nothing about it. */
+/** A node that no longer has the block proves nothing about it. */
 function checkFinal(known: BlockRef, answer: RpcAnswer | undefined): void {
   if (answer === undefined || !answer.ok) return
   const header = decodeHeader(answer.result)

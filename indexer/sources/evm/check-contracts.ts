@@ -19,8 +19,9 @@ interface Found {
 }
 
 /**
- * Throws a PermanentError that names the address where another contract than the configured one stands, by the word of every
- * endpoint that is there. The state of the head is asked, so that no archive is needed; `warn` hears what cannot be told.
+ * Checks the configured contracts at the head, so that no archive node is needed. Throws a PermanentError naming the
+ * address when every available endpoint finds another contract there. Throws a RetryableError while the head is below
+ * `startBlock`. `warn` receives what cannot be decided.
  */
 export async function checkContracts(
   client: RpcClient,
@@ -47,7 +48,7 @@ export async function checkContracts(
 
 const NO_CODE = 'has no code'
 
-/** An endpoint that alone finds something else than the others is behind, and is put aside. */
+/** An endpoint that alone finds another contract is behind, so it is put aside. */
 async function verdictOn(client: RpcClient, contract: WatchedContract): Promise<ContractVerdict> {
   const against: Found[] = []
   const others = (): RpcEndpoint[] =>
@@ -65,7 +66,7 @@ async function verdictOn(client: RpcClient, contract: WatchedContract): Promise<
         if (verdict.is === 'wrong') client.distrust(endpoint, told(contract, verdict.looks))
       return found.verdict
     } catch (error) {
-      // Those who might know better are no more there: of another chain, or put aside.
+      // The endpoints that might disagree are gone: put aside, or of another chain.
       const alone = against.length > 0 && others().length === 0
       if (!(error instanceof RetryableError) || !alone) throw error
     }

@@ -1,6 +1,6 @@
 import { isRateLimit, type RpcErrorKind } from '../rpc/rpc-error.ts'
 
-/** (pure) What EVM nodes and providers say, told apart as far as that is safe. */
+/** (pure) Classifies the errors of EVM nodes and providers, as far as that is safe. */
 
 const RANGE =
   /results|block range|range limit|too many logs|range (is )?too|too wide|response size|limited to|max(imum)? .*blocks/i
@@ -21,7 +21,7 @@ export function classifyRpcError(code: number, message: string): RpcErrorKind {
   return 'other'
 }
 
-/** Anvil has one message for a state that is gone and for a block that is not there yet. */
+/** Anvil has one message for a pruned state and for a block above its head. */
 function isAboveHead(message: string): boolean {
   const [, height, requested] = /height is (\d+) but requested was (\d+)/.exec(message) ?? []
   return height !== undefined && requested !== undefined && Number(requested) > Number(height)

@@ -2,7 +2,7 @@ import { Interface } from 'ethers'
 import type { ContractRole, EvmEventKind } from '../../../shared/events/chain-event.ts'
 import { KINDS_OF_ROLE } from '../../../shared/events/chain-event.ts'
 
-/** The ABI of both contracts, as far as it is read. No event parameter is indexed. */
+/** The parts of both contracts' ABI that are read. No event parameter is indexed. */
 const ABI: Record<ContractRole, string[]> = {
   erc20Loans: [
     'event CreateLoanOffer(uint256 loanId, address lender, uint256 principal, address token)',
@@ -34,7 +34,7 @@ export const INTERFACES: Record<ContractRole, Interface> = {
   erc20CollateralLock: new Interface(ABI.erc20CollateralLock),
 }
 
-/** One event, or one function's parameters, as the ABI lays them out. */
+/** Parameters of one event or function, in ABI order. */
 export interface Layout {
   names: string[]
   types: string[]

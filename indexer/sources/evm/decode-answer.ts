@@ -2,7 +2,7 @@ import type { BlockHeader } from '../../../shared/events/chain-step.ts'
 import { parseHex, parseQuantity } from './hex.ts'
 import { BadAnswer } from '../rpc/rpc-error.ts'
 
-/** (pure) What a node answers, checked field by field: anything that is not as it should be is a BadAnswer. */
+/** (pure) Decodes a node's answers field by field. Any malformed field is a BadAnswer. */
 
 export interface EvmHeader extends BlockHeader {
   logsBloom: string
@@ -18,11 +18,13 @@ export interface EvmLog {
   txHash: string
   txIndex: number
   logIndex: number
-  /** `blockTimestamp`, in Unix seconds; null where the node does not give it: few did before 2025 (execution-apis 639). */
+  /**
+   * `blockTimestamp` in Unix seconds; null when the node omits it. Few nodes gave it before 2025 (execution-apis 639).
+   */
   blockTimeS: number | null
 }
 
-/** Null when the node knows no such block. */
+/** Returns null when the node knows no such block. Throws a BadAnswer for a malformed one. */
 export function decodeHeader(value: unknown): EvmHeader | null {
   if (value === null) return null
   const block = record(value, 'block')
@@ -36,19 +38,19 @@ export function decodeHeader(value: unknown): EvmHeader | null {
   }
 }
 
-/** The header without what only this folder needs: a step's headers are stored. */
+/** Drops the fields that only this folder needs, because a step's headers are stored. */
 export function plainHeader({ number, hash, parentHash, timeS }: BlockHeader): BlockHeader {
   return { number, hash, parentHash, timeS }
 }
 
-/** The logs' numbers do not give their order: some chains give none, or number the logs of each transaction from 0. */
+/** Log numbers that give no order: some chains omit them, others restart at 0 in each transaction. */
 export class UnusableIndex extends BadAnswer {
   override name = 'UnusableIndex'
 }
 
 /**
- * Logs in chain order; some nodes answer null for none. Throws a BadAnswer where a log was removed or two are of different
- * blocks at one height, and an UnusableIndex where their numbers give no order.
+ * Returns logs in chain order. Some nodes answer null for no logs. Throws a BadAnswer for a removed log or for logs of
+ * two blocks at one height. Throws an UnusableIndex when the log numbers give no order.
  */
 export function decodeLogs(value: unknown): EvmLog[] {
   const logs = decodeUnnumbered(value)
@@ -65,7 +67,9 @@ export function decodeLogs(value: unknown): EvmLog[] {
   return logs
 }
 
-/** As the node orders them; `logIndex` is -1 where it tells none. */
+/**
+ * Returns logs in the node's order; `logIndex` is -1 when the node gives none. Throws a BadAnswer for malformed logs.
+ */
 export function decodeUnnumbered(value: unknown): EvmLog[] {
   if (value === null) return []
   if (!Array.isArray(value)) throw new BadAnswer('logs: not a list')
@@ -89,6 +93,7 @@ function decodeLog(value: unknown): EvmLog {
   }
 }
 
+/** Throws a BadAnswer that names `what` unless the value is an object. */
 export function record(value: unknown, what: string): Record<string, unknown> {
   if (isRecord(value)) return value
   throw new BadAnswer(`${what}: malformed`)

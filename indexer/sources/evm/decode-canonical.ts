@@ -1,46 +1,46 @@
 /**
- * (pure) The contract ABI by slices of the hex text: takes the one canonical encoding of some values and nothing else.
- * Knows the types that the two contracts use: uint, address, bytes32, bytes, and lists of known length of these.
+ * (pure) Decodes the contract ABI by slices of the hex text and accepts the canonical encoding alone. It knows the
+ * types of the two contracts: uint, address, bytes32, bytes, and lists of known length of these.
  */
 
 /**
- * Values, those of lists one after the other: integers as decimal text, addresses and bytes as lower-case hex. A text is made
- * when it is asked for, since most answers are used in part.
+ * Decoded values with lists flattened: integers as decimal text, addresses and bytes as lower-case hex. A text is made
+ * on access, since most answers are used in part.
  */
 export interface AbiTexts {
   readonly length: number
   at(index: number): string | undefined
 }
 
-/** Null where `data` (`0x` and lower-case hex) is not the canonical encoding of the decoder's types. */
+/** Returns null when `data` (`0x` and lower-case hex) is not the canonical encoding of the decoder's types. */
 export type CanonicalDecoder = (data: string) => AbiTexts | null
 
 type Kind = 'uint' | 'address' | 'bytes32' | 'bytes'
 
-/** One of the types. A word is 64 digits; places count digits, from the first after `0x` on. */
+/** One of the types. A word is 64 digits; places count digits after `0x`. */
 interface Shape {
   kind: Kind
-  /** As many zeros a word of it must begin with. */
+  /** Number of zeros that a word of this type must begin with. */
   zeros: number
-  /** How many there are of it. */
+  /** Number of values. */
   length: number
   isList: boolean
 }
 
-/** A value's kind and place: where its word is, or the index of its tail for `bytes`. */
+/** A value's kind and place: the offset of its word, or the index of its tail for `bytes`. */
 interface Place {
   kind: Kind
   at: number
 }
 
-/** `0x`. */
+/** Length of `0x`. */
 const PREFIX = 2
 const WORD = 64
 /** Digits of an address. */
 const ADDRESS = 40
 /** Digits that a JavaScript number holds exactly. */
 const SAFE_DIGITS = 13
-/** By length, up to a word. */
+/** Texts of zeros by length, up to a word. */
 const ZEROS = Array.from({ length: WORD + 1 }, (_, length) => '0'.repeat(length))
 const BEFORE_SAFE = WORD - SAFE_DIGITS
 
@@ -59,7 +59,7 @@ export function canonicalDecoder(types: readonly string[]): CanonicalDecoder {
   }
 }
 
-/** A word before the first tail: a value, or where one's tail begins. */
+/** A word before the first tail: a value, or the offset of its tail. */
 interface Head {
   shape: Shape
   at: number
@@ -139,13 +139,16 @@ class TextsOf implements AbiTexts {
   }
 }
 
-/** Reads the tails, which follow the heads without a gap. Every method returns false where the encoding is not canonical. */
+/**
+ * Reads the tails, which follow the heads without a gap. Its predicates return false when the encoding is not
+ * canonical.
+ */
 class Reader {
-  /** Where each `bytes` begins and where it ends, one after the other. */
+  /** Start and end of each `bytes`, one after the other. */
   readonly tails: number[] = []
   readonly #data: string
   readonly #digits: number
-  /** Where the next tail must begin. */
+  /** Place at which the next tail must begin. */
   #tail: number
 
   constructor(data: string, tail: number) {
@@ -154,7 +157,7 @@ class Reader {
     this.#tail = tail
   }
 
-  /** All tails that these heads point at, and nothing after them. */
+  /** Takes all tails that these heads point at. Nothing may follow them. */
   takes(heads: readonly Head[]): boolean {
     for (const { shape, at } of heads) {
       if (!this.#pointsAtTail(at, 0)) return false
@@ -163,7 +166,7 @@ class Reader {
     return this.#tail === this.#digits
   }
 
-  /** Offsets count from where the list of their heads begins. */
+  /** Offsets count from the start of the list of heads. */
   #pointsAtTail(at: number, start: number): boolean {
     return this.#smallAt(at) === (this.#tail - start) / 2
   }
@@ -183,7 +186,7 @@ class Reader {
     if (start > this.#digits) return false
     const end = start + this.#smallAt(this.#tail) * 2
     const padded = start + Math.ceil((end - start) / WORD) * WORD
-    // Also where it is NaN.
+    // This form also rejects NaN.
     if (!(padded <= this.#digits)) return false
     if (!areZeros(this.#data, end, padded)) return false
     this.tails.push(start, end)
@@ -191,18 +194,18 @@ class Reader {
     return true
   }
 
-  /** The word at `at` as a number of bytes; NaN where it is beyond any. */
+  /** Returns the word at `at` as a number; NaN when it has more than {@link SAFE_DIGITS} digits. */
   #smallAt(at: number): number {
     return areZeros(this.#data, at, at + BEFORE_SAFE) ? numberIn(this.#data, at) : Number.NaN
   }
 }
 
-/** Whether the digits from `from` up to the one before `to`, at most a word, are zeros. */
+/** Tells whether the digits from `from` to the one before `to`, at most a word, are zeros. */
 function areZeros(data: string, from: number, to: number): boolean {
   return data.startsWith(ZEROS[to - from] ?? '', PREFIX + from)
 }
 
-/** The number in the last digits of the word at `at`. */
+/** Returns the number in the last {@link SAFE_DIGITS} digits of the word at `at`. */
 function numberIn(data: string, at: number): number {
   const end = PREFIX + at + WORD
   return Number.parseInt(data.slice(end - SAFE_DIGITS, end), 16)

@@ -4,7 +4,7 @@ import { checksummed } from './checksummed.ts'
 import { decodeFields, decodeStrictly, hexText, uintText, type Fields } from './decode-abi.ts'
 import type { AbiTexts } from './decode-canonical.ts'
 
-/** (pure) What `fetchLoan` answers and what a direct call's input says. */
+/** (pure) Decodes the result of `fetchLoan` and the input of a direct call. */
 
 interface LoanTexts {
   borrower: AddressText
@@ -22,7 +22,7 @@ interface LoanTexts {
   loanExpirationPeriod: UintText
   paymentChannelId: HexText
   token: AddressText
-  /** As on the contract. */
+  /** State number on the contract; see docs/protocol.md, section 2. */
   state: number
 }
 
@@ -52,11 +52,12 @@ const FETCH_LOAN: Record<ContractRole, FunctionLayout> = {
 }
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`
 
+/** Returns the call data of `fetchLoan` for one loan, as hex. */
 export function encodeFetchLoan(role: ContractRole, contractLoanId: UintText): HexText {
   return FETCH_LOAN[role].selector + BigInt(contractLoanId).toString(16).padStart(64, '0')
 }
 
-/** Null when the contract has no such loan. Throws when the data is not what `fetchLoan` returns. */
+/** Returns null when the contract has no such loan. Throws when the data is not a result of `fetchLoan`. */
 export function decodeLoan(role: ContractRole, data: HexText): LoanState | null {
   const said = decodeStrictly(FETCH_LOAN[role].outputs, data)
   if (said.at(0) === ZERO_ADDRESS && said.at(1) === ZERO_ADDRESS) return null
@@ -64,8 +65,8 @@ export function decodeLoan(role: ContractRole, data: HexText): LoanState | null 
 }
 
 /**
- * What `fetchLoan` returned, each value by its place in the ABI, lists one value after the other. An event needs two to five
- * of some twenty: a value is made when it is asked for.
+ * Result of `fetchLoan`, by ABI position with lists flattened. A value is decoded on access, since an event needs two
+ * to five of about twenty.
  */
 class LoanSaid implements LoanTexts {
   readonly #said: AbiTexts
@@ -169,14 +170,14 @@ class CollateralLockSaid extends LoanSaid implements CollateralLockState {
   }
 }
 
-/** A transaction's call, as far as terms can be read from it. */
+/** Fields of a transaction that terms are read from, in lower-case hex. */
 export interface TransactionInput {
   from: HexText
   to: HexText | null
   input: HexText
 }
 
-/** The arguments of a direct call of the contract's function, or the reason why there are none. */
+/** Returns the arguments of a direct call of the contract's function, or the reason why there are none. */
 export function decodeDirectCall(
   role: ContractRole,
   contract: AddressText,

@@ -9,14 +9,14 @@ import { EVENT_LAYOUTS } from './contracts.ts'
 import { decodeFields, type Fields } from './decode-abi.ts'
 import { storableText } from '../rpc/foreign-text.ts'
 
-/** A log as one of its contract's events, or why it is none. */
+/** A decoded event, or the reason why the log is none. */
 export type DecodedLog =
   | { [K in EvmEventKind]: { kind: K; contractLoanId: UintText; args: EvmEventArgs[K] } }[EvmEventKind]
   | { kind: 'Undecodable'; reason: string; topics: HexText[]; dataHead: HexText; dataBytes: number }
 
 export type DecodedEvent = Exclude<DecodedLog, { kind: 'Undecodable' }>
 
-/** The protocol's `bytes` are addresses and secrets. A log with more data is recorded as undecodable. */
+/** Bytes. The protocol's `bytes` are addresses and secrets, so a log with more data is recorded as undecodable. */
 const MAX_DATA_BYTES = 64 * 1024
 const DATA_HEAD_BYTES = 256
 
@@ -26,7 +26,7 @@ interface RawLog {
   data: string
 }
 
-/** (pure) Never throws, whatever the bytes: anyone can make a contract write anything. */
+/** (pure) Decodes a log and never throws, since anyone can make a contract write any bytes. */
 export function decodeLog(role: ContractRole, log: RawLog): DecodedLog {
   const dataBytes = (log.data.length - 2) / 2
   const undecodable = (reason: string): DecodedLog => ({
@@ -49,18 +49,18 @@ export function decodeLog(role: ContractRole, log: RawLog): DecodedLog {
   }
 }
 
-/** A text of its own: V8 makes a slice a view, which keeps all of a text in memory that anybody may have made long. */
+/** Copies the text: V8's slice is a view that keeps the whole text in memory, and anyone can make that text long. */
 function copyOf(hex: string): string {
   return Buffer.from(hex, 'latin1').toString('latin1')
 }
 
-/** ethers quotes the whole data in its messages; only its code is worth keeping. */
+/** ethers quotes the whole data in its messages, so only its code is kept. */
 function shortReason(error: unknown): string {
   if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code
   return error instanceof Error ? storableText(error.message, 80) : 'unknown'
 }
 
-/** Arguments in the order of the ABI. */
+/** Arguments are listed in ABI order. */
 const BUILDERS: Record<EvmEventKind, (fields: Fields) => DecodedEvent> = {
   CreateLoanOffer: (f) => ({
     kind: 'CreateLoanOffer',

@@ -5,20 +5,20 @@ import { EVM_LIMITS } from './answer-limits.ts'
 import { classifyRpcError } from './classify-error.ts'
 
 export interface EvmClientOptions {
-  /** The network's key, for messages. */
+  /** Key of the network, used in messages. */
   network: string
-  /** Decimal. */
+  /** Decimal text. */
   chainId: string
   report: Report
-  /** Per HTTP request. */
+  /** Time limit of one HTTP request. */
   timeoutMs: number
-  /** HTTP requests under way at once, per endpoint. */
+  /** Most HTTP requests under way at once, per endpoint. */
   maxConcurrent: number
-  /** Calls in one batch. */
+  /** Most calls in one batch. */
   maxBatch: number
 }
 
-/** The endpoints of one EVM chain, told from other chains by its id. */
+/** Creates the client of one EVM chain, which is identified by its chain id. */
 export function createEvmClient(urls: readonly string[], options: EvmClientOptions): RpcClient {
   const { chainId, ...rest } = options
   return new RpcClient(urls, {

@@ -36,32 +36,35 @@ import { TokenDecimals } from './token-decimals.ts'
 import { watchedContracts } from './watched-contracts.ts'
 
 export interface EvmSourceOptions {
-  /** Told what an operator should know: endpoints put aside, a missing `finalized` tag. Never holds a URL. */
+  /** Receives messages for an operator: endpoints put aside, a missing `finalized` tag. No message holds a URL. */
   report?: Report
-  /** Per HTTP request. */
+  /** Time limit of one HTTP request. */
   requestTimeoutMs?: number
-  /** HTTP requests under way at once, per endpoint. */
+  /** Most HTTP requests under way at once, per endpoint. */
   maxConcurrent?: number
-  /** Calls in one batch. */
+  /** Most calls in one batch. */
   maxBatch?: number
   /** How long final blocks wait for a second endpoint that is away; see `SecondOpinion`. */
   secondPatienceMs?: number
-  /** After so long a head that has not grown is compared with the other endpoints'; see `Laggards`. */
+  /** Time after which a head that has not grown is compared with the other endpoints'; see `Laggards`. */
   stillAfterMs?: number
 }
 
 export interface LoanAsked {
   role: ContractRole
   contractLoanId: UintText
-  /** As the index has it: an answer that contradicts it is asked for once more. Missing: it is not looked at. */
+  /** State known to the index; an answer that contradicts it is asked once more. If missing, nothing is compared. */
   state?: number
 }
 
-/** What `fetchLoan` says of a loan, or why that is not known (`reason`). */
+/** Result of `fetchLoan`, or the `reason` why it is unknown. */
 export type LoanAnswer = { loan: LoanState } | { loan: null; reason: string }
 
 export interface EvmSource extends ChainSource {
-  /** The loans as of the end of that block, in the queries' order; batched. Throws a RetryableError. */
+  /**
+   * Returns the loans at the end of `block`, in the queries' order; calls are batched. Throws a RetryableError when no
+   * endpoint answers and a PermanentError for a contract that is not configured.
+   */
   fetchLoanStates(queries: readonly LoanAsked[], block: BlockRef): Promise<LoanAnswer[]>
   fetchLoanState(role: ContractRole, contractLoanId: UintText, block: BlockRef): Promise<LoanAnswer>
 }
@@ -69,15 +72,18 @@ export interface EvmSource extends ChainSource {
 const CHECK_WITHIN_MS = 10_000
 const BY_RECEIPTS =
   'the blooms of blocks, or the numbers of their logs, do not show which logs there are: such blocks are read by their receipts'
-/** Blocks that may have logs of ours: their logs are one batch, and so are their loans, if each block has few. */
+/**
+ * Most blocks of one range that may have logs of ours. Their logs are one batch, and so are their loans, if each block
+ * has few.
+ */
 const BLOCKS_IN_RANGE = 16
 const RANGES_AT_ONCE = 4
 const TOO_FULL =
   'a block has more logs than its endpoints give or than are held: such blocks are read by our contracts alone, unchecked by blooms'
-/** Headers whose blooms are remembered between reading them and reading their blocks. */
+/** Number of headers kept in memory, so that their blooms need not be read again with their blocks. */
 const MAX_REMEMBERED = 2048
 
-/** One EVM network as a chain source. Opens no connection before the first method is called. */
+/** Creates the source of one EVM network. Opens no connection before the first method is called. */
 export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions = {}): EvmSource {
   const key = networkKey(network)
   const report = options.report ?? (() => undefined)
@@ -95,7 +101,7 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
   const { confirmations } = network
   const heads = new ChainHead(client, { confirmations, startBlock }, report, options.stillAfterMs)
   const evidence = new RangeEvidence(client, contracts, options.secondPatienceMs)
-  /** By hash: the bloom is needed again when the block is read. */
+  /** Headers by hash; their blooms are needed again when the block is read. */
   const remembered = new LRUCache<string, EvmHeader>({ max: MAX_REMEMBERED })
   const remember = (found: readonly EvmHeader[]): void => {
     for (const header of found) remembered.set(header.hash, header)
@@ -106,7 +112,7 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
     const { range, check, byReceipts, endpoint } = await client.read(
       `blocks ${from} to ${to}`,
       async (endpoint) => ({ ...(await evidence.read(endpoint, from, to)), endpoint: endpoint.label }),
-      // A wide range that fails is read again in narrower ones; only a single block is worth asking elsewhere.
+      // A wide range that fails is read again in narrower ones. Only a single block is worth asking elsewhere.
       from < to ? { attempts: 1 } : {},
     )
     return {
@@ -118,7 +124,7 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
     }
   }
 
-  /** Several ranges at once: the endpoint looks for one range's loans while another's logs are decoded. */
+  /** Reads several ranges at once: the endpoint looks up one range's loans while another's logs are decoded. */
   async function readBlocks(headers: BlockHeader[]): Promise<BlocksRead> {
     const mayBeOurs = ({ hash }: BlockHeader): boolean => {
       const header = remembered.get(hash)
@@ -158,7 +164,7 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
     }
   }
 
-  /** All of these headers with their blooms: a block whose bloom were missing would pass for an empty one. */
+  /** Returns all headers with their blooms. A block without a bloom would pass for one without logs. */
   async function withBlooms(endpoint: RpcEndpoint, headers: readonly BlockHeader[]): Promise<EvmHeader[]> {
     const known = headers.map(({ hash }) => remembered.get(hash))
     const missing = headers.filter((_, index) => known[index] === undefined).map(({ hash }) => hash)
@@ -185,7 +191,7 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
     if (head.hasTransactions) await checkLogs(head)
   }
 
-  /** Some chains give no way to see that no log is missing: said before anything is read. */
+  /** Some chains give no way to notice a missing log. This check reports that before anything is read. */
   async function checkLogs(head: EvmHeader): Promise<void> {
     try {
       const read = await client.read('logs of the head', (endpoint, attempt) =>

@@ -4,15 +4,17 @@ import type { RpcClient } from '../rpc/rpc-client.ts'
 import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { BadAnswer } from '../rpc/rpc-error.ts'
 
-/** A head that has not grown for so long may be that of a node that stopped syncing: some chains take 15 s for a block. */
+/**
+ * A head that has not grown for this long may be that of a node that stopped syncing. Some chains take 15 s per block.
+ */
 const STILL_AFTER_MS = 20_000
-/** Taken from the clock, which may be wrong: it gives rise to a question, and decides nothing. */
+/** Seconds by the wall clock, which may be wrong. An old head only triggers a comparison and decides nothing. */
 const OLD_AFTER_S = 60
 
 /**
- * Finds the endpoints that do not go on as the chain does. Where a head stands still or is old, the others are asked for
- * theirs as well, now and then and beside the reading. An endpoint that lacks a block which another one had the time before,
- * and still has, is behind: the client asks it last, until it has caught up.
+ * Finds the endpoints that lag behind the chain. A head that stands still or is old triggers a comparison with the
+ * other endpoints, in the background. An endpoint is behind when it lacks a block that another had at the last
+ * comparison and still has. The client asks it last until it has caught up.
  */
 export class Laggards {
   readonly #client: RpcClient
@@ -22,7 +24,7 @@ export class Laggards {
   #grewAtMs = 0
   #comparedAtMs = -Infinity
   #isComparing = false
-  /** The newest head when heads were last compared. */
+  /** Newest head at the last comparison. */
   #newestBefore = -1
 
   constructor(
@@ -35,7 +37,7 @@ export class Laggards {
     this.#stillAfterMs = stillAfterMs
   }
 
-  /** Call it with every head that an endpoint gave. */
+  /** Must be called with every head that an endpoint gave. */
   saw(endpoint: RpcEndpoint, head: EvmHeader): void {
     this.#client.apply(endpoint, { type: 'head seen', head: head.number })
     const isSuspect = this.#isOld(head) || this.#client.others().some((other) => this.#isBehind(other))
@@ -64,7 +66,7 @@ export class Laggards {
     }
     await Promise.all(others.map(ask))
     for (const [endpoint, found] of heads) this.#client.apply(endpoint, { type: 'head seen', head: found })
-    // Endpoints that are behind do not show where the chain is.
+    // Endpoints that are behind do not show how far the chain is.
     if (heads.size < 2 || [...heads.keys()].every((endpoint) => this.#isBehind(endpoint))) return
     const newest = Math.max(...heads.values())
     const told = this.#isBehind(first) ? newest : head
@@ -86,7 +88,7 @@ export class Laggards {
     )
   }
 
-  /** It has caught up when it has what another one told just before. */
+  /** An endpoint has caught up when it has the head that another one gave just before. */
   #lookAgain(endpoint: RpcEndpoint, head: number, told: number): void {
     this.#client.apply(endpoint, { type: 'fell behind', head })
     if (head < told) return
@@ -101,7 +103,7 @@ export class Laggards {
     return this.#client.read('head', (endpoint) => this.#headOf(endpoint, above), { excluding, attempts: 1 })
   }
 
-  /** A head without the blocks below it would stop the reading for good. */
+  /** Rejects a head whose block `above + 1` is missing: it would stop the reader for good. */
   async #headOf(endpoint: RpcEndpoint, above: number): Promise<number> {
     const { number } = await this.#look(endpoint)
     if (number <= above) return number

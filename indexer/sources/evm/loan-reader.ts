@@ -14,23 +14,26 @@ export interface LoanQuery {
   contract: AddressText
   contractLoanId: UintText
   block: BlockRef
-  /** The state in which the block's own events leave the loan; null where they are not looked at. */
+  /** State in which the block's own events leave the loan; null skips the comparison. */
   stateAfter: number | null
 }
 
-/** Bytes that `fetchLoan` returns: some 700, and the Filecoin addresses, which anybody may have made longer. */
+/**
+ * Most bytes of a `fetchLoan` result that is kept. About 700 are usual, but anyone can register longer Filecoin
+ * addresses.
+ */
 const LONGEST_LOAN = 8 * 1024
-/** Bytes of an input that are kept: a direct call has some 500. */
+/** Most bytes of an input that are kept; a direct call has about 500. */
 const LONGEST_INPUT = 8 * 1024
 
 const NO_SUCH_LOAN = 'fetchLoan knows no such loan'
 const NOTHING = 'fetchLoan answered nothing'
 
 /**
- * Each loan as its contract shows it at the end of its block, or the reason why that is not known. A node can answer with
- * the state of another block (an Anvil that is mining, a replica that is behind): what the block's own events
- * contradict is asked once more, elsewhere if it can be. What nobody says otherwise is taken as it was said: a token that
- * calls back makes events in an order of its own.
+ * Returns each loan at the end of its block, or the reason why it is unknown, in the queries' order. A node can answer
+ * from another block's state: an Anvil that is mining, or a replica that is behind. An answer that contradicts the
+ * block's events is asked once more, at another endpoint if possible. If no endpoint disagrees, the answer stands,
+ * because a token that calls back changes the order of events.
  */
 export async function readLoans(
   client: RpcClient,
@@ -112,13 +115,13 @@ export interface TransactionPlace {
   txIndex: number
 }
 
-/** Endpoints that have no method that asks by position. */
+/** Endpoints that lack the method which asks by position. */
 const asksByHash = new WeakSet<RpcEndpoint>()
 
 /**
- * Each transaction's input, or the reason why it is not known. It is asked by position, since nodes prune the index by hash;
- * what that does not find is asked by hash, since some nodes have no method for the first. "No such transaction" can be a
- * replica that is behind: like any error, it is an answer only when it stands.
+ * Returns each transaction's input, or the reason why it is unknown, in the order of `places`. The first request asks
+ * by position, since nodes prune the index by hash. The second asks by hash, since some nodes lack the first method.
+ * "No such transaction" may come from a replica that is behind, so it counts only once it stands; see `Refusals`.
  */
 export function readTransactions(
   client: RpcClient,
@@ -132,7 +135,7 @@ export function readTransactions(
       const place = places[index]
       const at = place === undefined ? -1 : missed.indexOf(place)
       const second = byHash[at]
-      // The first fault tells more, but not where the method is missing.
+      // The first fault says more, unless its method is missing.
       const isSecond = second !== undefined && (!(second instanceof CallFailed) || asksByHash.has(endpoint))
       const item = isSecond ? second : first
       if (!(item instanceof CallFailed)) return item
@@ -182,7 +185,7 @@ function ask(endpoint: RpcEndpoint, places: readonly TransactionPlace[], calls: 
   })
 }
 
-/** At most so many bytes, in a text of their own; a longer input does not decode. */
+/** Copies at most `bytes` bytes, so that the rest can be freed. A longer input then fails to decode. */
 function ownHex(hex: HexText, bytes: number): HexText {
   return hex.length <= 2 + 2 * bytes ? hex : ownText(hex.slice(0, 2 + 2 * bytes))
 }
@@ -194,7 +197,7 @@ function transactionIn(place: TransactionPlace, value: unknown): TransactionInpu
   const to = transaction['to'] === null ? null : parseHex(transaction['to'], 20)
   const input = parseHex(transaction['input'])
   if (from === null || input === null) throw new BadAnswer('transaction: malformed')
-  // A replica that is behind may show the transaction in a block that was replaced, or in none.
+  // A replica that is behind may show the transaction in a replaced block, or in none.
   if (parseHex(transaction['blockHash'], 32) !== place.blockHash)
     throw new CallFailed('the transaction is of another block there', 'missing-block')
   if (parseHex(transaction['hash'], 32) !== place.txHash) {

@@ -1,8 +1,8 @@
 import type { EvmEventKind } from '../../../shared/events/chain-event.ts'
 
 /**
- * (pure) The state in which each event leaves its loan, as `fetchLoan` numbers them (docs/protocol.md, section 2). The
- * borrower's share of a seizure comes in the transaction that seized.
+ * (pure) State in which each event leaves its loan, numbered as by `fetchLoan` (docs/protocol.md, section 2). A seizure
+ * also emits `UnlockRefundableCollateral` (the borrower's share), in the same transaction.
  */
 export const STATE_AFTER: Record<EvmEventKind, number> = {
   CreateLoanOffer: 0,

@@ -6,14 +6,14 @@ import { STATE_AFTER } from './loan-states.ts'
 import { storableText } from '../rpc/foreign-text.ts'
 
 /**
- * The terms that events do not carry. `fetchLoan` shows the loan at the END of the event's block: an amount that a
- * later transition in the same block may have zeroed or replaced is not taken from it, but from the transaction's
- * input, and is unknown where the transaction is no direct call.
+ * Sources of the terms that events do not carry. `fetchLoan` shows the loan at the END of the event's block. An amount
+ * that a later transition in that block may have changed comes from the transaction's input instead. It is unknown when
+ * the transaction is no direct call.
  */
 export interface TermSources {
-  /** The loan after the event's block, or why it is not known. */
+  /** Loan after the event's block, or the reason why it is unknown. */
   loan: LoanState | string
-  /** The event's transaction, or why it is not known; null when it was not needed. */
+  /** Transaction of the event, or the reason why it is unknown; null when it was not needed. */
   transaction: TransactionInput | string | null
 }
 
@@ -22,25 +22,25 @@ export type EventWithTerms = Extract<
   { kind: EvmEventKind }
 >
 
-/** Kinds that carry everything that is recorded of them. */
+/** Kinds whose events carry everything that is recorded. */
 type CompleteKind = { [K in EvmEventKind]: keyof EvmEventTerms[K] extends never ? K : never }[EvmEventKind]
 type IncompleteKind = Exclude<EvmEventKind, CompleteKind>
 type IncompleteEvent = Extract<DecodedEvent, { kind: IncompleteKind }>
 
 type CallName = Parameters<typeof decodeDirectCall>[2]
 
-/** A value, or why there is none. */
+/** A value, or the reason why there is none. */
 type Found = { value: string } | { why: string }
 
-/** Where a term comes from; its name is the same in the event's terms, in the loan's state and in the call's input. */
+/** Source of a term. Its name is the same in the event's terms, in the loan's state and in the call's input. */
 interface Term {
-  /** Takes the value from the loan's state, unless a later transition may have changed it there. */
+  /** Reads the value from the loan's state, unless a later transition may have changed it there. */
   shown: (loan: LoanState, name: string) => Found
-  /** Its type in the input of the direct call; missing where the call does not carry it. */
+  /** Type in the input of the direct call; missing when the call does not carry the term. */
   input?: 'uint' | 'hex'
 }
 
-/** The contract, the function that emits the event when it is called directly, and the terms in the order of the log. */
+/** The contract, the function whose direct call emits the event, and the terms in the order of the log. */
 type Completion<K extends EvmEventKind> = {
   role: LoanState['role']
   call?: CallName
@@ -89,20 +89,20 @@ const COMPLETIONS: { [K in IncompleteKind]: Completion<K> } = {
   },
 }
 
-/** Whether the event's terms need `fetchLoan`. */
+/** Tells whether the event's terms need `fetchLoan`. */
 export function lacksTerms(event: DecodedEvent): event is IncompleteEvent {
   return event.kind in COMPLETIONS
 }
 
-/** Whether the transaction may say what the loan's state did not, of an event that was completed without it. */
+/** Tells whether the transaction may give terms that the loan's state did not. */
 export function needsTransaction(event: EventWithTerms): boolean {
   return event.terms.unknown !== undefined && lacksTerms(event) && COMPLETIONS[event.kind].call !== undefined
 }
 
-/** The event with its terms; those that no source knows are null, with every source's reason. */
+/** Returns the event with its terms. Terms that no source knows are null, with every source's reason. */
 export function completeEvent(event: DecodedEvent, contract: string, sources: TermSources): EventWithTerms {
   const terms = lacksTerms(event) ? termsOf(event, contract, sources) : { values: {} }
-  // The table has exactly the terms of each kind, which the compiler cannot follow through the union.
+  // The table has exactly each kind's terms, which the compiler cannot follow through the union.
   return { terms, ...event } as EventWithTerms
 }
 
@@ -151,29 +151,35 @@ function nonEmpty(loan: LoanState, name: string): Found {
   return 'value' in found && found.value === '0x' ? { why: 'fetchLoan shows no secret' } : found
 }
 
-/** An amount that accepting an offer replaces by another one. */
+/** Reads an amount that accepting an offer replaces. */
 function beforeAccepted(loan: LoanState, name: string): Found {
   const found = asShown(loan, name)
   if (loan.state === STATE_AFTER.CreateBorrowRequest) return found
-  // A request is cancelled only while no offer was accepted.
+  // A request can be cancelled only before an offer is accepted.
   if (loan.state === STATE_AFTER.CancelBorrowRequest && 'value' in found && found.value !== '0') return found
   return { why: `the loan was in state ${loan.state} already at the end of the block` }
 }
 
-/** States that are reached without an amount being zeroed (protocol, section 2: cancel, refund, unlock and seize do). */
+/**
+ * States reached without zeroing an amount. Cancel, refund, unlock and seize zero amounts (docs/protocol.md, section
+ * 2).
+ */
 const KEEPS_AMOUNTS: Record<LoanState['role'], ReadonlySet<number>> = {
   erc20Loans: new Set([0, 1, 2, 3]),
   erc20CollateralLock: new Set([0, 1]),
 }
 
-/** An amount that later transitions set to zero and never to anything else. */
+/** Reads an amount that later transitions set to zero and never to anything else. */
 function unlessZeroed(loan: LoanState, name: string): Found {
   const found = asShown(loan, name)
   if (!('value' in found) || found.value !== '0' || KEEPS_AMOUNTS[loan.role].has(loan.state)) return found
   return { why: `fetchLoan shows 0, but the loan was in state ${loan.state} already at the end of the block` }
 }
 
-/** The call that emitted this event, or why it is not known. Its arguments must agree with the event. */
+/**
+ * Returns the arguments of the call that emitted this event, or the reason why they are unknown. They must agree with
+ * the event.
+ */
 function directCall(
   event: IncompleteEvent,
   contract: string,
@@ -186,7 +192,9 @@ function directCall(
   return `the input of ${name} is not what the event says`
 }
 
-/** A token can call back into the contract: then one transaction, though a direct call, makes two loans. */
+/**
+ * A token can call back into the contract, so that one direct call makes two loans. Only the arguments tell them apart.
+ */
 function agrees(event: IncompleteEvent, call: Fields, { from }: TransactionInput): boolean {
   switch (event.kind) {
     case 'CreateLoanOffer': {

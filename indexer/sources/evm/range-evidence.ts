@@ -20,40 +20,46 @@ import { BadAnswer, CallFailed } from '../rpc/rpc-error.ts'
 import { SecondOpinion } from '../rpc/second-opinion.ts'
 import type { WatchedContracts } from './watched-contracts.ts'
 
-/** Headers are cheap where they come in batches of at least this many … */
+/** Smallest batch, in headers, at which an endpoint's headers can count as cheap. */
 const CHEAP_BATCH = 20
-/** … and are waited for no longer than this each, as measured on the ranges before, several of them at once. */
+/** Most ms per header that count as cheap: a moving average, divided by the ranges that are read at once. */
 const CHEAP_HEADER_MS = 2
-/** However busy this process is, a header that takes so much longer is dear: others must not wait for it. */
+/**
+ * However busy this process is, at least 1/10 of the elapsed time counts as waiting. A slow header would otherwise
+ * delay other ranges unnoticed.
+ */
 const LONGEST_PER_WAIT = 10
-/** A dear endpoint is measured again every so many ranges. */
+/** An expensive endpoint is measured again once in this many ranges. */
 const MEASURE_EVERY = 25
 
-/** Blocks that became final lately are checked whatever their headers cost: there is one for each new block. */
+/**
+ * Blocks this close to the newest final one are checked whatever their headers cost. The cost is bounded: one header
+ * per new block.
+ */
 const RECENT_BLOCKS = 256
 
-/** A range and how far it can be relied on. */
+/** A range of logs and the check that backs it. */
 export interface CheckedRange {
   range: RangeLogs
   check: RangeCheck
-  /** Heights of blocks that only their receipts bear out. */
+  /** Heights of blocks that only their receipts confirm. */
   byReceipts?: readonly number[]
 }
 
 /**
- * Checks answers for final blocks: against a second endpoint where one is configured, else against blooms where that is
- * cheap or the blocks are few.
+ * Checks answers for final blocks against a second endpoint, if one is configured. Otherwise it checks blooms where
+ * headers are cheap, the blocks are recent or the endpoint has answered null.
  */
 export class RangeEvidence {
   readonly #client: RpcClient
   readonly #contracts: WatchedContracts
   readonly #second: SecondOpinion
-  /** By endpoint: ms per header, a moving average. */
+  /** Milliseconds per header by endpoint, as a moving average. */
   readonly #headerMs = new Map<RpcEndpoint, number>()
   #unchecked = 0
-  /** Ranges whose headers are being read: they share what the endpoint and we can do. */
+  /** Number of ranges whose headers are being read; they share the endpoint and this process. */
   #reading = 0
-  /** The newest block that is known to be final; below all where none is. */
+  /** Height of the newest block known to be final; -Infinity while none is known. */
   #newest = -Infinity
 
   constructor(client: RpcClient, contracts: WatchedContracts, secondPatienceMs?: number) {
@@ -62,12 +68,15 @@ export class RangeEvidence {
     this.#second = new SecondOpinion(client, secondPatienceMs)
   }
 
-  /** Blocks up to this one are final. */
+  /** Records that all blocks up to `number` are final. */
   knowFinal(number: number): void {
     this.#newest = Math.max(this.#newest, number)
   }
 
-  /** Reads `from` … `to` from `endpoint` and checks it. Throws a BadAnswer when something was left out. */
+  /**
+   * Reads the logs of blocks `from` to `to` (inclusive) from `endpoint` and checks them. Throws a BadAnswer when logs
+   * were left out, and a CallFailed when the check cannot decide.
+   */
   async read(endpoint: RpcEndpoint, from: number, to: number): Promise<CheckedRange> {
     const isAlone = this.#client.others(endpoint).length === 0
     if (isAlone && this.#isWorthIt(endpoint, from)) return this.#readWithBlooms(endpoint, from, to)
@@ -78,7 +87,7 @@ export class RangeEvidence {
     return this.#compare(endpoint, from, to)
   }
 
-  /** All headers at once with the logs: those of blocks with logs are needed anyway. */
+  /** Headers are read together with the logs, since blocks with logs need theirs anyway. */
   async #readWithBlooms(endpoint: RpcEndpoint, from: number, to: number): Promise<CheckedRange> {
     const { range, headers } = await readRangeWithHeaders(endpoint, this.#contracts, from, to, this.#headers)
     return checkedBy(endpoint, range, await checkBlooms(endpoint, this.#contracts, range, headers))
@@ -91,7 +100,8 @@ export class RangeEvidence {
     })
     const opinion = await this.#second.on(await readOn(endpoint), {
       readOn,
-      // With the headers of its blocks: an answer that contradicts them is no contradiction between two endpoints.
+      // Reads headers too: an answer that contradicts its own headers fails here and is no dispute between two
+      // endpoints.
       readAgain: async () => ({
         endpoint,
         range: await readRangeLogs(endpoint, this.#contracts, from, to),
@@ -115,7 +125,7 @@ export class RangeEvidence {
     }
   }
 
-  /** Two endpoints contradict each other twice: the blooms show which of them leaves something out. */
+  /** Two endpoints contradicted each other twice. The blooms show which one omits logs. */
   async #arbitrate(endpoint: RpcEndpoint, range: RangeLogs, other: Answer): Promise<CheckedRange> {
     const what = `blocks ${range.from} to ${range.to}: ${endpoint.label} gives ${range.logs.length} logs, ${other.endpoint.label} gives ${other.range.logs.length}`
     const sure = await this.#blooms(endpoint, range)
@@ -127,7 +137,7 @@ export class RangeEvidence {
       this.#client.distrust(other.endpoint, `${what}; ${otherFault.message}`)
       if (sure !== null) return checkedBy(endpoint, range, sure)
     }
-    // Where neither is proven wrong neither is put aside: the one that is left alone would be believed without a check.
+    // If neither is proven wrong, neither is put aside. The remaining one would otherwise be believed without a check.
     throw new CallFailed(`${what}, and the blooms do not tell which is right`, 'other')
   }
 
@@ -150,8 +160,8 @@ export class RangeEvidence {
   }
 
   /**
-   * As {@link readHeaders}; measures what a header costs while as much is asked for beside it as now: the time in which this
-   * process had nothing else to do. While it has, headers cost nothing.
+   * Reads like {@link readHeaders} and measures the cost of a header, divided by the ranges read at once. Only the
+   * event loop's idle time counts: headers cost nothing while this process has other work.
    */
   readonly #headers: typeof readHeaders = async (endpoint, from, to) => {
     const startMs = performance.now()
@@ -176,7 +186,7 @@ export class RangeEvidence {
 
 interface Answer {
   endpoint: RpcEndpoint
-  /** `blocks` where their headers were read. */
+  /** `blocks` is set when the headers were read. */
   range: LogsBetween & { blocks?: RangeLogs['blocks'] | undefined }
 }
 
@@ -185,7 +195,10 @@ async function withBlocks(endpoint: RpcEndpoint, range: Answer['range']): Promis
   return blocks === undefined ? withHeaders(endpoint, range) : { ...range, blocks }
 }
 
-/** Throws a CallFailed where blooms do not settle a wide range that null may have been said of: narrower ones are settled. */
+/**
+ * Throws a CallFailed when full blooms cannot confirm a wide range of an endpoint that has answered null. Narrower
+ * ranges then settle it.
+ */
 function checkedBy(endpoint: RpcEndpoint, range: RangeLogs, byReceipts: number[] | null): CheckedRange {
   if (byReceipts !== null) return { range, check: 'bloom', byReceipts }
   if (hasSaidNull(endpoint) && range.from < range.to)
@@ -196,7 +209,10 @@ function checkedBy(endpoint: RpcEndpoint, range: RangeLogs, byReceipts: number[]
   return { range, check: 'unchecked' }
 }
 
-/** Evidence for blocks `from` to `to`, apart for those that only their receipts bear out. */
+/**
+ * Splits the evidence of blocks `from` to `to` (inclusive). Each height in `byReceipts` (ascending) gets the check
+ * `receipt-list`.
+ */
 export function evidenceOf(
   { from, to, endpoint, check }: Evidence,
   byReceipts: readonly number[] = [],

@@ -7,7 +7,10 @@ import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { BadAnswer, CallFailed, type RpcErrorKind } from '../rpc/rpc-error.ts'
 import type { WatchedContract, WatchedContracts } from './watched-contracts.ts'
 
-/** Our contracts' logs of final blocks between two headers, as one endpoint gives them: to be compared with another's. */
+/**
+ * Our contracts' logs of final blocks `from` to `to` (inclusive), from one endpoint. The headers of both ends allow a
+ * comparison with another endpoint.
+ */
 export interface LogsBetween {
   from: number
   to: number
@@ -16,18 +19,21 @@ export interface LogsBetween {
   logs: EvmLog[]
 }
 
-/** Our contracts' logs of final blocks, read by height from one endpoint. */
+/** The logs of a range and the blocks that contain them. */
 export interface RangeLogs extends LogsBetween {
-  /** The blocks that have our logs, ascending. */
+  /** Blocks that contain our logs, by ascending height. */
   blocks: TimedBlock[]
 }
 
-/** With more logs than this a range of several blocks is read in narrower ranges, for it is held in memory. */
+/** A range of several blocks with more logs than this is read in narrower ranges, because logs are held in memory. */
 const MAX_LOGS = 20_000
-/** With more blocks than this to look at whole, the blooms of a range are too full to tell anything cheaply. */
+/** Most blocks of a range that are read whole. Beyond this the blooms are too full for a cheap check. */
 const MAX_SUSPECTS = 64
 
-/** With the headers of the blocks that have our logs, and of both ends. */
+/**
+ * Reads logs with the headers of their blocks and of both ends. Throws a CallFailed when a block is unknown or the logs
+ * of several blocks are too many.
+ */
 export async function readRangeLogs(
   endpoint: RpcEndpoint,
   contracts: WatchedContracts,
@@ -42,8 +48,8 @@ export async function readRangeLogs(
 }
 
 /**
- * With the headers of both ends alone. Each log names its block's hash, and many nodes its time: two endpoints that give
- * the same logs give the same blocks.
+ * Reads logs with the headers of both ends alone. Each log names its block's hash, so equal logs of two endpoints mean
+ * equal blocks. Many nodes also give the block's time.
  */
 export async function readLogsBetween(
   endpoint: RpcEndpoint,
@@ -51,7 +57,7 @@ export async function readLogsBetween(
   from: number,
   to: number,
 ): Promise<LogsBetween> {
-  // Three requests: a batch of two would teach nothing about the batches that the endpoint takes.
+  // Three separate requests: a batch of two would not show how large a batch the endpoint takes.
   const [logs, first, last] = await Promise.all([
     readLogs(endpoint, contracts, from, to),
     knownHeader(endpoint, from),
@@ -60,7 +66,10 @@ export async function readLogsBetween(
   return { from, to, first, last, logs }
 }
 
-/** With the headers of the blocks that have the logs, from the endpoint that gave them. */
+/**
+ * Adds the blocks that contain the logs, by headers of the endpoint that gave them. Throws a BadAnswer for a log of
+ * another block.
+ */
 export async function withHeaders(endpoint: RpcEndpoint, range: LogsBetween): Promise<RangeLogs> {
   const numbers = [...new Set(range.logs.map((log) => log.blockNumber))]
   const headers = await headersAt(endpoint, numbers)
@@ -74,8 +83,8 @@ export async function withHeaders(endpoint: RpcEndpoint, range: LogsBetween): Pr
 }
 
 /**
- * The blocks of a range that two endpoints say the same logs of, as the logs tell their times; null where one of them tells
- * none, another one than the other, or one that the ends of the range exclude: then the headers are to be asked.
+ * Returns the blocks of a range on whose logs two endpoints agree, with times from the logs. Returns null when a time
+ * is missing, inconsistent, or outside those of the range's ends. The caller then reads headers.
  */
 export function blocksByLogs(left: LogsBetween, right: LogsBetween): TimedBlock[] | null {
   const blocks: TimedBlock[] = []
@@ -95,14 +104,16 @@ async function knownHeader(endpoint: RpcEndpoint, number: number): Promise<EvmHe
   return known(header, number)
 }
 
-/** Of a block that the endpoint must know. */
 function known(header: EvmHeader | null | undefined, number: number): EvmHeader {
   if (header === null || header === undefined)
     throw new CallFailed(`block ${number} is not known`, 'missing-block')
   return header
 }
 
-/** The logs, and the headers of all blocks of the range: what its blooms are checked with. */
+/**
+ * Reads the logs and all headers of the range, whose blooms are checked afterwards. Throws a CallFailed when the
+ * endpoint's head is below `to`.
+ */
 export async function readRangeWithHeaders(
   endpoint: RpcEndpoint,
   contracts: WatchedContracts,
@@ -150,7 +161,7 @@ function blocksOf(logs: readonly EvmLog[], found: readonly EvmHeader[]): TimedBl
   return [...blocks.values()]
 }
 
-/** Throws when the endpoint's head is below the range's end. */
+/** Throws a CallFailed when the endpoint's head is below the range's end. */
 export function requireAll(headers: readonly EvmHeader[], from: number, to: number): void {
   if (headers.length === to - from + 1) return
   throw new CallFailed(`block ${from + headers.length} is not known`, 'missing-block')
@@ -163,7 +174,7 @@ function checkAsked(log: EvmLog, contracts: WatchedContracts, from: number, to: 
   }
 }
 
-/** Whether two endpoints say the same of the same range. */
+/** Tells whether two endpoints give the same logs and the same ends of a range. */
 export function sameLogs(left: LogsBetween, right: LogsBetween): boolean {
   if (left.first.hash !== right.first.hash || left.last.hash !== right.last.hash) return false
   if (left.logs.length !== right.logs.length) return false
@@ -187,9 +198,9 @@ function isSameLog(left: EvmLog, right: EvmLog): boolean {
 }
 
 /**
- * Compares a range with the blooms of all its blocks, in `headers`. Returns the heights of blocks that only their receipts
- * bear out, or null when the blooms, or a block, are too full to tell. Throws a BadAnswer when a block whose bloom names us
- * and one of our events has such a log after all.
+ * Compares a range with the blooms of all its blocks, in `headers`. Returns the heights of blocks that only receipts
+ * confirm, or null when blooms or a block are too full to decide. Throws a BadAnswer when a block has a log of ours
+ * that the range lacks.
  */
 export async function checkBlooms(
   endpoint: RpcEndpoint,
@@ -244,7 +255,7 @@ function checkLinks(headers: readonly EvmHeader[], range: LogsBetween): void {
   }
 }
 
-/** The bloom says that there may be a log of ours which the answer does not have. */
+/** Tells whether the bloom allows a log of ours that the answer lacks. */
 function isSuspect(header: EvmHeader, contracts: WatchedContracts, logs: readonly EvmLog[]): boolean {
   if (!mayConcernUs(header, contracts)) {
     if (logs.length > 0)

@@ -7,13 +7,13 @@ import type { RpcClient } from '../rpc/rpc-client.ts'
 import type { RpcAnswer, RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 
 const DECIMALS_SELECTOR = '0x313ce567'
-/** Bytes. A number takes 32; some tokens return more, which tells no decimals. */
+/** Most bytes of an answer that is kept. A number takes 32; longer answers give no decimals. */
 const LONGEST_ANSWER = 128
 const MAX_TOKENS = 10_000
-/** decimals() is a uint8 by its standard. */
+/** ERC-20 declares `decimals()` as a uint8. */
 const MAX_DECIMALS = 255n
 
-/** The block in which a token was seen first: its decimals are read as of that block. */
+/** A token and the block in which it was first seen, at which its decimals are read. */
 export interface TokenSeen {
   /** Checksummed. */
   token: string
@@ -22,15 +22,15 @@ export interface TokenSeen {
 
 type Missing = readonly [token: string, block: BlockRef]
 
-/** Who was asked as of the tokens' blocks, and who in the newest state. */
+/** Endpoints that were asked, at the tokens' blocks and at the newest state. */
 interface Asked {
   ofBlock: Set<RpcEndpoint>
   ofLatest: Set<RpcEndpoint>
 }
 
 /**
- * Each token's `decimals()`, remembered once it was read; null for a token that tells none, or absurd ones. That it
- * tells none is asked twice: a null stays in the log.
+ * Reads and remembers each token's `decimals()`; null for a token that gives none, or more than 255. A missing answer
+ * is asked twice, because a null stays in the log.
  */
 export class TokenDecimals {
   readonly #client: RpcClient
@@ -40,7 +40,7 @@ export class TokenDecimals {
     this.#client = client
   }
 
-  /** The decimals of all these tokens. Throws a RetryableError when no endpoint answers. */
+  /** Returns the decimals of all these tokens. Throws a RetryableError when no endpoint answers. */
   async of(seen: readonly TokenSeen[]): Promise<ReadonlyMap<string, number | null>> {
     const found = new Map<string, number | null>()
     const missing = new Map<string, BlockRef>()
@@ -65,7 +65,7 @@ export class TokenDecimals {
     return found
   }
 
-  /** By another endpoint than the first time; where no other answers, by whoever does. */
+  /** Asks another endpoint than the first time, or any endpoint when no other answers. */
   async #askAgain(tokens: readonly Missing[], asked: Asked): Promise<RpcAnswer[]> {
     try {
       const answers = await this.#ask(tokens, asked)
@@ -76,7 +76,10 @@ export class TokenDecimals {
     return this.#ask(tokens, nobody())
   }
 
-  /** In the tokens' order. Decimals do not change, so the newest state is as good where the block's own is gone. */
+  /**
+   * Answers are in the tokens' order. Decimals do not change, so the newest state serves when the block's own is
+   * pruned.
+   */
   async #ask(tokens: readonly Missing[], asked: Asked): Promise<RpcAnswer[]> {
     const calls = tokens.map(([to, block]) => ({
       to,
@@ -97,15 +100,15 @@ function nobody(): Asked {
 }
 
 /**
- * No decimals in it, and no other number either: so a node answers as well that answers with the state of a block
- * before the token was deployed.
+ * The answer has neither decimals nor another number. A node that uses the state before the token's deployment answers
+ * the same.
  */
 function isDoubted(answer: RpcAnswer | undefined): boolean {
   if (answer === undefined) return false
   return answer.ok ? parseHex(answer.result, 32) === null : answer.kind === 'revert'
 }
 
-/** Not where nothing was said: there may be a token one day. */
+/** An empty answer is not kept, because a token may be deployed there later. */
 function isForGood(answer: RpcAnswer): boolean {
   if (!answer.ok) return answer.kind === 'revert' || answer.kind === 'too-large'
   return (parseHex(answer.result) ?? '0x') !== '0x'

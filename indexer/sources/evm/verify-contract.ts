@@ -3,17 +3,17 @@ import type { RpcAnswer } from '../rpc/rpc-endpoint.ts'
 import { decodeLoan, encodeFetchLoan } from './decode-loan.ts'
 import { parseHex } from './hex.ts'
 
-/** (pure) Which contract stands at a configured address, by answers that only the right one gives. */
+/** (pure) Identifies the contract at a configured address by answers that only the right one gives. */
 
 export type ContractVerdict =
   | { is: 'right' }
-  /** `looks` completes "<address> …". */
+  /** `looks` completes a message that begins with the address. */
   | { is: 'wrong'; looks: string }
   | { is: 'unsure'; looks: string }
 
 export interface ContractAnswers {
   code: HexText
-  /** To {@link CONTRACT_QUESTIONS}, in their order. */
+  /** Answers to {@link CONTRACT_QUESTIONS}, in the same order. */
   answers: readonly (RpcAnswer | undefined)[]
 }
 
@@ -25,8 +25,9 @@ const OTHER_ROLE: Record<ContractRole, ContractRole> = {
   erc20Loans: 'erc20CollateralLock',
   erc20CollateralLock: 'erc20Loans',
 }
-/** `fetchLoan` has one selector on both contracts; a token answers `decimals()` and `totalSupply()`. */
+/** `fetchLoan` has the same selector on both contracts. */
 const FETCH_FIRST = encodeFetchLoan('erc20Loans', '1')
+/** Asks for loans 1 and 0, then for `decimals()` and `totalSupply()`, which a token answers. */
 export const CONTRACT_QUESTIONS: readonly HexText[] = [
   FETCH_FIRST,
   encodeFetchLoan('erc20Loans', '0'),
@@ -37,8 +38,8 @@ const SELECTOR = FETCH_FIRST.slice(2, 10)
 const DELEGATECALL = 'f4'
 
 /**
- * An unknown loan is all zeros on the original contracts, and a revert on others. A revert alone proves nothing: then the
- * code must know the function's selector, or hand calls on to other code.
+ * The original contracts return zeros for an unknown loan, others revert. A revert alone proves nothing: the code must
+ * then contain the function's selector or a DELEGATECALL.
  */
 export function verifyContract(role: ContractRole, { code, answers }: ContractAnswers): ContractVerdict {
   if (code === '0x') return { is: 'wrong', looks: 'has no code' }

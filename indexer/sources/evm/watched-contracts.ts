@@ -4,7 +4,7 @@ import type { AddressText, ContractRole } from '../../../shared/events/chain-eve
 import { bloomBits, type BloomBits } from './bloom.ts'
 import { EVENT_LAYOUTS } from './contracts.ts'
 
-/** One of a network's configured contracts, with what is needed to find its logs. */
+/** A configured contract and the bloom bits that find its logs. */
 export interface WatchedContract {
   role: ContractRole
   /** Checksummed. */
@@ -12,7 +12,7 @@ export interface WatchedContract {
   startBlock: number
   idPrefix: string | null
   bits: BloomBits
-  /** First topic of each of its events -> that topic's bits. */
+  /** Maps each event's first topic to its bloom bits. */
   topicBits: ReadonlyMap<string, BloomBits>
 }
 
@@ -33,7 +33,7 @@ export function watchedContracts(network: EvmNetwork): WatchedContracts {
   )
 }
 
-/** A contract's loan as records and lookups name it. */
+/** Returns the loan's id as records and lookups name it. */
 export function loanIdOf(contract: WatchedContract, contractLoanId: string): string {
   return contract.idPrefix === null ? contractLoanId : `${contract.idPrefix}-${contractLoanId}`
 }
