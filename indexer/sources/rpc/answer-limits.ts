@@ -1,39 +1,39 @@
-/** How much an answer may hold. */
+/** Limits of one answer. */
 export interface AnswerLimit {
-  /** Bytes of the unpacked body. */
+  /** Most bytes of the unpacked body. */
   bytes: number
-  /** See `exceededBound`. */
+  /** Most JSON values; see `exceededBound`. */
   values: number
   /**
-   * Whether an honest answer can be larger, for it is as large as the chain makes it. Then too large an answer says nothing
-   * against the endpoint.
+   * Set when an honest answer can be larger, because the chain decides its size. Such an answer is then no fault of the
+   * endpoint.
    */
   mayBeLarger?: boolean
 }
 
-/** The limits of a chain's methods, by their names. */
+/** Limits by method name. */
 export type AnswerLimits = Readonly<Record<string, AnswerLimit>>
 
 const KIB = 1024
 const MIB = 1024 * KIB
 
-/** A few fields. */
+/** Limit of an answer with a few fields. */
 export const SMALL_ANSWER: AnswerLimit = { bytes: 64 * KIB, values: 2_000 }
 
 /**
- * Bytes that the large answers of all networks may take together. A network may have several at once, as text, as values and as what
- * is made of them; the indexer's heap has 192 MiB.
+ * Most bytes of the large answers of all networks together. A network may hold several at once, as text, as values and
+ * as results. The indexer's heap has 192 MiB.
  */
 const ALL_NETWORKS = 32 * MIB
 const LARGEST = 8 * MIB
-/** A busy Filecoin tipset needs half of it. */
+/** A busy Filecoin tipset needs half of this. */
 const SMALLEST_LARGEST = 4 * MIB
-/** They take up to 40 MB of heap, whatever is in them; one answer is parsed at a time. */
+/** These values take up to 40 MB of heap, whatever they are. One answer is parsed at a time. */
 const MOST_VALUES = 300_000
 
 let networks = 0
 
-/** Counts a network until the function that is returned is called. */
+/** Counts a network until the returned function is called. */
 export function joinNetworks(): () => void {
   networks += 1
   return () => {
@@ -41,12 +41,12 @@ export function joinNetworks(): () => void {
   }
 }
 
-/** Bytes of the largest body that is read: less where more networks are read at once. */
+/** Returns the bytes of the largest body that is read; the more networks, the fewer. */
 export function largestAnswer(): number {
   return Math.min(LARGEST, Math.max(SMALLEST_LARGEST, Math.floor(ALL_NETWORKS / Math.max(1, networks))))
 }
 
-/** The limit of one body that answers these methods: their sum, as far as memory goes. */
+/** Returns the limit of one body that answers these methods: their sum, capped by memory. */
 export function limitOf(methods: readonly string[], limits: AnswerLimits): AnswerLimit {
   const each = methods.map((method) => limits[method] ?? SMALL_ANSWER)
   const sum = (of: (limit: AnswerLimit) => number): number =>

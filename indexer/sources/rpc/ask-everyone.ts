@@ -7,20 +7,19 @@ import { CallFailed, type RpcErrorKind } from './rpc-error.ts'
 
 const PAUSE_MS = 500
 
-/** Asks one endpoint these calls; its answers are in their order. */
+/** Sends these calls to one endpoint and returns the answers in their order. */
 export type AskOne<Call> = (endpoint: RpcEndpoint, calls: readonly Call[]) => Promise<RpcAnswer[]>
 
-/** Whether an endpoint is known not to have what a call asks about yet. */
+/** Tells whether an endpoint is known to lack, for now, what a call asks about. */
 export type Lacks<Call> = (endpoint: RpcEndpoint, call: Call) => boolean
 
 /**
- * Each call's outcome: its result or its JSON-RPC error, in the calls' order. Where an endpoint cannot tell (`open`:
- * it no longer has that state, say), the others are asked; that nobody can tell is an answer when each of them has said
- * so, for what goes into the log as unknown stays unknown. One that is away for a moment or rate limited is waited for. One
- * that was waited for in vain (the client's `patienceMs`) is given up until it answers here again: it is still asked where
- * it is there, and done without where it is not. What `ask` throws is thrown when no endpoint answers, as transport faults
- * are, and so is a CallFailed of another one. Who is in `excluding` is not asked, nor who lacks all of what the others left
- * open.
+ * Returns each call's result or JSON-RPC error, in the calls' order. A call whose answer is of a kind in `open` (a
+ * pruned state, say) is sent to the other endpoints. That answer counts only when every endpoint gave one, because an
+ * unknown in the log stays unknown. An endpoint that is away or rate limited is awaited for the client's `patienceMs`.
+ * Then it is given up until it answers here again: it is asked while available, but not awaited. Endpoints in
+ * `excluding` are not asked, nor those that lack everything still open. Throws a RetryableError when no endpoint
+ * answers, or when one of the others fails with a CallFailed.
  */
 export async function askEveryone<Call>(
   client: RpcClient,
@@ -74,7 +73,7 @@ export async function askEveryone<Call>(
   return answers.map((answer) => answer ?? { ok: false, kind: 'other', code: 0, message: 'no answer' })
 }
 
-/** Whether there is still somebody to wait for; a moment later. */
+/** Pauses and returns true while an endpoint is awaited. Otherwise it gives up the awaited ones and returns false. */
 async function waitFor(
   client: RpcClient,
   answered: readonly RpcEndpoint[],
@@ -95,7 +94,7 @@ async function waitFor(
   return false
 }
 
-/** The endpoints that are there, and those that are waited for. */
+/** Returns the available endpoints and those still awaited. */
 function worthAsking(client: RpcClient, answered: readonly RpcEndpoint[]): RpcEndpoint[] {
   return [...new Set([...unasked(client, answered), ...expected(client, answered)])]
 }
@@ -108,14 +107,15 @@ function expected(client: RpcClient, answered: readonly RpcEndpoint[]): RpcEndpo
   return client.others(...answered).filter((endpoint) => !client.stateOf(endpoint).givenUp.answer)
 }
 
-/** Whether the state is an old one, and the endpoint is well: it answers such a question of its head, and knows the block. */
+/**
+ * Tells whether the state is old and the endpoint healthy: it answers the same call at its head and knows the block.
+ */
 export type IsWell = (index: number) => Promise<boolean>
 
 /**
- * The answers, when each of them may go into the log for good: a result, an error that is an answer (`final`), or one that
- * has stood for long at every endpoint that is there. Else a CallFailed. An endpoint that is well but refuses a call of an
- * old state for some seconds does not have that state, whatever it says: that answer becomes `pruned`. `names` are the
- * calls' own, for memory.
+ * Returns the answers when each may go into the log: a result, an error in `final`, or one that stood at every
+ * available endpoint. Otherwise throws a CallFailed. A healthy endpoint that refuses an old state for some seconds
+ * lacks that state, so its answer becomes `pruned`. `names` identify the calls in {@link RpcClient.refusals}.
  */
 export async function settle(
   client: RpcClient,

@@ -1,42 +1,42 @@
 import type { RetryableError } from '../../../shared/errors.ts'
 import { CallFailed, EndpointFault, RateLimited, WrongChain } from './rpc-error.ts'
 
-/** (pure) What is known of one endpoint, and how events change it. Times are ms of the monotonic clock. */
+/** (pure) State of one endpoint and its changes. Times are ms of the monotonic clock. */
 
-/** Waits that can end in vain: for an answer that the others no longer have, or for a second opinion. */
+/** Waits that can be in vain: for a state that the others have pruned, or for a second opinion. */
 export type Wait = 'answer' | 'opinion'
 
 export interface EndpointState {
-  /** Failures that make the next time aside longer. */
+  /** Failures that lengthen the next time aside. */
   strikes: number
   asideUntilMs: number
-  /** The identity of another chain that it was found to have; then it is asked for nothing but its chain. */
+  /** Identity of the other chain that was found. Such an endpoint is asked for nothing but its chain. */
   wrongChain: string | null
-  /** Its chain was verified since it was last put aside. */
+  /** The chain was verified after the endpoint was last put aside. */
   isVerified: boolean
-  /** Its newest head while it lacks blocks that others have; then it is asked last. */
+  /** Newest head while the endpoint lacks blocks that others have; it is then asked last. */
   behindAt: number | null
-  /** It was waited for in vain: it is not waited for again until it answers. */
+  /** Set after a wait in vain: the endpoint is not awaited again until it answers. */
   givenUp: Readonly<Record<Wait, boolean>>
 }
 
 /**
- * - refusal: it answered, but not this request
- * - fault: it did not answer as JSON-RPC
- * - untruth: its answer cannot be true
+ * - refusal: the endpoint answered, but not this request
+ * - fault: the endpoint did not answer as JSON-RPC
+ * - untruth: the answer cannot be true
  */
 export type Failure = { is: 'refusal' | 'fault' | 'untruth' } | { is: 'wrong chain'; found: string }
 
 export type EndpointEvent =
   | { type: 'answered' | 'verified' | 'caught up' }
   | { type: 'failed'; failure: Failure; atMs: number; longestAsideMs: number }
-  /** Other endpoints have blocks above its head. */
+  /** Other endpoints have blocks above this head. */
   | { type: 'fell behind'; head: number }
   | { type: 'head seen'; head: number }
   | { type: 'given up' | 'responded'; wait: Wait }
 
 const FIRST_ASIDE_MS = 250
-/** An untruth counts twice a fault: it may be meant. */
+/** An untruth counts twice as much as a fault, because it may be deliberate. */
 const FIRST_ASIDE_OF_UNTRUTH_MS = 500
 const MOST_STRIKES = 20
 
@@ -80,7 +80,7 @@ function afterFailure(
       return { ...state, isVerified: false, wrongChain: failure.found, asideUntilMs: atMs + longestAsideMs }
     case 'fault':
     case 'untruth': {
-      // Requests that were under way together fail together.
+      // Requests that were under way together fail together and count once.
       if (state.asideUntilMs > atMs) return state
       const firstMs = failure.is === 'fault' ? FIRST_ASIDE_MS : FIRST_ASIDE_OF_UNTRUTH_MS
       const asideMs = Math.min(longestAsideMs, firstMs * 2 ** Math.min(state.strikes, MOST_STRIKES))

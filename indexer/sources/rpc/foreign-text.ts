@@ -1,8 +1,8 @@
-/** (pure) Text that somebody else wrote. */
+/** (pure) Handles text of external origin. */
 
 /**
- * At most `length` characters that Postgres takes as text and as JSON: no NUL or other control characters, no half of
- * a surrogate pair, also where the text is cut.
+ * Returns at most `length` characters that Postgres accepts as text and as JSON. Control characters (NUL too) become
+ * spaces. Lone surrogates become U+FFFD, also where the text is cut.
  */
 export function storableText(text: string, length = 1_000): string {
   return text
@@ -11,7 +11,7 @@ export function storableText(text: string, length = 1_000): string {
     .replaceAll(/\p{Cs}/gu, '\u{FFFD}')
 }
 
-/** A copy: V8 makes a part of a text a view, which keeps the whole text in memory. Without lone surrogates. */
+/** Copies the text: V8's slice is a view that keeps the whole text in memory. Lone surrogates are replaced. */
 export function ownText(text: string): string {
   return Buffer.from(text).toString()
 }

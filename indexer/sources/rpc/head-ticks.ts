@@ -6,36 +6,39 @@ import { Backoff } from '../backoff.ts'
 import { exceededBound } from './json-bounds.ts'
 import type { Report } from './rpc-client.ts'
 
-/** A WebSocket on which a node tells new heads once it was asked to. */
+/** A WebSocket subscription by which a node announces new heads. */
 export interface HeadSubscription {
   url: string
   headers?: Record<string, string>
   request: { method: string; params: unknown[] }
-  /** The method by which the node says that it tells no more, where there is one. */
+  /** Method by which the node ends the subscription, if there is one. */
   endsWith?: string
 }
 
 export interface TickOptions {
-  /** None: polling only. */
+  /** An empty list means polling only. */
   subscriptions: HeadSubscription[]
   pollIntervalMs: number
   report: Report
 }
 
-/** While the node tells new heads itself, polling is only a safety net: this many times slower. */
+/** Polling is this many times slower while a node announces new heads. */
 const SAFETY_NET_FACTOR = 10
 const CHECK_EVERY_MS = 1_000
 const PING_EVERY_CHECKS = 20
 
-/** A new head of Ethereum takes 2 KiB; a Filecoin reorg lists whole tipsets, of 10 to 30 KiB each. A longer message ends the socket. */
+/**
+ * Longer messages end the socket. A new head of Ethereum takes 2 KiB. A Filecoin reorg lists whole tipsets of 10 to 30
+ * KiB each.
+ */
 const MOST_MESSAGE_BYTES = 256 * 1024
-/** A tipset's blocks have some hundred values each. */
+/** A tipset's blocks have about a hundred values each. */
 const MOST_VALUES = 10_000
-/** Bytes from one check to the next, pings and empty frames included: more is a flood. */
+/** Most bytes between two checks, pings and empty frames included; more is a flood. */
 const FLOOD_BYTES = 1024 * 1024
-/** Messages and pings from one check to the next. */
+/** Most messages and pings between two checks. */
 const FLOOD_FRAMES = 1_000
-/** Pongs that the other side does not take wait in memory. */
+/** Pongs that the other side does not read wait in memory. */
 const MOST_UNSENT_BYTES = 64 * 1024
 const AFTER_FLOOD_MS = 60_000
 
@@ -58,7 +61,7 @@ export async function* headTicks(options: TickOptions, signal: AbortSignal): Asy
   }
 }
 
-/** One subscription, connected again whenever it breaks. */
+/** One subscription, which reconnects whenever it breaks. */
 class Subscription {
   readonly #asked: HeadSubscription
   readonly #heads: Wakeup
@@ -69,7 +72,7 @@ class Subscription {
   #ping: NodeJS.Timeout | null = null
   #alive = false
   #closed = false
-  /** Since the last check. */
+  /** Messages and pings since the last check. */
   #frames = 0
   #retryAfterMs = 0
   connected = false
@@ -112,7 +115,7 @@ class Subscription {
     socket.on('close', () => this.#onClose(socket))
   }
 
-  /** Whatever comes may mean a new head; the subscription's own answer says that from now on heads are told. */
+  /** Any message may mean a new head. The answer to the request confirms that the node will announce heads. */
   #onMessage(data: WebSocket.RawData): void {
     const said = Buffer.isBuffer(data) ? whatWasSaid(data, this.#asked.endsWith) : null
     if (said === 'refused') {
@@ -129,7 +132,7 @@ class Subscription {
     this.#heads.raise()
   }
 
-  /** False: there were too many, and the socket ends. */
+  /** Returns false when there were too many, which ends the socket. */
   #countFrame(socket: WebSocket): boolean {
     this.#alive = true
     this.#frames += 1

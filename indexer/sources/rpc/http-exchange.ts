@@ -6,24 +6,24 @@ import { AnswerTooLarge, codeOf, EndpointFault } from './rpc-error.ts'
 export interface HttpAnswer {
   status: number
   retryAfterMs: number | null
-  /** Unpacked. Empty where it cannot be read and the status says enough. */
+  /** Unpacked body; empty when it cannot be read and the status suffices. */
   body: Buffer
 }
 
 /** Blooms and state are mostly zeros, which pack well. Some providers refuse a client without a name. */
 const ACCEPTED = { accept: 'application/json', 'accept-encoding': 'gzip', 'user-agent': 'loan-activity' }
-/** Other codings were not asked for: an endpoint that names one may well mean none. */
+/** Only gzip was asked for: an endpoint that names another coding often uses none. */
 const GZIP: ReadonlySet<string> = new Set(['gzip', 'x-gzip'])
 
 /**
- * Keeps connections. `underTimeLimit` alone limits how long an exchange takes; undici gives a connection up after ten seconds.
- * Headers of more than 16 KiB are an error of undici's.
+ * Keeps connections. `underTimeLimit` alone limits an exchange, but undici abandons a connection attempt after ten
+ * seconds. Headers of more than 16 KiB are an error of undici's.
  */
 const AGENT = new Agent({ headersTimeout: 0, bodyTimeout: 0, maxHeaderSize: 16 * 1024 })
 
 /**
- * One POST. A redirect is not followed: a key in a URL goes where it was configured to go. Throws undici's errors, an
- * AnswerTooLarge, and an EndpointFault for a body that does not unpack.
+ * Sends one POST. A redirect is not followed, because a key in a URL must go only to the configured host. Throws
+ * undici's errors, an AnswerTooLarge, and an EndpointFault for a body that does not unpack.
  */
 export async function undiciExchange(
   target: URL,
@@ -41,7 +41,7 @@ export async function undiciExchange(
   try {
     return { ...answer, body: await bodyOf(response, room) }
   } catch (error) {
-    // The status of a refusal counts, whatever comes with it.
+    // The status of a refusal counts, whatever its body is.
     if (status !== 200 && !signal.aborted && isUnreadable(error)) return { ...answer, body: Buffer.alloc(0) }
     if (codeOf(error)?.startsWith('Z_') !== true) throw error
     throw new EndpointFault(`answer is no gzip (${codeOf(error)})`)
@@ -69,12 +69,12 @@ function isUnreadable(error: unknown): boolean {
   return error instanceof AnswerTooLarge || codeOf(error)?.startsWith('Z_') === true
 }
 
-/** The one value of a header. */
+/** Returns null for a header that is missing or repeated. */
 function headerText(value: unknown): string | null {
   return typeof value === 'string' ? value : null
 }
 
-/** Seconds or an HTTP date. */
+/** Parses seconds or an HTTP date to ms; null for anything else. */
 function retryAfter(header: string | null): number | null {
   if (header === null) return null
   if (/^\d+(\.\d+)?$/.test(header)) return Number(header) * 1000

@@ -5,18 +5,18 @@ import type { BodyRoom } from './read-body.ts'
 import { codeOf, EndpointFault, TimedOut } from './rpc-error.ts'
 
 export interface PostOptions {
-  /** For the whole exchange, the body's last byte included. */
+  /** Milliseconds for the whole exchange, the body's last byte included. */
   timeoutMs: number
-  /** Its abort ends the exchange at once. */
+  /** Aborting it ends the exchange at once. */
   controller: AbortController
-  /** For the answer's body. */
+  /** Room for the answer's body. */
   room: BodyRoom
 }
 
 /** Posts JSON. Throws an EndpointFault that names no URL. */
 export type HttpPost = (body: string, options: PostOptions) => Promise<HttpAnswer>
 
-/** A URL's user part travels as a header. */
+/** A URL without its user part, which travels as a header. */
 interface HttpTarget {
   url: string
   headers: Record<string, string>
@@ -34,7 +34,7 @@ export function httpTarget(rpcUrl: string): HttpTarget {
   return { url: url.href, headers }
 }
 
-/** Posts by {@link undiciExchange}. */
+/** Creates a function that posts by {@link undiciExchange}. */
 export function undiciPost(rpcUrl: string): HttpPost {
   const { url, headers } = httpTarget(rpcUrl)
   const target = new URL(url)
@@ -44,7 +44,7 @@ export function undiciPost(rpcUrl: string): HttpPost {
     )
 }
 
-/** One exchange: aborts `controller` when it takes too long, and throws nothing but an EndpointFault. */
+/** Runs one exchange and aborts `controller` when it takes too long. Throws EndpointFaults alone. */
 export async function underTimeLimit<T>(
   timeoutMs: number,
   controller: AbortController,
@@ -55,7 +55,7 @@ export async function underTimeLimit<T>(
     timeoutMs,
   )
   try {
-    // A socket that is still connecting does not hear of an abort.
+    // A socket that is still connecting does not notice an abort.
     const answer = await unlessAborted(exchange(), controller.signal)
     if (answer !== ABORTED) return answer
     throw controller.signal.reason
@@ -68,7 +68,7 @@ export async function underTimeLimit<T>(
   }
 }
 
-/** Only codes and names: a message may hold the URL, and a URL may hold a token. */
+/** Uses codes and names alone: a message may hold the URL, and a URL may hold a token. */
 function transportReason(error: unknown): string {
   const cause: unknown = error instanceof Error ? error.cause : undefined
   for (const item of [cause, error]) {

@@ -1,13 +1,16 @@
-/** (pure) Bounds of a JSON text, checked before it is parsed: a megabyte of `{},` parses to twenty. */
+/** (pure) Checks a JSON text before it is parsed: a megabyte of `{},` parses to twenty. */
 
 export interface JsonBounds {
-  /** Most values: each opening bracket and each comma begins one. A value takes at most 130 bytes of V8's heap beside its text. */
+  /**
+   * Most values; each opening bracket and each comma begins one. A value takes at most 130 bytes of V8's heap beside
+   * its text.
+   */
   values: number
 }
 
-/** Deeper than any answer of a node; `[` repeated costs V8 fifty bytes a character. */
+/** Deeper than any node's answer. A repeated `[` costs V8 fifty bytes per character. */
 const MOST_DEPTH = 64
-/** Longer than any number or word of JSON, with the spaces around it. */
+/** Longer than any number or word of JSON, including the spaces around it. */
 const LONGEST_TOKEN = 1_000
 
 const QUOTE = 0x22
@@ -31,11 +34,14 @@ const MEANING = Uint8Array.from({ length: 256 }, (_, byte) => {
   return CLOSES.has(byte) ? CLOSING : PLAIN
 })
 
-/** The first bound that the text exceeds, in words for a message; null where it keeps them. Text that is not JSON keeps them too. */
+/**
+ * Returns the first bound that the text exceeds, in words for a message; null when it exceeds none. Invalid JSON is not
+ * detected here.
+ */
 export function exceededBound(bytes: Uint8Array, { values: most }: JsonBounds): string | null {
   let values = 0
   let depth = 0
-  /** End of the last token that is no plain word. */
+  /** Index of the last byte that is not part of a plain word or number. */
   let last = 0
   for (let at = 0; at < bytes.length; at += 1) {
     const byte = bytes[at] ?? 0
@@ -55,7 +61,7 @@ export function exceededBound(bytes: Uint8Array, { values: most }: JsonBounds): 
   return bytes.length - last > LONGEST_TOKEN ? 'a number or word too long' : null
 }
 
-/** The closing quote's place; behind the text's end where there is none. */
+/** Returns the index of the closing quote, or one beyond the text when there is none. */
 function endOfString(bytes: Uint8Array, opening: number): number {
   let at = opening + 1
   while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1

@@ -15,18 +15,18 @@ import {
   type RpcErrorKind,
 } from './rpc-error.ts'
 
-/** JSON-RPC over HTTP as text: requests with their ids, and the answers matched to them. Does no I/O. */
+/** JSON-RPC over HTTP as text: writes requests with their ids and matches the answers to them. Does no I/O. */
 
 export interface CodecOptions {
   /** Classifies a JSON-RPC error of this chain's nodes. */
   classify: (code: number, message: string) => RpcErrorKind
-  /** Reads the text of a body; JSON.parse when missing. */
+  /** Parses the text of a body; JSON.parse by default. */
   parse?: (text: string) => unknown
 }
 
-/** The requests that one HTTP answer is for. */
+/** The requests that one HTTP answer covers. */
 export interface Asked {
-  /** The id of the first request; the others follow it. */
+  /** Id of the first request; the others count up from it. */
   id: number
   count: number
   limit: AnswerLimit
@@ -44,12 +44,13 @@ const NAMES_BATCH = /batch|number of requests/i
 /** Characters of an error that patterns are matched with. */
 const MOST_ERROR_TEXT = 10_000
 
+/** Returns one request, or a list for several calls; ids count up from `firstId`. */
 export function requestText(calls: readonly RpcCall[], firstId: number): string {
   const requests = calls.map((call, index) => ({ jsonrpc: '2.0', id: firstId + index, ...call }))
   return JSON.stringify(requests.length === 1 ? requests[0] : requests)
 }
 
-/** Throws what the status alone says: a RateLimited, or an EndpointFault for a redirect. */
+/** Throws when the status alone decides: a RateLimited, or an EndpointFault for a redirect. */
 export function checkStatus({ status, retryAfterMs }: HttpAnswer): void {
   if (status === 429 || (status === 503 && retryAfterMs !== null))
     throw new RateLimited(`HTTP ${status}`, retryAfterMs)
@@ -66,7 +67,7 @@ export class JsonRpcCodec {
     this.#redactor = redactor
   }
 
-  /** The answers in the requests' order. Throws EndpointFault and RateLimited. */
+  /** Returns the answers in the requests' order. Throws EndpointFault and RateLimited. */
   read(http: HttpAnswer, { id, count, limit }: Asked): RpcAnswer[] | NoAnswers {
     const json = parseBody(http, limit, this.#options.parse ?? JSON.parse)
     if (count === 1) {
@@ -76,7 +77,7 @@ export class JsonRpcCodec {
     return Array.isArray(json) ? this.#match(json, id, count, http) : this.#notABatch(json, http)
   }
 
-  /** A call without an answer of its own gets an error without an id, if there is one. */
+  /** A call without its own answer gets an error without an id, if there is one. */
   #match(items: unknown[], firstId: number, count: number, http: HttpAnswer): RpcAnswer[] | NoAnswers {
     if (items.length > count + 1) throw new EndpointFault(`${items.length} answers to a batch of ${count}`)
     const byId = new Map<unknown, unknown>()
@@ -103,7 +104,7 @@ export class JsonRpcCodec {
     return http.status >= 400 && http.status < 500 && http.status !== 408 ? 'refused' : 'unclear'
   }
 
-  /** -32005 is Besu's and Nethermind's code for a batch that is too large, and others' for a quota. */
+  /** Besu and Nethermind use -32005 for a batch that is too large, others for a quota. */
   #slowDown({ message }: Refusal, http: HttpAnswer): 'refused' {
     if (NAMES_BATCH.test(message)) return 'refused'
     throw new RateLimited(message, http.retryAfterMs)
@@ -130,7 +131,7 @@ export class JsonRpcCodec {
     return { ok: false, kind, code, message: this.#redact(message) }
   }
 
-  /** A provider's message can quote the key, also where it would be cut. */
+  /** A provider's message can quote the key, so the key is hidden before the message is cut. */
   #redact(text: string): string {
     return ownText(storableText(redactedStart(this.#redactor, text, MOST_ERROR_TEXT), 300))
   }
@@ -161,7 +162,7 @@ function parseBody(http: HttpAnswer, limit: AnswerLimit, parse: (text: string) =
   }
 }
 
-/** The parser's message can quote the body and so the key: only its known words are shown. */
+/** The parser's message can quote the body and so the key. Only its known words are shown. */
 function whereItFails(error: unknown): string {
   const known = /\bposition \d+|unexpected end|nests too deep/i.exec(messageOf(error))?.[0]
   return known === undefined ? '' : `, ${known.toLowerCase()}`

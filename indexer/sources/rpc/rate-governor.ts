@@ -2,31 +2,34 @@ import { pause } from '../../../shared/async/pause.ts'
 
 const SLOWEST_GAP_MS = 500
 const FIRST_GAP_MS = 10
-/** "Slow down" makes batches no smaller than this: with single calls the requests would only become more. */
+/** "Slow down" makes batches no smaller than this, because single calls would only multiply the requests. */
 const SMALLEST_SLOW_BATCH = 10
 const LONGEST_PAUSE_MS = 60_000
 const DEFAULT_PAUSE_MS = 500
 const LONGEST_WAITED_MS = 5_000
 const SAME_BURST_MS = 200
-/** Successes after which one more request may be under way, or a batch may be larger again. */
+/** Successes after which one more request may be under way, or batches may grow again. */
 const RECOVER_AFTER = 5
-/** A batch that was refused is this many times smaller the next time. */
+/** Factor by which a refused batch shrinks. */
 const REFUSED_FACTOR = 2
-/** Successes after which larger batches than were refused are tried again: twice as many after each refusal, up to the most. */
+/**
+ * Successes after which batches above the refused size are tried again. The number doubles with each refusal, up to the
+ * most.
+ */
 const FIRST_UNREFUSED_AFTER = 50
 const MOST_REFUSALS_COUNTED = 8
 
 export interface GovernorLimits {
-  /** HTTP requests under way at once. */
+  /** Most HTTP requests under way at once. */
   maxConcurrent: number
-  /** Calls in one batch. */
+  /** Most calls in one batch. */
   maxBatch: number
 }
 
 /**
- * How hard one endpoint may be pressed: halved at every "slow down", raised step by step while all goes well.
- * Requests start in the order in which they were asked for. Waits are measured by the monotonic clock: the wall
- * clock may step, and a step back of a day must not make a pause a day long.
+ * Limits the load on one endpoint: halved at every "slow down", raised gradually while requests succeed. Requests start
+ * in the order in which they were made. Waits use the monotonic clock: a wall clock stepping back by a day would make a
+ * pause a day long.
  */
 export class RateGovernor {
   readonly #limits: GovernorLimits
@@ -39,16 +42,16 @@ export class RateGovernor {
   #nextStart = 0
   #successes = 0
   #refusals = 0
-  /** Successes until larger batches are tried again than the last that was refused. */
+  /** Successes until batches above the last refused size are tried again. */
   #untilUnrefused = 0
-  /** The smallest batch that got no answers since one as large was answered. */
+  /** Size of the smallest batch that got no answers since one as large was answered. */
   #doubted = Infinity
   #slowedAt = -Infinity
   #turn: Promise<void> = Promise.resolve()
   #released: (() => void) | null = null
   readonly #onLearned: (calls: number) => void
 
-  /** `onLearned` hears of a batch of as many calls as the endpoint seems to take. */
+  /** `onLearned` receives the largest batch, in calls, that the endpoint seems to take. */
   constructor(limits: GovernorLimits, onLearned: (calls: number) => void = () => undefined) {
     this.#limits = limits
     this.#onLearned = onLearned
@@ -65,17 +68,17 @@ export class RateGovernor {
     return this.#active
   }
 
-  /** When the endpoint may be asked again (ms of the monotonic clock); in the past when it may be asked now. */
+  /** Time (ms of the monotonic clock) from which the endpoint may be asked. */
   get pausedUntil(): number {
     return this.#pausedUntil
   }
 
-  /** Whether the endpoint is worth waiting for, rather than asking another one. */
+  /** Tells whether waiting for the endpoint is better than asking another one. */
   get isPauseShort(): boolean {
     return this.#pausedUntil - performance.now() <= LONGEST_WAITED_MS
   }
 
-  /** Waits for a turn. Every acquire that was not aborted needs one release. False: the signal was aborted. */
+  /** Waits for a turn; returns false when the signal was aborted. Every other acquire needs one release. */
   async acquire(signal: AbortSignal): Promise<boolean> {
     const before = this.#turn
     let mine: () => void = () => undefined
@@ -111,7 +114,7 @@ export class RateGovernor {
     this.#released = null
   }
 
-  /** The endpoint said that we ask too much. Requests that were under way together count as one such word. */
+  /** The endpoint asked for fewer requests. Those that were under way together count as one. */
   slowDown(retryAfterMs: number | null): void {
     const now = performance.now()
     const waitMs = Math.min(LONGEST_PAUSE_MS, retryAfterMs ?? DEFAULT_PAUSE_MS)
@@ -124,18 +127,18 @@ export class RateGovernor {
     this.#gapMs = Math.min(SLOWEST_GAP_MS, Math.max(FIRST_GAP_MS, this.#gapMs * 2))
   }
 
-  /** A batch failed as a whole: smaller ones may pass. */
+  /** A batch failed as a whole, but smaller ones may pass. */
   batchFailed(size: number): void {
     this.#successes = 0
     this.#batch = Math.min(this.#batch, Math.max(1, Math.floor(size / 2)))
   }
 
   /**
-   * The endpoint refuses a batch of this size, and took `took` calls of it. Larger ones are tried again less and less often:
-   * it may have been a gateway's bad moment, and with batches of a few no history is checked by its blooms.
+   * The endpoint refused a batch of this size after it took `took` of its calls. Larger batches are tried again less
+   * and less often. A gateway's bad moment may be the cause, and small batches leave history unchecked by blooms.
    */
   batchRefused(size: number, took = 0): void {
-    // It was under way when another one was refused.
+    // The batch was already under way when a smaller one was refused.
     if (size > this.#batchCap) return
     const cap = took > 0 ? took : Math.floor(size / REFUSED_FACTOR)
     this.#batchCap = Math.min(this.#batchCap, Math.max(1, cap))
@@ -144,7 +147,7 @@ export class RateGovernor {
     this.#refusals = Math.min(this.#refusals + 1, MOST_REFUSALS_COUNTED)
   }
 
-  /** A batch of this size got no answers, but one of its calls did alone: by the second such word the size is why. */
+  /** A batch of this size got no answers, but one of its calls did alone. The second such case blames the size. */
   batchDoubted(size: number): void {
     if (size > this.#doubted) return
     if (this.#doubted === Infinity) this.batchFailed(size)
@@ -152,7 +155,7 @@ export class RateGovernor {
     this.#doubted = size
   }
 
-  /** The endpoint answered a request with so many calls in whole. */
+  /** The endpoint answered all calls of a request of this size. */
   batchTaken(size: number): void {
     if (size >= this.#doubted) this.#doubted = Infinity
     if (size === this.#batchCap && size < this.#limits.maxBatch) this.#onLearned(size)

@@ -3,7 +3,7 @@ import { AnswerTooLarge } from './rpc-error.ts'
 
 const FIRST_BYTES = 16 * 1024
 
-/** The whole body in one buffer, however small its chunks are. Throws an AnswerTooLarge. */
+/** Reads the whole body into one buffer, however small its chunks are. Throws an AnswerTooLarge. */
 export async function readBody(chunks: AsyncIterable<Buffer>, room: BodyRoom): Promise<Buffer> {
   let body = Buffer.allocUnsafe(FIRST_BYTES)
   let used = 0
@@ -25,21 +25,23 @@ export function tooLarge({ mostBytes }: BodyRoom): AnswerTooLarge {
   return new AnswerTooLarge(`its answer has more than ${mostBytes} bytes`)
 }
 
-/** As text, without a byte order mark; what is no UTF-8 is replaced. */
+/** Returns the text without a byte order mark; invalid UTF-8 is replaced. */
 export function textOf(body: Buffer): string {
   if (isAscii(body)) return body.toString('latin1')
   const text = body.toString()
   return text.startsWith('\ufeff') ? text.slice(1) : text
 }
 
-/** Bodies that are no larger are read side by side. */
+/** Bodies of at most this many bytes are read side by side. */
 const SMALL_BODY = 256 * 1024
 
-/** One endpoint reads one large body at a time: the others wait in their sockets, so that they do not add up. */
+/**
+ * Each endpoint reads one large body at a time, so that large bodies do not add up. The others wait in their sockets.
+ */
 export class LargeBodies {
   #last: Promise<void> = Promise.resolve()
 
-  /** Room for one body of at most so many bytes; `leave` it in any case. */
+  /** Returns room for one body of at most `mostBytes`. The caller must always `leave` it. */
   enter(mostBytes: number): BodyRoom {
     return new BodyRoom(mostBytes, () => this.#queue())
   }
@@ -63,7 +65,7 @@ export class BodyRoom {
     this.#queue = queue
   }
 
-  /** Resolves once a body of so many bytes may be held. */
+  /** Resolves once a body of this many bytes may be held. */
   async grow(bytes: number): Promise<void> {
     if (bytes <= SMALL_BODY) return
     this.#turn ??= this.#queue()

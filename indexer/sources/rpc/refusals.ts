@@ -1,13 +1,13 @@
 import { LRUCache } from 'lru-cache'
 import { wordsOf } from './said-alone.ts'
 
-/** For how long an unexplained error must stay the same before it is believed to be the answer. */
+/** How long an unexplained error must stay the same before it counts as the answer. */
 const STANDS_AFTER_MS = 120_000
-/** The same where the endpoint is known to be well: it answers the same question of its head, and knows the block. */
+/** The same limit for a healthy endpoint, which answers the same call at its head and knows the block. */
 export const WELL_STANDS_AFTER_MS = 5_000
-/** For so long after that, other calls that are refused twice in the same words need not wait. */
+/** How long the words of such an answer serve other calls, which need only be refused twice in them. */
 const WORDS_STAND_FOR_MS = 600_000
-/** Not asked for longer than this: what was said before and what is said now are two stories. */
+/** Longest gap between two refusals of one series. The wait starts again after a longer one. */
 const MAX_GAP_MS = 300_000
 const MAX_CALLS = 10_000
 const MAX_WORDS = 100
@@ -20,16 +20,16 @@ interface Refusal {
 }
 
 /**
- * Which calls were refused without an answer, by whom and since when. An error that nothing explains (a time-out, an
- * internal error) may pass and must not become "unknown" in the log; one that stays the same for minutes at every
- * endpoint would otherwise hold its network up for ever.
+ * Records which calls were refused without an answer, by which endpoint and since when. An unexplained error (a
+ * time-out, an internal error) may pass and must not become "unknown" in the log. One that stays the same for minutes
+ * at every endpoint must not stop its network for ever.
  */
 export class Refusals {
   readonly #calls = new LRUCache<string, Map<object, Refusal>>({ max: MAX_CALLS })
-  /** Keyed by endpoint: words that stood, and until when they stand for other calls. */
+  /** Words that stood, by endpoint, with the time until which they serve other calls. */
   readonly #words = new WeakMap<object, LRUCache<string, number>>()
 
-  /** The endpoint refused the call now; numbers in what it said may differ from time to time. */
+  /** Records that the endpoint refused the call now. Numbers in its words may vary. */
   note(call: string, endpoint: object, said: string, nowMs = performance.now()): void {
     const refusals = this.#calls.get(call) ?? new Map<object, Refusal>()
     const words = wordsOf(said)
@@ -44,14 +44,14 @@ export class Refusals {
     this.#calls.set(call, refusals)
   }
 
-  /** The call was answered. */
+  /** Must be called once the call was answered. */
   forget(call: string): void {
     this.#calls.delete(call)
   }
 
   /**
-   * Whether every one of these endpoints has refused the call in the same words for so long, or twice in words that stood
-   * for another call.
+   * Tells whether every endpoint refused the call in the same words for `afterMs`. Two refusals suffice in words that
+   * stood for another call.
    */
   stands(call: string, endpoints: readonly object[], afterMs = STANDS_AFTER_MS): boolean {
     const refusals = this.#calls.get(call)

@@ -8,9 +8,9 @@ export interface RpcCall {
 export type RpcAnswer =
   { ok: true; result: unknown } | { ok: false; kind: RpcErrorKind; code: number; message: string }
 
-/** The answers to one HTTP request, in the calls' order. */
+/** Answers to one HTTP request, in the calls' order. */
 export interface Exchange {
   answers: RpcAnswer[]
-  /** Size of the unpacked body. */
+  /** Size of the unpacked body in bytes. */
   bytes: number
 }

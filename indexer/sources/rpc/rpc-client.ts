@@ -12,25 +12,25 @@ import { Refusals } from './refusals.ts'
 import { BadAnswer, CallFailed, WrongChain } from './rpc-error.ts'
 import { RpcEndpoint, type EndpointOptions } from './rpc-endpoint.ts'
 
-/** What an operator should know: said when it happens, never with a URL. */
+/** Reports what an operator should know, when it happens and never with a URL. */
 export type Report = (level: 'warn' | 'info', message: string) => void
 
 export interface ClientOptions extends EndpointOptions {
-  /** The network's key, for messages. */
+  /** Key of the network, used in messages. */
   network: string
-  /** What tells this chain from others: its name (`chain id`) and the value that must be found. */
+  /** Identity of the chain: its name (`chain id`) and the expected value. */
   identity: { what: string; expected: string }
-  /** Throws a WrongChain when the endpoint is of another chain, and any RetryableError when it cannot tell. */
+  /** Throws a WrongChain for an endpoint of another chain, and any RetryableError when it cannot tell. */
   verify: (endpoint: RpcEndpoint) => Promise<void>
   report: Report
-  /** How long what the others no longer have waits for an endpoint that may have it; see `askEveryone`. */
+  /** How long a state that the others pruned waits for an endpoint that may have it; see `askEveryone`. */
   patienceMs?: number
 }
 
 export interface ReadOptions {
-  /** How many endpoints are tried, one after another, before the failure is told. */
+  /** Most attempts, on one endpoint after another, before the failure is thrown. */
   attempts?: number
-  /** Endpoints that must not answer this. */
+  /** Endpoints that must not be asked. */
   excluding?: readonly RpcEndpoint[]
 }
 
@@ -41,17 +41,17 @@ interface Member {
 }
 
 const LONGEST_ASIDE_MS = 30_000
-/** Of an endpoint that has no other beside it. */
+/** The same limit for an endpoint without another beside it. */
 const LONGEST_ASIDE_ALONE_MS = 5_000
-/** How long a first question waits for an endpoint to come back, and how long one that was refused already. */
+/** How long the first attempt, and each later one, waits for an endpoint to come back. */
 const LONGEST_WAIT_MS = 6_000
 const LONGEST_FURTHER_WAIT_MS = 600
-/** Longer than any endpoint is put aside or may ask not to be asked: it is asked once more before it is given up. */
+/** Longer than any endpoint is put aside or paused, so that it is asked once more before it is given up. */
 const PATIENCE_MS = 90_000
 
 /**
- * Several endpoints of one chain as one. An endpoint that fails or answers untruly is put aside, for longer each
- * time, and comes back; before its first use, and before its use after that, its chain is verified.
+ * Several endpoints of one chain as one. An endpoint that fails or answers untruly is put aside, longer each time. Its
+ * chain is verified before its first use and after each time aside.
  */
 export class RpcClient {
   /** Calls that endpoints refused without an answer. */
@@ -61,7 +61,7 @@ export class RpcClient {
   readonly #options: ClientOptions
   readonly #closing = new AbortController()
   readonly #leaveNetworks = joinNetworks()
-  /** An endpoint was of the right chain once: then the configuration is no mistake. */
+  /** An endpoint had the right chain once, so the configuration is no mistake. */
   #wasRight = false
 
   constructor(urls: readonly string[], options: ClientOptions) {
@@ -75,14 +75,14 @@ export class RpcClient {
     }))
   }
 
-  /** Endpoints of the right chain that are not put aside now. */
+  /** Returns the endpoints of the right chain that are not put aside or paused now. */
   available(): RpcEndpoint[] {
     const now = performance.now()
     const ready = this.#members.filter((member) => member.state.wrongChain === null && readyAt(member) <= now)
     return ready.map((member) => member.endpoint)
   }
 
-  /** The others of the right chain, also those that are put aside now. */
+  /** Returns the other endpoints of the right chain, including those put aside now. */
   others(...than: readonly RpcEndpoint[]): RpcEndpoint[] {
     const others = this.#members.filter(
       ({ endpoint, state }) => !than.includes(endpoint) && state.wrongChain === null,
@@ -96,8 +96,9 @@ export class RpcClient {
   }
 
   /**
-   * Runs `task` on an endpoint, and on another one when that fails. Throws a RetryableError with what every
-   * endpoint said, and a PermanentError when all endpoints are of another chain and none was ever of the right one.
+   * Runs `task` on an endpoint, and on another one when that fails. Throws a RetryableError that quotes every
+   * endpoint's failure. Throws a PermanentError when all endpoints are of another chain and none ever had the right
+   * one.
    */
   async read<T>(
     what: string,
@@ -129,12 +130,12 @@ export class RpcClient {
     throw new RetryableError(message, { cause: new AggregateError(failures.values()) })
   }
 
-  /** The endpoint said what cannot be true: put aside. */
+  /** Puts the endpoint aside, because its answer cannot be true. */
   distrust(endpoint: RpcEndpoint, reason: string): void {
     this.#judge(this.#memberOf(endpoint), new BadAnswer(reason))
   }
 
-  /** What is known of the endpoint; {@link apply} changes it. */
+  /** Returns the endpoint's state, which {@link RpcClient.apply} changes. */
   stateOf(endpoint: RpcEndpoint): EndpointState {
     return this.#memberOf(endpoint).state
   }
@@ -157,8 +158,8 @@ export class RpcClient {
   }
 
   /**
-   * The least busy endpoint that was not tried yet, else one that was, and one that is behind only where there is no other;
-   * waits for one to come back, but not long. An endpoint of another chain is looked at again where nobody else is there.
+   * Returns the least busy endpoint: one not tried yet, if possible, and one that is behind only when no other is left.
+   * Waits briefly for one to come back. An endpoint of another chain is verified again when no other is available.
    */
   async #choose(tried: ReadonlySet<Member>, excluding: readonly RpcEndpoint[]): Promise<Member | null> {
     const allowed = this.#members.filter((member) => !excluding.includes(member.endpoint))
@@ -222,7 +223,10 @@ export class RpcClient {
       this.say(`${label} is put aside for ${Math.round(asideUntilMs - atMs)} ms: ${messageOf(error)}`)
   }
 
-  /** Short where there is nobody else to ask, and because final blocks wait for a second endpoint. `lost` counts no more. */
+  /**
+   * Both limits are short, because final blocks wait for a second endpoint. The lower one applies when no other
+   * endpoint is usable; `lost` is not counted.
+   */
   #longestAsideMs(lost: Member | null): number {
     const usable = this.#members.filter(
       (member) => member !== lost && member.state.wrongChain === null,
@@ -230,7 +234,7 @@ export class RpcClient {
     return usable > 1 ? LONGEST_ASIDE_MS : LONGEST_ASIDE_ALONE_MS
   }
 
-  /** Tells an operator; never with a URL. */
+  /** Reports a warning; `message` must not hold a URL. */
   say(message: string): void {
     this.#options.report('warn', `${this.#options.network}: ${message}`)
   }
@@ -253,7 +257,7 @@ export class RpcClient {
     return [...said, ...silent].join('; ')
   }
 
-  /** Its place in the configuration, which public answers show, and its label, which they do not. */
+  /** Place in the configuration, which public answers show, and label, which they do not. */
   #nameOf(member: Member): string {
     return `endpoint ${this.#members.indexOf(member) + 1} (${member.endpoint.label})`
   }

@@ -15,26 +15,26 @@ import { BatchRun, type BatchLink, type BatchOptions, type BatchReply } from './
 export type { RpcAnswer, RpcCall }
 
 export interface EndpointOptions extends GovernorLimits, CodecOptions {
-  /** Per HTTP request. */
+  /** Time limit of one HTTP request. */
   timeoutMs: number
-  /** Limits of each method's answer; a method that is not in it has a small answer. */
+  /** Limits of each method's answer; an unlisted method has a small answer. */
   limits?: AnswerLimits
-  /** Makes the transport; undici's by default. */
+  /** Creates the transport; undici's by default. */
   connect?: (url: string) => HttpPost
   /** Hidden in all messages, beside the secrets in the URL. */
   secret?: string | null
-  /** Called once for each limit that the endpoint turned out to have. */
+  /** Called once for each limit that the endpoint turns out to have. */
   onLearned?: (message: string) => void
 }
 
 /**
- * One JSON-RPC endpoint over HTTP: batches, time-outs, pace. Each answer is a result, a JSON-RPC error, or (thrown) a fault of
- * the endpoint. No error or message shows its URL.
+ * One JSON-RPC endpoint over HTTP: batches, time-outs, pace. A call gives a result or a JSON-RPC error; faults of the
+ * endpoint are thrown. No error or message shows its URL.
  */
 export class RpcEndpoint {
   readonly label: string
   readonly governor: RateGovernor
-  /** How many blocks it takes in one question. */
+  /** Blocks that the endpoint takes in one question. */
   readonly ranges = new RangeWidth(Number.MAX_SAFE_INTEGER)
   readonly #post: HttpPost
   readonly #codec: JsonRpcCodec
@@ -54,7 +54,7 @@ export class RpcEndpoint {
     this.#options = options
   }
 
-  /** The result, or a CallFailed. Throws EndpointFault and RateLimited as well. */
+  /** Returns the result. Throws CallFailed, EndpointFault and RateLimited. */
   async call(
     method: string,
     params: unknown[],
@@ -64,6 +64,7 @@ export class RpcEndpoint {
     return this.resultOf(method, answer)
   }
 
+  /** Returns the result of an answer. Throws a CallFailed for an error and an EndpointFault for no answer. */
   resultOf(method: string, answer: RpcAnswer | undefined): unknown {
     if (answer === undefined) throw new EndpointFault(`${method}: no answer`)
     if (answer.ok) return answer.result
@@ -71,16 +72,16 @@ export class RpcEndpoint {
   }
 
   /**
-   * Answers in the order of the calls, sent in batches as large as the endpoint takes them. A batch that fails after
-   * others succeeded is tried again here, so that a long list of calls does not begin anew. An answer that is too large is
-   * one of the kind `too-large`, or an EndpointFault where no honest one is. Throws a CallFailed of that kind where all
-   * answers together are too large to be held.
+   * Returns answers in the order of the calls, sent in batches as large as the endpoint takes. A batch that fails after
+   * others succeeded is tried again here, so that a long list does not start again. An answer that is too large has the
+   * kind `too-large`, or is an EndpointFault when no honest answer is so large. Throws a CallFailed of that kind when
+   * all answers together are too large for memory.
    */
   send(calls: RpcCall[]): Promise<RpcAnswer[]> {
     return this.#sendEach(calls, (answer) => answer, { mostBytes: 2 * largestAnswer() })
   }
 
-  /** As {@link send}, with what `take` makes of each answer, batch by batch: no answer is kept until the last one came. */
+  /** Sends like {@link send} and passes each answer to `take`, so that answers are freed batch by batch. */
   sendEach<T>(calls: RpcCall[], take: (answer: RpcAnswer, index: number) => T): Promise<T[]> {
     return this.#sendEach(calls, take)
   }
@@ -99,7 +100,7 @@ export class RpcEndpoint {
     return new BatchRun(link, calls, take, options).run()
   }
 
-  /** Reports the limit that the endpoint turned out to have, and no larger one later. */
+  /** Reports a limit that the endpoint turned out to have, unless one as small was reported before. */
   learned(what: 'batches' | 'ranges', most: number, unit: string): void {
     if (most >= (this.#limits.get(what) ?? Infinity)) return
     this.#limits.set(what, most)

@@ -3,13 +3,13 @@ import type { RpcAnswer, RpcCall } from './rpc-call.ts'
 
 type Refusal = RpcAnswer & { ok: false }
 
-/** After so long a call is asked alone again. */
+/** Time after which a call is asked alone again. */
 const VALID_MS = 60_000
 const MOST_SAID = 100
 
 /**
- * Errors that one endpoint gave to single calls lately. They were not about the size of a batch, so in a batch they are
- * answers too. Time-outs, internal errors and "slow down" are never kept: they may pass.
+ * Errors that one endpoint recently gave to single calls. The size of a batch did not cause them, so they are answers
+ * in a batch too. Time-outs, internal errors and "slow down" are never kept, because they may pass.
  */
 export class SaidAlone {
   readonly #errors = new LRUCache<string, true>({ max: MOST_SAID, ttl: VALID_MS })
@@ -28,12 +28,12 @@ function nameOf({ method }: RpcCall, error: Refusal): string {
   return `${method} ${error.code} ${wordsOf(error.message)}`
 }
 
-/** The same code in the same words. */
+/** Tells whether both errors have the same code and words. */
 export function isSameError(left: Refusal, right: Refusal): boolean {
   return left.code === right.code && wordsOf(left.message) === wordsOf(right.message)
 }
 
-/** Hashes and numbers differ from call to call. */
+/** Replaces hashes and numbers, which differ from call to call. */
 export function wordsOf(message: string): string {
   return message.replaceAll(/0x[0-9a-f]+|\d+/gi, '#')
 }

@@ -9,7 +9,7 @@ const PATIENCE_MS = 60_000
 const PAUSE_MS = 500
 
 /**
- * - agreed: two endpoints gave the same
+ * - agreed: two endpoints gave the same answer
  * - alone: no second endpoint is configured, or all others are given up
  * - contradicted: both were asked twice and gave different answers
  */
@@ -19,19 +19,19 @@ export type Opinion<T> =
   | { is: 'contradicted'; answer: T; other: T }
 
 export interface Question<T> {
-  /** Reads the same from an endpoint. */
+  /** Reads the same data from any endpoint. */
   readOn: (endpoint: RpcEndpoint) => Promise<T>
-  /** Reads it again from the first endpoint; `readOn` when missing. */
+  /** Reads it again from the first endpoint; `readOn` by default. */
   readAgain?: () => Promise<T>
   isSame: (left: T, right: T) => boolean
-  /** The question covers several blocks, and a narrower one may be answered. */
+  /** The question covers several blocks, so a narrower one may be answered. */
   isWide: boolean
 }
 
 /**
- * Compares an answer with a second endpoint's, where one is configured. Some omissions of one endpoint show nowhere else, so a
- * second one that is away for a moment is waited for. After a wait in vain it is given up until it answers again; meanwhile
- * it is looked for beside the reading.
+ * Compares an answer with a second endpoint's, if one is configured. Some omissions of one endpoint show nowhere else,
+ * so a second one that is briefly away is awaited. It is given up after a wait in vain, until it answers again.
+ * Meanwhile a background request checks whether it is back.
  */
 export class SecondOpinion {
   readonly #client: RpcClient
@@ -43,7 +43,7 @@ export class SecondOpinion {
     this.#patienceMs = patienceMs
   }
 
-  /** Throws a CallFailed where nobody bears out a wide answer, or nobody is left after a contradiction. */
+  /** Throws a CallFailed when no endpoint confirms a wide answer, or none is left after a contradiction. */
   async on<T extends { endpoint: RpcEndpoint }>(answer: T, question: Question<T>): Promise<Opinion<T>> {
     const { readOn, isSame } = question
     const first = answer.endpoint
@@ -57,7 +57,7 @@ export class SecondOpinion {
     return { is: isSame(again, otherAgain) ? 'agreed' : 'contradicted', answer: again, other: otherAgain }
   }
 
-  /** The answer of another endpoint than `first`; null where there is none to wait for. */
+  /** Returns another endpoint's answer; null when no endpoint is worth waiting for. */
   async #ask<T>(
     first: RpcEndpoint,
     { readOn, isWide }: Pick<Question<T>, 'readOn' | 'isWide'>,
@@ -107,7 +107,7 @@ export class SecondOpinion {
     this.#client.say(`final blocks are read without a second endpoint until one answers: ${messageOf(error)}`)
   }
 
-  /** One range at a time looks whether another endpoint is back. */
+  /** One range at a time checks whether another endpoint is back. */
   async #lookFor(first: RpcEndpoint, readOn: (endpoint: RpcEndpoint) => Promise<unknown>): Promise<void> {
     if (this.#isLookedFor) return
     this.#isLookedFor = true

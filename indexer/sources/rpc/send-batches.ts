@@ -15,23 +15,23 @@ export interface BatchLink {
 }
 
 export interface BatchOptions {
-  /** How often a "slow down" is waited for, however short the pause. */
+  /** Most "slow down" answers in a row that are waited out. */
   rateRetries?: number | undefined
-  /** Limits the answers of all batches together. */
+  /** Most bytes of the answers of all batches together. */
   mostBytes?: number
 }
 
 type Refusal = RpcAnswer & { ok: false }
 type Take<T> = (answer: RpcAnswer, index: number) => T
 
-/** How often one request is tried again, after a "slow down" and after a fault, before the caller is told. */
+/** Retries of one request, after a "slow down" and after a fault, before the caller gets the error. */
 const RATE_RETRIES = 3
 const FAULT_RETRIES = 2
 
 /**
- * Sends calls in batches as large as the endpoint takes them. Providers refuse a batch in any words, in whole or call by
- * call, so an error in a batch is no answer: the first such call is asked again alone. If it succeeds, the batch was too
- * large. If it fails in the same words, they answer it and the calls that got the same words.
+ * Sends calls in batches as large as the endpoint takes. Providers refuse a batch in any words, in whole or call by
+ * call, so an error in a batch is no answer. The first such call is asked again alone. If it succeeds, the batch was
+ * too large. If it fails in the same words, they answer it and all calls that got them.
  */
 export class BatchRun<T> {
   readonly #link: BatchLink
@@ -40,18 +40,18 @@ export class BatchRun<T> {
   readonly #options: BatchOptions
   readonly #taken: T[] = []
   #open: number[]
-  /** The next request is a single call: whether the size was the reason is not known. */
+  /** The next request is a single call: the batch failed, but its size may not be the reason. */
   #isProbing = false
   /** Refused batches since one was answered in whole, and the size of the newest. */
   #refusals = 0
   #refusedSize = 0
-  /** Calls that were answered before all others of a batch were refused; 0 where it was refused otherwise. */
+  /** Calls that were answered before all others of a batch were refused; 0 for any other refusal. */
   #took = 0
-  /** By index: errors in the newest batch. */
+  /** Errors in the newest batch, by call index. */
   #errors = new Map<number, Refusal>()
   #rates = 0
   #bytes = 0
-  /** Fewer after answers that were too large together. */
+  /** Most calls in a batch; halved after answers that were too large together. */
   #mostCalls: number
   #faults = 0
 
@@ -64,7 +64,7 @@ export class BatchRun<T> {
     this.#mostCalls = calls.length
   }
 
-  /** What `take` made of the answers, in the calls' order. */
+  /** Returns the results of `take`, in the calls' order. */
   async run(): Promise<T[]> {
     const { governor, attempt } = this.#link
     while (this.#open.length > 0) {
@@ -148,7 +148,7 @@ export class BatchRun<T> {
     this.#faults = 0
   }
 
-  /** Throws what the caller must know. */
+  /** Throws the errors that the caller must handle. */
   #failed(error: unknown, size: number): void {
     const { governor, isClosed } = this.#link
     const { rateRetries = RATE_RETRIES } = this.#options
@@ -161,7 +161,7 @@ export class BatchRun<T> {
       if (this.#rates > rateRetries || !governor.isPauseShort) throw error
       if (size === 1) return
       this.#countRefusal(size)
-      // The first may be about the pace; a second one in a row may as well be about the size.
+      // The first may be about the pace, a second one in a row about the size.
       this.#isProbing = this.#refusals > 1
       return
     }
