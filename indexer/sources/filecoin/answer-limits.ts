@@ -3,10 +3,10 @@ import type { AnswerLimits } from '../rpc/answer-limits.ts'
 const KIB = 1024
 const MIB = 1024 * KIB
 
-/** A block takes some 4 KiB; a tipset has five on average, seldom more than fifteen. */
+/** A block takes about 4 KiB; a tipset has five blocks on average and seldom more than fifteen. */
 const TIPSET = { bytes: 512 * KIB, values: 20_000 }
 
-/** The limits of a node's answers; see `AnswerLimit`. A method that is missing has a small answer. */
+/** The limits of a node's answers; see `AnswerLimit`. Methods not listed here have small answers. */
 export const LOTUS_LIMITS: AnswerLimits = {
   'Filecoin.ChainHead': TIPSET,
   'Filecoin.ChainGetGenesis': TIPSET,
@@ -14,12 +14,12 @@ export const LOTUS_LIMITS: AnswerLimits = {
   'Filecoin.ChainGetTipSetByHeight': TIPSET,
   'Filecoin.ChainGetTipSetAfterHeight': TIPSET,
   'Filecoin.ChainGetFinalizedTipSet': TIPSET,
-  // A tipset has some thousands of 600 bytes and 17 values; aggregated proofs take up to 100 KiB each.
+  // A tipset has some thousands of messages of 600 bytes and 17 values; aggregated proofs take up to 100 KiB each.
   'Filecoin.ChainGetParentMessages': { bytes: 8 * MIB, values: 200_000, mayBeLarger: true },
   'Filecoin.ChainGetParentReceipts': { bytes: 4 * MIB, values: 100_000, mayBeLarger: true },
-  // The state of any actor, some of which hold lists.
+  // The state of any actor; some actors' states hold lists.
   'Filecoin.StateReadState': { bytes: MIB, values: 20_000, mayBeLarger: true },
-  // One wallet's, whose owner may have made any number.
+  // One wallet may own any number of channels.
   'Filecoin.PaychList': { bytes: MIB, values: 20_000, mayBeLarger: true },
   'Filecoin.PaychVoucherList': { bytes: 4 * MIB, values: 100_000, mayBeLarger: true },
 }

@@ -6,21 +6,23 @@ import { checkTime, decodeTipset, type ChainFacts, type Tipset } from './decode-
 import { keyParam, lotusCall } from './lotus-call.ts'
 import type { TipsetMemory } from './tipset-memory.ts'
 
-/** The needs of reading a branch: one endpoint, what is remembered, and what all tipsets must agree with. */
+/** Input for reading a branch: one endpoint, the remembered tipsets, and facts that every tipset must match. */
 export interface BranchReader {
   endpoint: RpcEndpoint
   memory: TipsetMemory
   facts: ChainFacts
 }
 
-/** Heights asked for at once while walking down. */
+/** Heights requested at once while walking down. */
 const PREFETCH = 100
-/** So far below a head a branch is walked down to: farther than the 900 epochs within which it may still be reorganized. */
+/**
+ * The deepest walk below a head, in epochs; more than the 900 epochs within which a branch may still be reorganized.
+ */
 const MOST_WALKED = 1024
-/** How far above a height its next tipset is looked for where an endpoint cannot tell. */
+/** The search distance above a height, in epochs, for nodes without `ChainGetTipSetAfterHeight`. */
 const FARTHEST_CHILD = 1 << 15
 
-/** Checks a tipset of this chain and remembers it. */
+/** Verifies that a tipset belongs to this chain and remembers it. */
 export function takeTipset({ memory, facts }: Omit<BranchReader, 'endpoint'>, value: unknown): Tipset {
   const tipset = decodeTipset(value)
   checkTime(tipset, facts)
@@ -28,7 +30,9 @@ export function takeTipset({ memory, facts }: Omit<BranchReader, 'endpoint'>, va
   return tipset
 }
 
-/** The tipset of that key, remembered or asked for. Throws a CallFailed when the endpoint does not know it. */
+/**
+ * Returns the tipset of that key from memory or the endpoint. Throws a CallFailed when the endpoint does not know it.
+ */
 export async function tipsetOf(reader: BranchReader, key: string): Promise<Tipset> {
   const known = reader.memory.get(key)
   if (known !== undefined) return known
@@ -39,9 +43,11 @@ export async function tipsetOf(reader: BranchReader, key: string): Promise<Tipse
 }
 
 /**
- * Tipsets of one branch, each the parent of the one before it, from `start` down to the first one at or below `downTo`.
- * Reading by height only fills the memory: at a null round some nodes answer with the tipset before it and some with an
- * error, so the parents' keys alone decide what is on the branch. From then on {@link childOf} gives this branch's.
+ * Returns tipsets of one branch, each the parent of the one before it, from `start` down to the first at or below
+ * `downTo`.
+ *
+ * Reading by height only fills the memory. Some nodes answer a null round with the tipset before it and some with an
+ * error, so only parent keys decide the branch. Afterwards {@link childOf} returns this branch's children.
  */
 export async function walkDown(reader: BranchReader, start: Tipset, downTo: number): Promise<Tipset[]> {
   const path = [start]
@@ -70,7 +76,7 @@ function byHeight(from: number, to: number, key: string): ReturnType<typeof lotu
   )
 }
 
-/** Remembers what was answered for consecutive heights from `from` on; what was refused is asked for by key. */
+/** Remembers the answers for consecutive heights from `from`; a refused height is later requested by key. */
 function takeAll(reader: BranchReader, answers: readonly RpcAnswer[], from: number): void {
   for (const [index, answer] of answers.entries()) {
     if (answer.ok) takeAtOrBelow(reader, answer.result, from + index)
@@ -84,9 +90,11 @@ function takeAtOrBelow(reader: BranchReader, value: unknown, height: number): Ti
 }
 
 /**
- * The tipsets of `from` … `to` (inclusive) on the branch of `head`, as {@link walkDown} gives them: led by one above `to`,
- * and ending with one at or below `from`. Near the head their descendants lead down to them. Farther down they are read by
- * height, as final ranges are, for what that costs does not grow with the chain.
+ * Returns the tipsets of `from` … `to` (inclusive) on the branch of `head`, in {@link walkDown}'s order. The list
+ * begins with one above `to` and ends with one at or below `from`.
+ *
+ * Tipsets near the head are found by walking down. Deeper ones are read by height, so that the cost does not grow with
+ * the chain.
  */
 export async function branchBelow(
   reader: BranchReader,
@@ -99,9 +107,9 @@ export async function branchBelow(
 }
 
 /**
- * The tipsets of `from` … `to` (inclusive) on the branch of that key (`''`: the endpoint's own), as {@link walkDown} gives
- * them: led by the child of the newest one, and ending with one at or below `from`. Throws a CallFailed when there is no
- * such child yet.
+ * Returns the tipsets of `from` … `to` (inclusive) on the branch of that key, in {@link walkDown}'s order. The key `''`
+ * means the endpoint's own branch. The list begins with the newest tipset's child and ends with a tipset at or below
+ * `from`. Throws a CallFailed while there is no such child.
  */
 export async function branchAcross(
   reader: BranchReader,
@@ -117,20 +125,26 @@ export async function branchAcross(
   return dropAbove(await walkDown(reader, top, from), to)
 }
 
-/** The tipset after a height: its parent is not above that, or the walk down would be as long as the endpoint likes. */
+/**
+ * Reads the tipset after a height. Its parent must not be above that height; otherwise the endpoint could make the walk
+ * down arbitrarily long.
+ */
 async function takeNext(reader: BranchReader, height: number, value: unknown): Promise<Tipset> {
   const next = takeTipset(reader, value)
   if (next.height > height && (await tipsetOf(reader, next.parentKey)).height <= height) return next
   throw new BadAnswer(`asked for the tipset after ${height}, got the one at ${next.height}`)
 }
 
-/** Without the tipsets above `to`, except the lowest of them: the child. */
+/** Drops the tipsets above `to` except the lowest, which is the child. */
 function dropAbove(path: Tipset[], to: number): Tipset[] {
   const below = path.findIndex(({ height }) => height <= to)
   return path.slice(Math.max(0, below - 1))
 }
 
-/** For nodes that cannot tell the tipset after a height: farther and farther up, for null rounds come in rows. */
+/**
+ * Finds the next tipset on nodes without `ChainGetTipSetAfterHeight`. The distance doubles, because null rounds come in
+ * rows.
+ */
 async function searchAbove(
   reader: BranchReader,
   height: number,
@@ -153,7 +167,7 @@ function notThere(height: number, answer: RpcAnswer | undefined): CallFailed {
   return new CallFailed(`no tipset above ${height}${said}`, 'missing-block')
 }
 
-/** The child of a block, whose key is `block.hash`. Throws a CallFailed when the endpoint's branch has none. */
+/** Returns the child of a block, whose key is `block.hash`. Throws a CallFailed when the endpoint's branch has none. */
 export async function childOf(reader: BranchReader, block: BlockRef): Promise<Tipset> {
   const known = reader.memory.childOf(block.hash)
   if (known !== undefined) return known
@@ -164,8 +178,8 @@ export async function childOf(reader: BranchReader, block: BlockRef): Promise<Ti
 }
 
 /**
- * Runs `task`, which asks about the remembered children of these blocks. When it fails they are forgotten: one may be
- * an orphan that only another endpoint has seen, and that would be asked for again and again.
+ * Runs `task`, which asks about the remembered children of these blocks, and forgets them when it fails. A child may be
+ * an orphan that only another endpoint has seen, so every retry would fail too.
  */
 export async function forgettingChildren<T>(
   memory: TipsetMemory,

@@ -10,15 +10,16 @@ import { lotusCall } from './lotus-call.ts'
 const MOST_REMEMBERED = 10_000
 
 /**
- * Which code is a payment channel's. Those of all versions up to now are known; of a code that is not, the node is
- * asked what the network's version at that tipset calls a payment channel: so that an upgrade hides no channel.
+ * Decides whether an actor code is that of a payment channel. All codes released so far are built in. The node resolves
+ * an unknown code: it reports the payment channel code of the network version at that tipset. An upgrade therefore
+ * hides no channel.
  */
 export class ChannelCodes {
   readonly #client: RpcClient
   readonly #report: Report
-  /** Code -> whether it is a payment channel's; an upgrade cannot change that. */
+  /** Code -> whether it is that of a payment channel; an upgrade cannot change that. */
   readonly #learnt = new LRUCache<string, boolean>({ max: MOST_REMEMBERED })
-  /** Codes that no node could tell about. */
+  /** Codes that no node could classify. */
   readonly #untold = new LRUCache<string, true>({ max: MOST_REMEMBERED })
 
   constructor(client: RpcClient, report: Report) {
@@ -31,9 +32,9 @@ export class ChannelCodes {
   }
 
   /**
-   * Finds out about these codes, of which actors were made in that tipset: its version took them, and the next one may
-   * know others. What no node can tell counts as no channel for now, and is reported; throws a RetryableError while one
-   * may still tell.
+   * Classifies codes of actors that were created in that tipset. The tipset's network version accepted them; the next
+   * version may have other codes. A code that no node can classify counts as no channel for now and is reported. Throws
+   * a RetryableError while an endpoint may still answer.
    */
   async learn(codes: readonly string[], tipset: BlockRef): Promise<void> {
     const unknown = codes.filter((code) => !isPaymentChannelCode(code) && !this.#learnt.has(code))

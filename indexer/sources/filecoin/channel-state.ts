@@ -6,23 +6,26 @@ import { BadAnswer } from '../rpc/rpc-error.ts'
 import { amount, integer, record } from './decode-json.ts'
 import { askState } from './state-calls.ts'
 
-/** A channel's state at the end of a block, as a node tells it: attoFIL as decimal text, epochs, parties by their IDs. */
+/** A channel's state at the end of a block, from a node: attoFIL as decimal text, epochs, parties as ID addresses. */
 export interface ChannelState {
   id: string
   from: string
   to: string
   balance: string
-  /** How much of the balance goes to `to`. */
+  /** The part of the balance that goes to `to`. */
   toSend: string
-  /** 0 while it is not settling. */
+  /** 0 while the channel is not settling. */
   settlingAt: number
   minSettleHeight: number
 }
 
-/** `reason`: why nothing is known; a collected channel is no more. */
+/** `reason` explains why no state is known; a collected channel no longer exists. */
 export type ChannelAnswer = ({ found: true } & ChannelState) | { found: false; reason: string }
 
-/** The channel's state in which the tipset `at` begins, so after its parents' messages. Throws a RetryableError. */
+/**
+ * Returns the channel's state at the start of tipset `at`, that is, after its parents' messages. Throws a
+ * RetryableError while an endpoint may still know it.
+ */
 export async function readChannelState(
   client: RpcClient,
   letter: NetworkLetter,
@@ -41,7 +44,7 @@ export async function readChannelState(
   return { found: true, id: addressText(id.result, letter), ...readFields(fields, letter) }
 }
 
-/** From which epoch on the channel can be collected, as its state says; null when it is no channel, or not settling. */
+/** Returns the epoch from which the channel can be collected; null when the actor is no channel or is not settling. */
 export function settlingAtOf(answer: RpcAnswer | undefined): number | null {
   const fields = answer?.ok === true ? channelFields(answer.result) : null
   if (fields === null) return null

@@ -1,8 +1,8 @@
 import { isRateLimit, type RpcErrorKind } from '../rpc/rpc-error.ts'
 
 /**
- * (pure) What Filecoin nodes say, told apart as far as that is safe. Codes above 0 are answers of the method; most
- * errors share the code 1, so words must do.
+ * (pure) Classifies the errors of Filecoin nodes as far as that is safe. Codes above 0 come from the method itself.
+ * Most errors share code 1, so the message text decides.
  */
 
 const NO_SUCH_ACTOR = 11
@@ -12,7 +12,7 @@ const METHOD_NOT_FOUND = -32601
 const NO_ACTOR =
   /actor not found|resolution lookup failed|not account|no such actor|unknown actor|address (key )?not found|cannot resolve/i
 const REFUSED = /missing permission|payment channel manager (is )?disabled|method .*not (found|supported)/i
-/** A tipset that is not there may come yet; a state that is not there was thrown away, or never kept. */
+/** A missing tipset may still arrive; a missing state was pruned or never kept. */
 const TOO_OLD = /lookbacks? of more than|pruned|historical state|state.*could not find/i
 const NOT_THERE = /could not find|not found|greater than start point|not in (the )?(blockstore|store)/i
 

@@ -3,26 +3,26 @@ import { messageCid, type Message } from '../../../shared/filecoin/message.ts'
 import { BadAnswer } from '../rpc/rpc-error.ts'
 import { amount, bytesOf, cidOf, integer, itemsOf, record, textOf } from './decode-json.ts'
 
-/** (pure) A message that ran with exit code 0, and what it returned. */
+/** (pure) A message that ran with exit code 0, and its return value. */
 export interface ExecutedMessage {
-  /** Nodes and explorers know the message by it: the signed CID where the sender's signature is not BLS. */
+  /** The CID that nodes and explorers show: the signed message's CID unless the signature is BLS. */
   cid: string
-  /** Its place in the tipset's execution. */
+  /** The message's index in the tipset's execution order. */
   index: number
   message: Message
   returned: Uint8Array
 }
 
 const INIT_ACTOR = /^[ft]01$/
-/** Receivers that could be a payment channel: IDs from 100 on and addresses of actors that Init made. */
+/** Receivers that could be a payment channel: IDs from 100 up, and addresses of actors that Init made. */
 const MAYBE_CHANNEL = /^[ft](0[1-9]\d{2,}$|2)/
 const ACTOR_MADE_BY_INIT = 2
 const BLS = 3
 
-/** Stands for any message in a node's answer of which {@link concernsNobody} is true. */
+/** Replaces every message in a node's answer for which {@link concernsNobody} returns true. */
 export const NOT_OURS: unknown = Object.freeze({ Message: Object.freeze({ To: '', Method: -1 }) })
 
-/** True of an executed message, as a node tells it, only where {@link decodeExecuted} would pass over it. */
+/** Returns true for an executed message of a node's answer only if {@link decodeExecuted} would skip it. */
 export function concernsNobody(item: unknown): boolean {
   if (typeof item !== 'object' || item === null || !('Cid' in item) || !('Message' in item)) return false
   const { Message: fields } = item
@@ -33,9 +33,9 @@ export function concernsNobody(item: unknown): boolean {
 }
 
 /**
- * The messages of one tipset that could concern a payment channel, in the order of their execution: those to Init that
- * make an actor, and those to what could be a channel with one of a channel's methods. `messages` and `receipts` are a
- * node's answers for the tipset's child. Throws a BadAnswer when they do not fit together.
+ * Returns the messages of one tipset that could concern a payment channel, in execution order. These are messages to
+ * Init that create an actor, and channel methods sent to a possible channel. `messages` and `receipts` are a node's
+ * answers for the tipset's child. Throws a BadAnswer when they do not match.
  */
 export function decodeExecuted(messages: unknown, receipts: unknown): ExecutedMessage[] {
   const sent = itemsOf(messages, 'messages')
@@ -55,7 +55,7 @@ export function decodeExecuted(messages: unknown, receipts: unknown): ExecutedMe
   })
 }
 
-/** Cheap, for it looks at every message of the network. */
+/** Must be cheap: it runs for every message of the network. */
 function mayConcernUs(fields: Record<string, unknown>): boolean {
   const method = fields['Method']
   const to = textOf(fields['To'], 'message receiver')
@@ -96,9 +96,9 @@ function addressOf(value: unknown, cid: string): FilecoinAddress {
 }
 
 /**
- * A message is named by its bytes, so what an endpoint says of it can be checked. The name by which it is known is of
- * the unsigned message where the sender's key is BLS; elsewhere it takes the signature too, which is not told here, and
- * the unsigned name (`inner`) is compared where the node gives it. That an ID's key is BLS the address does not say.
+ * Verifies an endpoint's message against its CID. A BLS sender's message is known by the CID of the unsigned message.
+ * Other CIDs cover the signature too, which this answer lacks, so the unsigned CID (`inner`) is compared where given.
+ * An ID address does not reveal whether its key is BLS.
  */
 function checkCid(message: Message, cid: string, inner: unknown): void {
   const unsigned = unsignedCid(message, cid)

@@ -1,7 +1,7 @@
 import { base64pad } from 'multiformats/bases/base64'
 import { BadAnswer } from '../rpc/rpc-error.ts'
 
-/** (pure) The fields of a node's answers, checked one by one: anything that is not as it should be is a BadAnswer. */
+/** (pure) Readers for single fields of a node's answer; each throws a BadAnswer for an invalid value. */
 
 export function record(value: unknown, what: string): Record<string, unknown> {
   if (isRecord(value)) return value
@@ -25,7 +25,7 @@ export function cidOf(value: unknown, what: string): string {
   throw new BadAnswer(`${what}: malformed`)
 }
 
-/** From 0 to 2^53. */
+/** A whole number from 0 to 2^53. */
 export function wholeNumber(value: unknown, what: string): number {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value
   throw new BadAnswer(`${what}: malformed`)
@@ -38,7 +38,7 @@ export function integer(value: unknown, what: string): bigint {
   throw new BadAnswer(`${what}: malformed`)
 }
 
-/** An amount: decimal text. */
+/** An amount as decimal text. */
 export function amount(value: unknown, what: string): bigint {
   if (typeof value === 'string' && /^-?\d{1,400}$/.test(value)) return BigInt(value)
   throw new BadAnswer(`${what}: malformed`)

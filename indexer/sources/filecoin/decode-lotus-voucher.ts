@@ -6,7 +6,7 @@ import { amount, bytesOf, integer, itemsOf, record, textOf } from './decode-json
 
 const MOST_MERGES = 8192
 
-/** (pure) A voucher as a node writes it in JSON. Throws a BadAnswer when it is none. */
+/** (pure) Decodes a voucher from a node's JSON. Throws a BadAnswer when it is invalid. */
 export function decodeLotusVoucher(value: unknown): SignedVoucher {
   const fields = record(value, 'voucher')
   const merges = itemsOf(fields['Merges'], 'voucher merges')
@@ -15,7 +15,7 @@ export function decodeLotusVoucher(value: unknown): SignedVoucher {
     channelAddr: addressOf(fields['ChannelAddr'], 'voucher channel'),
     timeLockMin: integer(fields['TimeLockMin'], 'voucher TimeLockMin'),
     timeLockMax: integer(fields['TimeLockMax'], 'voucher TimeLockMax'),
-    // Up to actors v6 its name was another one, for the same thing.
+    // `SecretPreimage` is the field's name up to actors v6; its meaning is the same.
     secretHash: bytesOf(fields['SecretHash'] ?? fields['SecretPreimage'], 'voucher secret hash'),
     extra: extraOf(fields['Extra']),
     lane: integer(fields['Lane'], 'voucher lane'),

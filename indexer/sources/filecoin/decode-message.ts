@@ -36,7 +36,7 @@ import { voucherFacts } from '../../../shared/filecoin/voucher-facts.ts'
 import { storableText } from '../rpc/foreign-text.ts'
 import type { ExecutedMessage } from './decode-executed.ts'
 
-/** Facts that the decoding needs besides the message. */
+/** Facts that decoding needs besides the message. */
 export interface DecodeContext {
   /** The tipset that includes the message. */
   header: BlockHeader
@@ -46,7 +46,7 @@ export interface DecodeContext {
 }
 
 const INIT_ACTOR_ID = 1n
-/** The actor takes no longer ones, so a receiver that did is no channel. */
+/** The actor accepts at most this many bytes, so a receiver that accepted more is no channel. */
 const MAX_SECRET_HASH_BYTES = 32
 const MAX_SECRET_BYTES = 256
 const MAX_SHOWN_PARAMS = 256
@@ -57,10 +57,9 @@ type Base = Pick<
 >
 
 /**
- * (pure) What an executed message may mean for a payment channel; null when it makes another actor than a channel.
- * Only a creation says for certain that there is a channel: for everything else its receiver must be one, which whoever
- * writes the log knows. Parties are named as they are written; who they are is found later. Never throws, whatever the
- * parameters are.
+ * (pure) Decodes what an executed message means if its receiver is a payment channel. Returns null when the message
+ * creates another kind of actor. Only a creation proves that a channel exists; for other messages the writer of the log
+ * checks the receiver. Parties are named as written and are resolved later. Never throws, whatever the parameters are.
  */
 export function decodeMessage(
   executed: ExecutedMessage,
@@ -90,7 +89,7 @@ export function decodeMessage(
   }
 }
 
-/** The code that a message to Init makes an actor of; null for other messages and unreadable ones. */
+/** Returns the actor code that a message to Init creates; null for other or unreadable messages. */
 export function execCode({ message }: ExecutedMessage): string | null {
   if (actorIdOf(message.to) !== INIT_ACTOR_ID || message.method !== INIT_EXEC) return null
   return execParams(message.params)?.codeCid ?? null
@@ -146,14 +145,14 @@ function update(
   }
 }
 
-/** An event is not as long as its sender likes. */
+/** Senders must not decide how long an event is. */
 function checkSizes({ voucher, secret }: UpdateParams): void {
   const hash = voucher.secretHash.length
   if (hash > MAX_SECRET_HASH_BYTES) throw new DecodeError(`voucher secret hash: ${hash} bytes`)
   if (secret.length > MAX_SECRET_BYTES) throw new DecodeError(`secret: ${secret.length} bytes`)
 }
 
-/** Follows the actor's rule; the channel's own state, where a node has it, is asked later. */
+/** Applies the actor's rule; the channel's own state is read later if a node has it. */
 function settle(
   { message }: ExecutedMessage,
   { header, epochDurationS }: DecodeContext,
@@ -200,7 +199,7 @@ function baseOf(
   }
 }
 
-/** Facts about its owner that an address itself holds. */
+/** Returns the facts about an owner that the address itself contains. */
 export function asWritten(address: FilecoinAddress, letter: NetworkLetter): FilecoinIdentity {
   const text = formatAddress(address, letter)
   return address.protocol === 0

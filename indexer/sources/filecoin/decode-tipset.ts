@@ -2,12 +2,12 @@ import type { BlockHeader } from '../../../shared/events/chain-step.ts'
 import { BadAnswer } from '../rpc/rpc-error.ts'
 import { cidOf, isRecord, itemsOf, record, wholeNumber } from './decode-json.ts'
 
-/** (pure) One tipset: blocks of one height and with the same parents. */
+/** (pure) One tipset: blocks of one height with the same parents. */
 export interface Tipset {
   height: number
-  /** The CIDs of its blocks in their order, joined by commas: two keys are two tipsets, also at one height. */
+  /** The CIDs of its blocks in order, joined by commas. Different keys are different tipsets, even at one height. */
   key: string
-  /** Any block of a tipset names what its parents' execution gave. */
+  /** Any block of a tipset commits to the result of executing its parents. */
   firstCid: string
   parentKey: string
   /** Unix seconds. */
@@ -22,7 +22,7 @@ export interface ChainFacts {
   epochDurationS: number
 }
 
-/** A tipset has about five blocks; with many more it is no tipset. */
+/** A tipset has about five blocks; an answer with many more is no tipset. */
 const MAX_BLOCKS = 100
 
 /** Throws a BadAnswer when the parts contradict each other. */
@@ -47,7 +47,7 @@ export function decodeTipset(value: unknown): Tipset {
   return { height, key: cids.join(','), firstCid, parentKey: parents.join(','), timeS }
 }
 
-/** Cheaper than to read each block's parents, which are the same. */
+/** Cheaper than parsing every block's parents, which are equal. */
 function areTheCids(value: unknown, cids: readonly string[]): boolean {
   const items = itemsOf(value, 'block parents')
   return (
@@ -55,7 +55,7 @@ function areTheCids(value: unknown, cids: readonly string[]): boolean {
   )
 }
 
-/** A tipset's time follows from its height: another one means that the endpoint is of another chain, or lies. */
+/** A tipset's time follows from its height. A different time means that the endpoint follows another chain or lies. */
 export function checkTime(tipset: Tipset, facts: ChainFacts): void {
   if (tipset.timeS !== epochTimeS(tipset.height, facts)) {
     throw new BadAnswer(`tipset at ${tipset.height}: its time is ${tipset.timeS}`)
@@ -71,7 +71,7 @@ export function headerOf(tipset: Tipset): BlockHeader {
 }
 
 /**
- * The heights `from` … `to` (inclusive) as consecutive blocks. `path` descends by parents and reaches down to a tipset
+ * Returns the heights `from` … `to` (inclusive) as consecutive blocks. `path` descends by parents and reaches a tipset
  * at or below `from`. A height without a tipset (a null round) shows the newest tipset below it, as its own parent.
  */
 export function denseHeaders(
@@ -95,7 +95,7 @@ export function denseHeaders(
   return headers
 }
 
-/** Whether the header stands for a height without a tipset: nothing happened there. */
+/** Returns whether the header represents a height without a tipset, where nothing happened. */
 export function isNullRound(header: BlockHeader): boolean {
   return header.hash === header.parentHash
 }

@@ -31,24 +31,27 @@ import { TipsetMemory } from './tipset-memory.ts'
 import { readExecuted, RequestSize, type ExecutedTipset, type TipsetMessages } from './tipset-messages.ts'
 
 export interface FilecoinSourceOptions {
-  /** Told what an operator should know: endpoints put aside, a node without a voucher store. Never holds a URL. */
+  /**
+   * Receives messages for the operator: endpoints put aside, a node without a voucher store. Messages never contain a
+   * URL.
+   */
   report?: Report
   /** Per HTTP request. */
   requestTimeoutMs?: number
-  /** HTTP requests under way at once, per endpoint. */
+  /** Concurrent HTTP requests per endpoint. */
   maxConcurrent?: number
   /** Calls in one batch. */
   maxBatch?: number
-  /** How long final blocks wait for a second endpoint that is away; see `SecondOpinion`. */
+  /** How long final blocks wait for an unavailable second endpoint; see `SecondOpinion`. */
   secondPatienceMs?: number
 }
 
 export interface FilecoinSource extends ChainSource {
-  /** The vouchers in the configured nodes' own stores; none when they keep none for us. */
+  /** Returns the vouchers in the configured nodes' own stores; none unless reading them is configured. */
   nodeVouchers(): Promise<NodeVoucher[]>
   /**
-   * The channel's state at the end of that block. Throws a RetryableError when no endpoint can tell now, among other
-   * reasons because the block has left the nodes' branch.
+   * Returns the channel's state at the end of that block. Throws a RetryableError when no endpoint can answer now, for
+   * example because the block has left the nodes' branch.
    */
   readChannelState(robust: string, block: BlockRef): Promise<ChannelAnswer>
 }
@@ -56,17 +59,22 @@ export interface FilecoinSource extends ChainSource {
 const CHECK_WITHIN_MS = 10_000
 /** Public gateways refuse more. */
 const MAX_BATCH = 100
-/** With the tipset above them one batch. A tipset with its messages is much, and several ranges are read at once. */
+/**
+ * One batch, together with the tipset above them. Tipsets with their messages are large, and several ranges are read at
+ * once.
+ */
 const MAX_RANGE = MAX_BATCH - 1
 const MOST_REMEMBERED = 2048
-/** For so long the branch that was seen last counts as the one the node is on now. */
+/** How long the branch seen last counts as the node's current branch. */
 const VIEW_MAX_AGE_MS = 2_000
 
 /**
- * One Filecoin network as a chain source. Its blocks are heights: the block at a height is the newest tipset at or
- * below it, by its key; where there is no tipset (a null round) the block is its own parent and has no events. The
- * events of a block are the messages that its tipset includes, as executed: only the tipset's child tells what they
- * did, so the newest block is the parent of the node's head. Opens no connection before the first method is called.
+ * Creates the chain source of one Filecoin network. Its blocks are heights: the block at a height is the newest tipset
+ * at or below it, identified by its key. A height without a tipset (a null round) is its own parent and has no events.
+ *
+ * The events of a block come from the messages that its tipset includes, after execution. Only the tipset's child
+ * contains the results, so the newest block is the parent of the node's head. Opens no connection before the first
+ * method call.
  */
 export function createFilecoinSource(
   network: FilecoinNetwork,
@@ -110,7 +118,7 @@ export function createFilecoinSource(
     return client.rpc.read(`block ${number}`, async (endpoint) => {
       const reader = { ...onBranch(endpoint), memory: new TipsetMemory(MOST_REMEMBERED) }
       const top = await tipsetOf(reader, final.hash)
-      // A child that is looked for by height could be above it.
+      // A child found by height could be above the final block.
       const isNear = top.height - number <= MAX_RANGE
       const path = isNear
         ? await walkDown(reader, top, number)
@@ -122,7 +130,7 @@ export function createFilecoinSource(
   }
 
   async function rangeOn(endpoint: RpcEndpoint, from: number, to: number): Promise<RangeAnswer> {
-    // Final blocks are read once: they would only drive from memory what is needed again.
+    // Final blocks are read once, so a memory of their own keeps them from evicting useful tipsets.
     const reader = { ...onBranch(endpoint), memory: new TipsetMemory(MOST_REMEMBERED) }
     const path = await branchAcross(reader, from, to)
     const headers = denseHeaders(path, from, to, client.facts())
@@ -137,7 +145,7 @@ export function createFilecoinSource(
     const { answer, check } = await client.rpc.read(
       `blocks ${from} to ${to}`,
       async (endpoint) => checkRange(second, await readOn(endpoint), readOn),
-      // A wide range that fails is read again in narrower ones; only a single block is worth asking elsewhere.
+      // A wide range that fails is read again in narrower ranges; only a single block is worth asking another endpoint.
       from < to ? { attempts: 1 } : {},
     )
     const [first, last] = [answer.headers[0], answer.headers.at(-1)]
@@ -223,14 +231,14 @@ export function createFilecoinSource(
   }
 }
 
-/** A range's own branch was just read: the child is in its memory. */
+/** Reading a range also puts its newest tipset's child into memory. */
 function withChild(header: BlockHeader, { memory }: BranchReader): ExecutedTipset {
   const child = memory.childOf(header.hash)
   if (child === undefined) throw new RetryableError(`the child of block ${header.number} is not known`)
   return { header, child }
 }
 
-/** Every node tells its own heads, at the same address. */
+/** Every node serves its head notifications at its RPC address. */
 function subscriptionsOf({ rpcUrls, token }: FilecoinNetwork): HeadSubscription[] {
   return rpcUrls.map((rpcUrl) => ({
     url: rpcUrl.replace(/^http/, 'ws'),

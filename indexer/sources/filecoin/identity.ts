@@ -13,13 +13,13 @@ import { record } from './decode-json.ts'
 import { RobustAddresses } from './robust-addresses.ts'
 import { askState, type StateCall } from './state-calls.ts'
 
-/** Whom to identify, as of the state that the tipset `at` begins with. */
+/** An address to identify in the state at the start of tipset `at`. */
 export interface IdentityQuestion {
-  /** As written, with the network's letter. */
+  /** The address as written, with the network's letter. */
   address: string
   /** The key of a tipset. */
   at: string
-  /** That tipset's parents cannot be reorganized: who this is will not change any more. */
+  /** True when the tipset's parents can no longer be reorganized, so that the identity no longer changes. */
   isFinal: boolean
 }
 
@@ -28,8 +28,8 @@ type Names = Pick<FilecoinIdentity, 'id' | 'robust'>
 const MOST_REMEMBERED = 20_000
 
 /**
- * Every name of somebody: the ID address, and the key, actor or delegated addresses. What no node can tell (or not in
- * time, of an actor's address) stays unknown. What is complete and final is remembered.
+ * Finds every address of an actor: the ID address, and the key, actor or delegated addresses. An address stays unknown
+ * if no node can answer, or if an actor address takes too long. Complete and final answers are remembered.
  */
 export class Identities {
   readonly #client: RpcClient
@@ -45,8 +45,8 @@ export class Identities {
   }
 
   /**
-   * In the questions' order; `beside` are questions of another kind that go along, to save a request. Throws a
-   * RetryableError when a node may know and does not answer.
+   * Returns identities in the questions' order. `beside` are other state calls that share the request. Throws a
+   * RetryableError when a node that may know does not answer.
    */
   async identify(
     questions: readonly IdentityQuestion[],
@@ -55,7 +55,7 @@ export class Identities {
     const open = new Map<string, IdentityQuestion>()
     const found = new Map<string, Names>()
     for (const question of questions) {
-      // Taken now: it may be forgotten for what is found meanwhile, here or in another call.
+      // Read now, because later lookups, here or in another call, may evict it.
       const known = this.#known.get(question.address)
       if (known === undefined) open.set(keyOf(question), question)
       else found.set(keyOf(question), known)
@@ -76,7 +76,7 @@ export class Identities {
     return { identities, beside: others }
   }
 
-  /** Two rounds: numbers and keys for all, then the addresses of actors that are named by their number. */
+  /** Takes two rounds: IDs and keys for all addresses, then the actor addresses of those known only by ID. */
   async #ask(
     questions: readonly IdentityQuestion[],
     beside: readonly StateCall[],
@@ -96,7 +96,9 @@ export class Identities {
     return { names: complete, others: first.slice(calls.length) }
   }
 
-  /** `other` is the key of a number, or the number of a key; the actor itself may tell a delegated address. */
+  /**
+   * `other` is the key address of an ID, or the ID of a key address. The actor itself may contain a delegated address.
+   */
   #namesOf(address: string, other: RpcAnswer | undefined, actor: RpcAnswer | undefined): Names {
     const isId = isIdAddress(address)
     const found = this.#address(other)

@@ -1,9 +1,9 @@
 import { concernsNobody, NOT_OURS } from './decode-executed.ts'
 
 /**
- * Takes what nobody will read out of a node's answers as they were parsed, in place, and returns them: most messages of a network
- * are no channel's, and a tipset's proofs are most of it. Thousands are parsed before the first is looked at, and what is kept until
- * then is copied by each collection of garbage. What is not as it should be stays, for whoever decodes it to complain.
+ * Removes from a node's parsed answers, in place, what no decoder reads, and returns them. Most messages of a network
+ * concern no channel, and proofs are most of a tipset. Thousands are parsed before the first is decoded, and each
+ * garbage collection copies what is kept. Malformed values stay, so that the decoder reports them.
  */
 export function leanAnswers(parsed: unknown): unknown {
   if (!Array.isArray(parsed)) {
@@ -14,7 +14,7 @@ export function leanAnswers(parsed: unknown): unknown {
   return parsed
 }
 
-/** An answer to one call. */
+/** `answer` is the answer to one call. */
 function makeLean(answer: unknown): void {
   if (!isRecord(answer)) return
   const { result } = answer
@@ -24,7 +24,7 @@ function makeLean(answer: unknown): void {
     result['Blocks'] = result['Blocks'].map(leanBlock)
 }
 
-/** The fields of a block that `decodeTipset` reads. */
+/** Keeps the fields of a block that `decodeTipset` reads. */
 function leanBlock(block: unknown): unknown {
   if (!isRecord(block)) return block
   const { Height, Parents, Timestamp } = block

@@ -1,6 +1,6 @@
 import type { RpcCall } from '../rpc/rpc-endpoint.ts'
 
-/** A method of a Filecoin node by its own name (`ChainHead`); parameters are positional, exactly as many as it has. */
+/** Builds a call of a node's method by its own name (`ChainHead`). Parameters are positional; all must be given. */
 export function lotusCall(method: string, ...params: unknown[]): RpcCall {
   return { method: `Filecoin.${method}`, params }
 }
@@ -9,7 +9,7 @@ export function cidParam(cid: string): unknown {
   return { '/': cid }
 }
 
-/** A tipset's key, the CIDs of its blocks in their order; the empty list means the head. */
+/** A tipset's key, the CIDs of its blocks in order; the empty list means the head. */
 export function keyParam(key: string): unknown[] {
   return key === '' ? [] : key.split(',').map(cidParam)
 }

@@ -19,7 +19,7 @@ export interface LotusClientOptions {
   report: Report
   /** Per HTTP request. */
   timeoutMs: number
-  /** HTTP requests under way at once, per endpoint. */
+  /** Concurrent HTTP requests per endpoint. */
   maxConcurrent: number
   /** Calls in one batch. */
   maxBatch: number
@@ -27,13 +27,13 @@ export interface LotusClientOptions {
 
 export interface LotusClient {
   rpc: RpcClient
-  /** Known as soon as any endpoint was verified, and so within every `rpc.read`. */
+  /** Available once any endpoint was verified, and therefore within every `rpc.read`. */
   facts(): ChainFacts
-  /** Every endpoint wants a token, or another one. */
+  /** True when every endpoint demands a token, or a different one. */
   isLockedOut(): boolean
 }
 
-/** The endpoints of one Filecoin network, told from other networks by name and first block. */
+/** The endpoints of one Filecoin network, which is identified by its name and first block. */
 export function createLotusClient(config: FilecoinNetwork, options: LotusClientOptions): LotusClient {
   let known: ChainFacts | null = null
   const lockedOut = new Set<RpcEndpoint>()
@@ -76,7 +76,7 @@ export function createLotusClient(config: FilecoinNetwork, options: LotusClientO
   }
 }
 
-/** As {@link parseLotusJson}, without what nobody reads. */
+/** Same as {@link parseLotusJson}, without fields that no decoder reads. */
 export function parseAnswer(text: string): unknown {
   return leanAnswers(parseLotusJson(text))
 }
@@ -104,7 +104,7 @@ async function askFacts(endpoint: RpcEndpoint): Promise<ChainFacts & { name: str
   }
 }
 
-/** Seconds. What two tipsets say counts; while there is only one, what the node says of itself. */
+/** Seconds per epoch, computed from two tipsets; while there is only one, the node's own figure counts. */
 function epochDuration(first: Tipset, head: Tipset, blockDelay: unknown): number {
   const durationS = head.height === 0 ? Number(blockDelay) : (head.timeS - first.timeS) / head.height
   if (Number.isInteger(durationS) && durationS > 0) return durationS
@@ -112,9 +112,9 @@ function epochDuration(first: Tipset, head: Tipset, blockDelay: unknown): number
 }
 
 /**
- * Posts by the Filecoin client library, which knows the token's header and the address. A shim, because the library sends one
- * call at a time, drops error codes, takes HTTP 500 for no answer and reads a body of any size into one text: the body is
- * ours, batches too, and travels as those of all endpoints do.
+ * Posts through the Filecoin client library, which knows the token's header and the address. The library sends one call
+ * at a time, drops error codes, treats HTTP 500 as no answer and reads bodies of any size. This shim therefore replaces
+ * body and batching, and uses the transport of all endpoints.
  */
 export function glifPost(rpcUrl: string, token: string | null): HttpPost {
   const { url: apiAddress, headers } = httpTarget(rpcUrl)

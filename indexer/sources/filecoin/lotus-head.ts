@@ -10,23 +10,22 @@ import { keyParam, lotusCall } from './lotus-call.ts'
 import type { LotusClient } from './lotus-client.ts'
 import type { TipsetMemory } from './tipset-memory.ts'
 
-/** Where the chain ends is final this far behind the head, for nodes that do not tell it. */
+/** Epochs behind the head that count as final, for nodes that do not report finality. */
 const FALLBACK_DEPTH = 900
 const OLD_AFTER_EPOCHS = 2
 
-/** One look at the chain. */
 export interface HeadView {
-  /** The node's own head: it was not executed yet. */
+  /** The node's own head, which is not executed yet. */
   head: Tipset
   /** The newest tipset to index. */
   newest: Tipset
   /** Not above `newest`. */
   finalized: BlockRef | null
-  /** When it was taken, by the monotonic clock. */
+  /** Time of the look, in milliseconds of the monotonic clock. */
   atMs: number
 }
 
-/** Head and finality of one network; an endpoint that contradicts what is final is not believed. */
+/** Head and finality of one network. An endpoint that contradicts a final block is rejected. */
 export class LotusHead {
   readonly #client: LotusClient
   readonly #memory: TipsetMemory
@@ -59,14 +58,14 @@ export class LotusHead {
     return this.#final
   }
 
-  /** The newest tipset to index: the parent of the node's head, the configured number of epochs further down. */
+  /** Returns the newest tipset to index: the configured number of epochs below the parent of the node's head. */
   async head(): Promise<BlockHeader> {
     const view = await this.look()
     this.#isToldFinal = false
     return headerOf(view.newest)
   }
 
-  /** The newest final tipset to index, as the node said together with its head; null while there is none. */
+  /** Returns the newest final tipset to index, from the same look as the head; null while there is none. */
   async finalized(): Promise<BlockRef | null> {
     const view = this.#view === null || this.#isToldFinal ? await this.look() : this.#view
     this.#isToldFinal = true
@@ -76,7 +75,7 @@ export class LotusHead {
     return finalized
   }
 
-  /** What was seen last, if that is not longer ago and reaches up to `height`; else a new look. */
+  /** Returns the last view if it is at most `maxAgeMs` old and reaches `height`; otherwise looks again. */
   async view(height: number, maxAgeMs: number): Promise<HeadView> {
     const last = this.#view
     if (last !== null && last.newest.height >= height && performance.now() - last.atMs <= maxAgeMs)
@@ -105,7 +104,7 @@ export class LotusHead {
     return view
   }
 
-  /** No chain stands still for so long, but a node does: then the others are worth asking. */
+  /** A chain never stands still this long but a node may, so the other endpoints are worth asking. */
   #isOld({ head }: HeadView): boolean {
     return Date.now() / 1000 - head.timeS > OLD_AFTER_EPOCHS * this.#client.facts().epochDurationS
   }
@@ -126,7 +125,7 @@ export class LotusHead {
     const final = await this.#finalOf(reader, head, finalAnswer)
     const below = await walkDown(reader, executed, Math.max(0, executed.height - this.#confidence))
     const newest = below.at(-1) ?? executed
-    // The head itself was not executed yet, and null rounds may lie below it.
+    // The head itself is not executed yet, and null rounds may lie below it.
     const behind = head.height - newest.height
     requireStart({ head: head.height, behind }, 'startEpoch', this.#startEpoch)
     return {
@@ -137,7 +136,7 @@ export class LotusHead {
     }
   }
 
-  /** At a null round the newest tipset below it; a node that no longer has it says nothing about it. */
+  /** At a null round the answer is the newest tipset below it. A node that no longer has the tipset proves nothing. */
   #checkFinal(reader: BranchReader, known: BlockRef, answer: RpcAnswer | undefined): void {
     if (answer?.ok !== true) return
     const { key } = takeTipset(reader, answer.result)
@@ -170,8 +169,9 @@ export class LotusHead {
 }
 
 /**
- * What is final of the tipsets up to `newest`: all of them where the final one is above it, for what a final tipset
- * continues is final too. Null where that one is not among `above`, which lead from the head down to `newest`.
+ * Returns the newest final tipset at or below `newest`. That is `newest` itself if the final tipset is above it,
+ * because ancestors of a final tipset are final. Returns null when the final tipset is not in `above`, the path from
+ * the head down to `newest`.
  */
 function finalUpTo(newest: Tipset, final: Tipset, above: readonly Tipset[]): BlockRef | null {
   if (final.height <= newest.height) return { number: final.height, hash: final.key }

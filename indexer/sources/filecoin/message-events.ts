@@ -12,7 +12,6 @@ import type { Identities, IdentityQuestion } from './identity.ts'
 import type { LotusClient } from './lotus-client.ts'
 import type { TipsetMessages } from './tipset-messages.ts'
 
-/** The needs of making events of messages. */
 export interface EventReader {
   client: LotusClient
   letter: NetworkLetter
@@ -20,7 +19,7 @@ export interface EventReader {
   identities: Identities
 }
 
-/** An event and the tipset whose beginning state tells who its parties are. */
+/** An event, and the tipset at whose starting state its parties are resolved. */
 interface Placed<E extends FilecoinMessageEvent = FilecoinMessageEvent> {
   event: E
   at: string
@@ -28,7 +27,7 @@ interface Placed<E extends FilecoinMessageEvent = FilecoinMessageEvent> {
 }
 
 /**
- * The events of these tipsets, in their order, complete. Those up to `finalHeight` cannot be reorganized. Throws a
+ * Returns the complete events of these tipsets, in order. Tipsets up to `finalHeight` cannot be reorganized. Throws a
  * RetryableError when a node may know more.
  */
 export async function messageEvents(
@@ -65,8 +64,8 @@ async function decodeAll(
 }
 
 /**
- * Who made, redeemed, settled or collected, and when settling ends. Who sent funds is not asked: most of these are no
- * channel's, and it says nothing of the loan.
+ * Resolves the parties of creations and the senders of all messages but transfers, and reads when settling ends.
+ * Senders of funds are skipped: most transfers concern no channel, and the sender means nothing for the loan.
  */
 async function askNodes({ identities }: EventReader, placed: readonly Placed[]): Promise<void> {
   const questions: IdentityQuestion[] = []
@@ -94,7 +93,7 @@ function isSettling(item: Placed): item is Placed<SettleChannelEvent> {
   return item.event.kind === 'SettleChannel'
 }
 
-/** The state says it exactly: vouchers can have put the time off. Where no node has it, the rule stands. */
+/** The state has the exact epoch, because vouchers can postpone it. The rule applies where no node has the state. */
 function takeSettlingAt(event: SettleChannelEvent, state: RpcAnswer | undefined): void {
   const epoch = settlingAtOf(state)
   if (epoch === null) return

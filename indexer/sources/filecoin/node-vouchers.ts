@@ -9,25 +9,25 @@ import { decodeLotusVoucher } from './decode-lotus-voucher.ts'
 import { lotusCall } from './lotus-call.ts'
 import type { LotusClient } from './lotus-client.ts'
 
-/** Far above what one wallet has, and a bound for what a node can make us hold. */
+/** Far above what one wallet holds; bounds the memory that a node can make us use. */
 const MOST_CHANNELS = 10_000
 const MOST_VOUCHERS = 100_000
 
-/** An entry of a node's store that is no voucher, as it stands there. */
+/** An entry of a node's store that is no valid voucher, as stored. */
 export interface UnreadableVoucher {
   /** The beginning of its JSON. */
   unreadable: string
   reason: string
 }
 
-/** Standard base64, as records name vouchers. */
+/** Standard base64, the form in which records name vouchers. */
 export type NodeVoucher = string | UnreadableVoucher
 
 const SHOWN_CHARACTERS = 2_000
 
 /**
- * The vouchers that the node keeps for its own wallet. Every endpoint is a node with its own store; one that keeps
- * none (the manager is off, or the token does not cover it) is told once and not asked again.
+ * Reads the vouchers that a node keeps for its own wallet. Every endpoint is a node with its own store. A node without
+ * one (its manager is off, or the token lacks the permission) is reported once and not asked again.
  */
 export class NodeVouchers {
   readonly #client: LotusClient
@@ -39,7 +39,7 @@ export class NodeVouchers {
     this.#report = report
   }
 
-  /** Each once; those that cannot be read last. Throws a RetryableError when no endpoint answers now. */
+  /** Returns each voucher once, unreadable ones last. Throws a RetryableError when no endpoint answers now. */
   async read(): Promise<NodeVoucher[]> {
     const texts = new Set<string>()
     const unreadable: UnreadableVoucher[] = []
@@ -82,7 +82,7 @@ export class NodeVouchers {
   }
 }
 
-/** A channel that the node does not track any more has no vouchers; one odd voucher does not hide the others. */
+/** A channel that the node no longer tracks has no vouchers; one invalid voucher does not hide the others. */
 function vouchersIn(endpoint: RpcEndpoint, answer: RpcAnswer): NodeVoucher[] {
   if (!answer.ok && /not tracked/i.test(answer.message)) return []
   return itemsOf(endpoint.resultOf('PaychVoucherList', answer), 'vouchers').map((item) => {

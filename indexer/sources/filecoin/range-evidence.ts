@@ -5,18 +5,19 @@ import { CallFailed } from '../rpc/rpc-error.ts'
 import type { SecondOpinion } from '../rpc/second-opinion.ts'
 import type { TipsetMessages } from './tipset-messages.ts'
 
-/** One endpoint's word on consecutive final heights. */
+/** One endpoint's answer for consecutive final heights. */
 export interface RangeAnswer {
   endpoint: RpcEndpoint
   /** One for every height. */
   headers: BlockHeader[]
-  /** In order; null rounds have none. */
+  /** Tipsets in order; null rounds have none. */
   tipsets: TipsetMessages[]
 }
 
 /**
- * Compares a range with a second endpoint's answer, where there is one: a message that is left out together with its receipt
- * shows nowhere else. A contradiction is a CallFailed, which puts nobody aside: left alone, one of them would be believed.
+ * Compares a range with a second endpoint's answer, if there is one. Nothing else reveals that an endpoint omitted a
+ * message together with its receipt. A contradiction throws a CallFailed and puts neither endpoint aside: the one left
+ * alone would be trusted.
  */
 export async function checkRange(
   second: SecondOpinion,

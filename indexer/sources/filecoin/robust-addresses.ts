@@ -5,21 +5,21 @@ import type { RpcAnswer, RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { isTimeOut } from '../rpc/rpc-error.ts'
 import { nameOf, rpcCall, type StateCall } from './state-calls.ts'
 
-/** A tipset may name many actors by their number, and each lookup costs the node a walk through all actors. */
+/** Lookups per tipset. A tipset may name many actors by ID, and each lookup makes the node walk through all actors. */
 const MOST_LOOKUPS = 50
-/** So many time-outs of one tipset's lookups, and what is left of them stays unknown. */
+/** Time-outs of one tipset's lookups after which the remaining addresses stay unknown. */
 const MOST_TIME_OUTS = 2
 const MOST_REMEMBERED = 1_000
 
 const UNKNOWN: RpcAnswer = { ok: false, kind: 'other', code: 0, message: 'not looked up' }
 
 /**
- * The actor address of who is named by a number. A node keeps no index of that, so that the question can take longer
- * than any time-out, every time: a name that is only good to have must not hold the chain up.
+ * Finds the actor address of an ID. Nodes have no index for it, so a lookup can exceed every time-out, every time. The
+ * address is optional, so it must not hold up the chain.
  */
 export class RobustAddresses {
   readonly #client: RpcClient
-  /** Keyed by tipset. They outlive a failed read, whatever else made it fail. */
+  /** Time-outs by tipset key. They are kept when a read fails, whatever the reason. */
   readonly #timeOuts = new LRUCache<string, number>({ max: MOST_REMEMBERED })
 
   constructor(client: RpcClient) {
@@ -27,8 +27,8 @@ export class RobustAddresses {
   }
 
   /**
-   * Each lookup's outcome, in the questions' order: as {@link askState} tells, or an error where it was given up.
-   * Throws a RetryableError when an endpoint fails otherwise than by a time-out, or timed out for the first time.
+   * Returns each lookup's outcome in the questions' order: as from `askState`, or an error where the lookup was given
+   * up. Throws a RetryableError on a first time-out, or when an endpoint fails in another way.
    */
   async lookUp(questions: readonly { address: string; at: string }[]): Promise<RpcAnswer[]> {
     const counts = new Map<string, number>()
@@ -54,7 +54,10 @@ export class RobustAddresses {
     )
   }
 
-  /** All at once; after a time-out one by one, so that each has the whole time and what is answered is kept. */
+  /**
+   * Sends all calls at once. After a time-out it sends them one by one, so that each gets the whole time and answers
+   * are kept.
+   */
   async #askOne(endpoint: RpcEndpoint, open: readonly StateCall[]): Promise<RpcAnswer[]> {
     const isSlow = open.some(({ at }) => this.#timeOutsOf(at) > 0)
     const answers: RpcAnswer[] = []

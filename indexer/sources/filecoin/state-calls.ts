@@ -5,7 +5,7 @@ import type { RpcAnswer, RpcCall, RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import type { RpcErrorKind } from '../rpc/rpc-error.ts'
 import { keyParam, lotusCall } from './lotus-call.ts'
 
-/** A question about the state that a tipset begins with: what its parents' messages left. */
+/** A question about the state at the start of a tipset, that is, after its parents' messages. */
 export interface StateCall {
   method: string
   params: unknown[]
@@ -14,9 +14,9 @@ export interface StateCall {
 }
 
 /**
- * Each question's outcome, in their order: an answer, or an error that is one (there is no such actor, or no endpoint
- * has that state or that method). Throws a RetryableError while an endpoint may still know: a time-out, an internal
- * error or a tipset that it has not seen yet is no answer.
+ * Returns each question's outcome in order: an answer, or a definite error. An error is definite if the actor does not
+ * exist, or if no endpoint has the state or the method. Throws a RetryableError while an endpoint may still know: after
+ * a time-out, an internal error or a tipset it has not seen.
  */
 export function askState(client: RpcClient, what: string, calls: readonly StateCall[]): Promise<RpcAnswer[]> {
   if (calls.length === 0) return Promise.resolve([])
@@ -35,13 +35,13 @@ export function askState(client: RpcClient, what: string, calls: readonly StateC
   )
 }
 
-/** Epochs whose state every full node has: finality. A refusal of a newer state may pass. */
+/** Epochs whose state every full node has (finality). A refusal of a newer state may be temporary. */
 const RECENT_STATES = 900
 const heightSchema = z.looseObject({ Height: z.int().nonnegative() })
 
 /**
- * Whether the state is an old one, and the endpoint answers the same question of its head and knows the tipset: then it is
- * not behind, and not away.
+ * Returns whether an endpoint that refused an old state is healthy. It must answer the same question about its head and
+ * know the tipset; then it is neither behind nor unavailable.
  */
 async function isWell(endpoint: RpcEndpoint, call: StateCall | undefined): Promise<boolean> {
   if (call === undefined) return false

@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache'
 import type { Tipset } from './decode-tipset.ts'
 
-/** The last tipsets that were read, by key, and their children. */
+/** The tipsets read last, by key, and their children. */
 export class TipsetMemory {
   readonly #tipsets: LRUCache<string, Tipset>
   /**
-   * Any child will do, for each commits to the same execution of its parents; but an endpoint need not have one that
-   * is on no branch any more. So the branch that was walked last rules.
+   * Any child will do, because each commits to the same execution of its parents. An endpoint may lack a child that is
+   * on no branch any more, so the branch walked last decides.
    */
   readonly #children = new Map<string, Tipset>()
 
@@ -33,13 +33,13 @@ export class TipsetMemory {
     return this.#children.get(key)
   }
 
-  /** This tipset is on the branch that is followed now: its siblings are not asked about any more. */
+  /** Marks the tipset as part of the current branch, so that its siblings are no longer used as the child. */
   preferAsChild({ key }: Tipset): void {
     const kept = this.#tipsets.get(key)
     if (kept !== undefined) this.#children.set(kept.parentKey, kept)
   }
 
-  /** An endpoint may not know the child: the next question looks for one on the endpoint's own branch. */
+  /** Forgets a child that an endpoint may not know; the next question finds one on the endpoint's own branch. */
   dropChildOf(key: string): void {
     this.#children.delete(key)
   }

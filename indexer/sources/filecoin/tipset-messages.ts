@@ -5,7 +5,7 @@ import { itemsOf } from './decode-json.ts'
 import type { Tipset } from './decode-tipset.ts'
 import { cidParam, lotusCall } from './lotus-call.ts'
 
-/** A tipset and the one that tells what its messages did. */
+/** A tipset, and the child that contains the results of its messages. */
 export interface ExecutedTipset {
   header: BlockHeader
   child: Tipset
@@ -18,10 +18,10 @@ export interface TipsetMessages extends ExecutedTipset {
 
 const FIRST_TIPSETS = 10
 const MOST_TIPSETS = 50
-/** Messages, of whatever kind, in one answer: what is read at once must fit in memory several times. */
+/** Messages of any kind in one answer. Memory must hold several answers of this size. */
 const TARGET_MESSAGES = 1_000
 
-/** How many tipsets' messages fit into one request, by how many messages the last ones had. */
+/** Estimates how many tipsets' messages fit into one request, from the sizes of the last ones. */
 export class RequestSize {
   #tipsets = FIRST_TIPSETS
 
@@ -35,7 +35,7 @@ export class RequestSize {
   }
 }
 
-/** The executed messages of these tipsets with their receipts: two calls for each, many of them in one request. */
+/** Reads the executed messages of these tipsets with their receipts: two calls per tipset, many in one request. */
 export async function readExecuted(
   endpoint: RpcEndpoint,
   tipsets: readonly ExecutedTipset[],
