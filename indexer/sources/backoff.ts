@@ -1,4 +1,4 @@
-/** Growing, jittered delays: so that many clients of one endpoint do not come back together. */
+/** Growing delays with jitter, so that the clients of one endpoint do not all return at the same moment. */
 export class Backoff {
   readonly #firstMs: number
   readonly #maxMs: number

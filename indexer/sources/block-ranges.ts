@@ -1,26 +1,26 @@
-/** Block ranges here are inclusive at both ends. */
+/** Inclusive at both ends. */
 export interface BlockRange {
   from: number
   to: number
 }
 
-/** Blocks of the first range, until it is known how many events blocks have. */
+/** Blocks of the first range, read before the number of events per block is known. */
 export const FIRST_WIDTH = 8
 
 /** Successful full-width reads after which a width that once failed is tried again. */
 const RETRY_FAILED_WIDTH_AFTER = 64
 
-/** The next range of at most `width` blocks within `from` … `to`; null when nothing is left. */
+/** Returns the next range of at most `width` blocks within `from` … `to`, or null when nothing is left. */
 export function nextRange(from: number, to: number, width: number): BlockRange | null {
   return from > to ? null : { from, to: Math.min(to, from + width - 1) }
 }
 
 /**
- * How many blocks to ask for at once. Providers refuse wide ranges with every kind of error (a limit, a quota, a
- * time-out, half an answer), so ANY failure halves the width or leads
- * back to one that was read. Success doubles it again, up to the configured width, or halves the distance to a width that
- * failed lately. A range with many events holds the width where one range has about `targetEvents`, for what was read
- * ahead is held in memory.
+ * Decides how many blocks to ask for at once. Providers refuse wide ranges with any kind of error: a limit, a quota, a
+ * time-out, half an answer. Every failure therefore halves the width, or returns to a width that was read.
+ *
+ * Success doubles the width up to the configured maximum, or halves the distance to a width that failed lately. Ranges
+ * read ahead are held in memory, so dense ranges keep the width near `targetEvents` events.
  */
 export class RangeWidth {
   readonly #max: number
@@ -28,7 +28,7 @@ export class RangeWidth {
   #width: number
   #isTried = false
   #failedWidth = Number.POSITIVE_INFINITY
-  /** The widest that was read since a range of this width failed. */
+  /** The widest range that was read since a range of this width failed. */
   #readWidth = 0
   #successes = 0
 
@@ -42,28 +42,30 @@ export class RangeWidth {
     return this.#width
   }
 
-  /** Whether any range was read: before, it is not known how many events there are in one. */
+  /** True once a range was read; before that, the number of events in a range is unknown. */
   get isTried(): boolean {
     return this.#isTried
   }
 
-  /** A read of `blocks` blocks failed. Narrower now, unless another range's failure already did that. */
+  /**
+   * Records that a read of `blocks` blocks failed. The width shrinks unless another range's failure already shrank it.
+   */
   failed(blocks: number): void {
     this.#successes = 0
-    // When hardly any block can be read, the width was not the reason.
+    // The width was not the reason when even ranges of one or two blocks fail.
     const isHopeless = blocks <= 2 && this.#readWidth === 0
     this.#failedWidth = isHopeless ? Number.POSITIVE_INFINITY : Math.min(this.#failedWidth, blocks)
     if (blocks <= this.#readWidth) this.#readWidth = 0
     this.#width = Math.min(this.#width, Math.max(1, this.#readWidth, Math.floor(blocks / 2)))
   }
 
-  /** The widest range that can be read, once it is known to an eighth; else null. */
+  /** The widest readable range, once it is known to within an eighth; null before. */
   get limit(): number | null {
     const isKnown = this.#failedWidth - this.#readWidth <= Math.max(1, this.#readWidth / 8)
     return isKnown ? this.#readWidth : null
   }
 
-  /** A read of `blocks` blocks gave `events` events. */
+  /** Records that a read of `blocks` blocks returned `events` events. */
   succeeded(blocks: number, events = 0): void {
     this.#isTried = true
     if (events > this.#targetEvents && blocks > 1) {

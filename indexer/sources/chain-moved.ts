@@ -1,6 +1,6 @@
 import { RetryableError } from '../../shared/errors.ts'
 
-/** The chain changed between two questions: nothing is wrong, ask again. */
+/** The chain changed between two requests. Nothing is wrong; the caller reads again. */
 export class ChainMoved extends RetryableError {
   override name = 'ChainMoved'
 }

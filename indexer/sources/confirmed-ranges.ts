@@ -3,9 +3,9 @@ import { ChainMoved } from './chain-moved.ts'
 import type { PlacedRead } from './read-ahead.ts'
 
 /**
- * What is final is never taken back, so no block is believed to be by one answer alone: a range is yielded once the
- * next one continues its last block, and the last range once that block is `finalized`. Throws a ChainMoved where one
- * contradicts the other; what was not yielded is to be read again.
+ * Yields a range once the next range continues its last block, and the last range once that block is `finalized`. Final
+ * blocks are never rolled back, so a single answer is not enough proof. Throws a ChainMoved when two ranges contradict
+ * each other; the caller reads again whatever was not yielded.
  */
 export async function* confirmedRanges(
   ranges: AsyncIterable<PlacedRead>,

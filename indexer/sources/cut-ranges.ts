@@ -1,6 +1,6 @@
 /**
- * (pure) Cuts a list into consecutive ranges, none of which has more than `most` (at least 1) of the items that `counts`; the
- * others cost nothing. An empty list has no ranges.
+ * (pure) Cuts a list into consecutive ranges of at most `most` counted items each; `most` is at least 1. `counts`
+ * selects the items that count; the others are free. An empty list gives no ranges.
  */
 export function cutRanges<T>(items: readonly T[], counts: (item: T) => boolean, most: number): T[][] {
   const ranges: T[][] = []

@@ -11,8 +11,8 @@ export interface StepBlocks {
 }
 
 /**
- * Cuts a range after blocks with events, so that no step has more than `maxEvents` events, except one that is a
- * single block's. `cuts` are at least those blocks that have events, ascending.
+ * Cuts a range after blocks with events, so that a step has at most `maxEvents` events. A step of a single block may
+ * exceed that. `cuts` must include every block that has events, ascending.
  */
 export function cutSteps(range: StepBlocks, cuts: readonly TimedBlock[], maxEvents: number): StepBlocks[] {
   if (range.events.length <= maxEvents) return [range]

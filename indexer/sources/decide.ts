@@ -1,34 +1,34 @@
 import type { BlockRef } from '../../shared/events/chain-step.ts'
 
-/** (pure) The outcome of one look at the chain. */
+/** (pure) Decides what one look at the chain means. */
 
-/** Our branch, as far as it is known. */
+/** The known part of our branch. */
 export interface OurBranch {
-  /** The last block that was delivered; null before the first. */
+  /** The last block delivered, or null before the first. */
   position: BlockRef | null
   /** The height after the position. */
   next: number
-  /** Nothing up to this block is ever rolled back. */
+  /** The newest block that is never rolled back. */
   final: BlockRef | null
   /** The last finalized block that was reported. */
   told: BlockRef | null
-  /** Null where our block at that height is not known. */
+  /** Returns null when our block at that height is unknown. */
   hashAt(number: number): string | null
 }
 
 /** The newest block to index. */
 export interface HeadSeen extends BlockRef {
-  /** The hash at our position's height on the head's branch; null where the head is not above our position. */
+  /** The hash at our position's height on the head's branch, or null unless the head is above our position. */
   atPosition: string | null
 }
 
 /**
- * - idle: the head is our position, or our first block is not there yet
- * - behind: the head is a block of ours below the position (a replica that is behind): nothing is rolled back
+ * - idle: the head is our position, or our first block does not exist yet
+ * - behind: the head is one of our blocks below the position (a replica that is behind); nothing is rolled back
  * - backfill: final blocks are ahead of our position, which is on the head's branch
  * - tip: the head continues our position
- * - reorg: the head is of another branch
- * - contradiction: the head or the finalized block contradicts what is final, or is below all that is remembered
+ * - reorg: the head is on another branch
+ * - contradiction: the head or the finalized block contradicts a final block, or is below every remembered block
  */
 export type Outcome =
   | { is: 'idle' | 'behind' | 'tip' | 'reorg' }
@@ -54,7 +54,7 @@ export function decide(ours: OurBranch, head: HeadSeen, finalized: BlockRef | nu
   return { is: position === null || head.number === position.number ? 'idle' : 'behind' }
 }
 
-/** How a finalized block that was not reported yet contradicts our branch; null where it does not. */
+/** Returns how an unreported finalized block contradicts our branch, or null if it does not. */
 export function refutes(
   { told, hashAt }: Pick<OurBranch, 'told' | 'hashAt'>,
   finalized: BlockRef | null,

@@ -8,16 +8,16 @@ import type { ChainSource, ResumePoint } from './chain-source.ts'
 import type { FollowOptions } from './follow-options.ts'
 import { Aborted, Follower } from './follower.ts'
 
-/** No longer than an endpoint is put aside: once it is well again, the index catches up soon. */
+/** At most the time for which an endpoint is put aside, so that the index catches up soon after it recovers. */
 const LONGEST_PAUSE_MS = 5_000
 const FIRST_PAUSE_MS = 200
-/** The chain often moves under a read; so many times in a row is a problem. */
+/** The chain often moves during a read; this many moves in a row indicate a problem. */
 const MOVES_WORTH_TELLING = 5
 
 /**
- * The source's blocks as steps, each continuing the one before: first all final blocks, in parallel ranges; then
- * the tip, verified by parent hashes; then whatever the chain does. Retries what can be retried, and throws
- * what cannot (a PermanentError).
+ * Yields the source's blocks as steps, each continuing the one before. Final blocks come first, in parallel ranges;
+ * then the tip, verified by parent hashes; then reorgs and finality. Retries a RetryableError and throws every other
+ * error, such as a PermanentError.
  */
 export async function* followChain(
   source: ChainSource,
@@ -61,7 +61,7 @@ export async function* followChain(
   } finally {
     signal.removeEventListener('abort', stop)
     stop()
-    // Where the last tick was taken nobody asks for another one: this closes its sockets.
+    // Closes the sockets of the ticks, which nothing else closes after the last tick.
     await ticks.return?.()
   }
 }

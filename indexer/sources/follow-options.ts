@@ -3,26 +3,26 @@ import type { BlockHeader, BlockRef } from '../../shared/events/chain-step.ts'
 export interface FollowOptions {
   /** Ends the steps promptly and without an error. */
   signal: AbortSignal
-  /** Ranges read at once in backfill; what is read ahead of a slow consumer. */
+  /** Ranges read at once in a backfill; bounds what is read ahead of a slow consumer. */
   parallelRanges?: number
-  /** Returns true while there is no room for more than was read and is not written yet. */
+  /** Returns true while memory has no room beyond what was read and is not written yet. */
   isTight?: () => boolean
-  /** Blocks of the first range: how many events they have is not known yet. */
+  /** Blocks of the first range, read before the number of events per block is known. */
   firstWidth?: number
-  /** A single block with more events makes a larger step, and so does a reorg. */
+  /** A reorg, or a single block with more events, makes a larger step. */
   maxEventsPerStep?: number
   /** Blocks read at once at the tip. */
   maxTipBlocks?: number
-  /** Told at every look at the chain. */
+  /** Called at every look at the chain. */
   onHead?: (info: { head: BlockHeader; finalized: BlockRef | null }) => void
-  /** A look at the chain that takes longer is a problem: requests that are never answered fail much later. */
+  /** A slower look at the chain counts as a problem. Requests that are never answered fail much later. */
   lookWithinMs?: number
-  /** The look at the head has had no answer for `lookWithinMs`; `onHead` ends that problem. */
+  /** Called when a look at the head got no answer for `lookWithinMs`; `onHead` ends that problem. */
   onLate?: (message: string) => void
-  /** Reading failed and is tried again. */
+  /** Called when a read failed and will be retried. */
   onProblem?: (message: string) => void
-  /** Failures in a row after which the last one is thrown; by default it is tried again for ever. */
+  /** Failures in a row after which the last one is thrown; the default retries for ever. */
   mostFailures?: number
-  /** A retried read succeeded: new blocks, or all that there is. */
+  /** Called when a read succeeds, whether it found new blocks or reached the head. */
   onRead?: () => void
 }

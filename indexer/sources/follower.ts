@@ -12,11 +12,11 @@ import { KnownBranch } from './known-branch.ts'
 import { lastShared } from './last-shared.ts'
 import { readAhead } from './read-ahead.ts'
 
-/** A reorg reaches the new head in one step, unless that is further beyond the replaced blocks than this. */
+/** One step takes a reorg to the new head, unless the head is further than this above the replaced blocks. */
 const MAX_REORG_REACH = 1024
-/** Ranges get narrower above this many events, for several are held in memory. */
+/** Ranges get narrower above this many events, because several are held in memory. */
 const TARGET_EVENTS_PER_RANGE = 500
-/** Blocks from the head to a final one above it that are read to see whether that one continues it. */
+/** The most blocks read from the head up to a final block above it, to verify that it continues the head. */
 const MOST_LINKED = 64
 const LOOK_AT_HEAD_EVERY_MS = 10_000
 const LOOK_WITHIN_MS = 4_000
@@ -45,7 +45,7 @@ export class Follower {
     if (this.#branch.final !== null) source.believeFinal(this.#branch.final)
   }
 
-  /** Steps up to the head as it is now. Throws a RetryableError for what contradicts our branch. */
+  /** Yields steps up to the current head. Throws a RetryableError when the head or finality contradicts our branch. */
   async *catchUp(): AsyncGenerator<ChainStep> {
     for (;;) {
       const { head, finalized } = await this.#look()
@@ -101,9 +101,9 @@ export class Follower {
   }
 
   /**
-   * Whether a final block above the head continues it: the chain went on between the two questions, or more confirmations
-   * are wanted than finality takes. Another endpoint may have answered the second question, with the first on a branch that
-   * was left.
+   * Returns whether a final block above the head continues it. The chain may have grown between the two requests, or
+   * more confirmations are configured than finality takes. The two answers may also come from different endpoints, the
+   * first of which is on an abandoned branch.
    */
   async #isBelow(head: BlockHeader, finalized: BlockRef): Promise<boolean> {
     if (this.#branch.final?.hash === head.hash) return true
@@ -114,12 +114,11 @@ export class Follower {
     return to < finalized.number ? last?.number === to : last?.hash === finalized.hash
   }
 
-  /** The height after our position. */
   #next(): number {
     return this.#branch.position === null ? this.#source.startBlock : this.#branch.position.number + 1
   }
 
-  /** The hash at our position's height on the branch of a higher head. */
+  /** Returns the hash at our position's height on the branch of a higher head. */
   async #atPosition(head: BlockHeader): Promise<string | null> {
     const { position } = this.#branch
     if (position === null || head.number <= position.number) return null
@@ -161,7 +160,7 @@ export class Follower {
     }
   }
 
-  /** The block before `first`, which must be our position. */
+  /** Returns the block before `first`, which must be our position. */
   #after(from: number, first: BlockHeader): BlockRef | null {
     const { position } = this.#branch
     if (first.number !== from) throw new RetryableError(`asked for block ${from}, got block ${first.number}`)
@@ -170,7 +169,7 @@ export class Follower {
     throw new ChainMoved(`block ${from} does not continue block ${position.number} (${position.hash})`)
   }
 
-  /** Reports the head during a backfill, which takes long: the lag is shown all the while. */
+  /** Reports the head during a long backfill, so that the lag stays visible. */
   async #lookAtHead(): Promise<void> {
     if (performance.now() < this.#lookedAt + LOOK_AT_HEAD_EVERY_MS) return
     try {
@@ -212,7 +211,7 @@ export class Follower {
     const headersTo = (from: number, to: number): Promise<BlockHeader[]> => this.#headersTo(from, to)
     const shared = await lastShared(this.#branch, this.#source.startBlock, comparable, headersTo)
     const { ancestor, above } = shared
-    // The endpoint rolled back along our branch. Until it grows or differs, that is a replica that is behind.
+    // The endpoint's head is a block of our branch: its replica is behind until it grows or differs.
     if (ancestor.number >= head.number) throw new ChainMoved(`the head ${head.number} is ours after all`)
     if (finalized !== null && finalized.number <= ancestor.number) yield* this.#tellFinal(finalized)
     const reach = Math.max(position.number, ancestor.number + MAX_REORG_REACH)
@@ -239,7 +238,7 @@ export class Follower {
     yield { type: 'finalized', block: finalized }
   }
 
-  /** Fewer when the endpoint has no more. */
+  /** Returns fewer headers when the endpoint has no more. */
   async #headersTo(from: number, to: number): Promise<BlockHeader[]> {
     return from > to ? [] : this.#ask(this.#source.headers(from, to))
   }
@@ -251,12 +250,15 @@ export class Follower {
   }
 }
 
-/** A backfill that was cut off may have read as final more than the endpoint reports now. */
+/** An interrupted backfill may have read more final blocks than the endpoint reports now. */
 function newest(final: BlockRef | null, finalized: BlockRef | null): BlockRef | null {
   return final !== null && final.number > (finalized?.number ?? -1) ? final : finalized
 }
 
-/** Throws a ChainMoved where a block is missing or of another branch: two endpoints answered, or the chain moved between two questions. */
+/**
+ * Throws a ChainMoved when a block is missing or is on another branch. Either two endpoints answered, or the chain
+ * moved between two requests.
+ */
 function linked(headers: BlockHeader[], after?: BlockRef): BlockHeader[] {
   let before = after
   for (const header of headers) {

@@ -1,8 +1,8 @@
 import type { BlockRef } from '../../shared/events/chain-step.ts'
 
 /**
- * The last block that both branches have, or null when the compared heights share none. Both lists ascend without
- * gaps, but need not begin or end at the same height. Branches share a prefix, so the highest equal hash decides.
+ * Returns the last block that both branches have, or null when the compared heights share none. Both lists ascend
+ * without gaps, but may begin and end at different heights. Branches share a prefix, so the highest equal hash decides.
  */
 export function forkPoint(ours: readonly BlockRef[], theirs: readonly BlockRef[]): BlockRef | null {
   const hashes = new Map(theirs.map((block) => [block.number, block.hash]))

@@ -1,19 +1,19 @@
 import type { BlockHeader, BlockRef } from '../../shared/events/chain-step.ts'
 import type { ResumePoint } from './chain-source.ts'
 
-/** The part of the chain that was delivered: the position, the blocks that may still be reorganized, and where they begin. */
+/** The delivered part of the chain: the position, and the blocks below it that may still be reorganized. */
 export class KnownBranch {
   #position: BlockRef | null
   /** Ascending and linked, ending with the position; empty while the position is final. */
   #headers: BlockHeader[]
-  /** Nothing up to here is ever rolled back. */
+  /** The newest block that is never rolled back. */
   #final: BlockRef | null
-  /** The last finalized block that was told. */
+  /** The last finalized block that was reported. */
   #told: BlockRef | null
 
   /**
-   * A position without headers was read as final, and so was the block before the headers that lead up to it. Headers
-   * that do not are of blocks further back: they are final by now, and nothing is said by them.
+   * A position without headers was read as final, and so was the block before its headers. Headers that do not lead up
+   * to the position belong to older blocks, which are final by now. They are ignored.
    */
   constructor(resume: ResumePoint) {
     this.#position = resume.position
@@ -40,7 +40,7 @@ export class KnownBranch {
     return this.#headers
   }
 
-  /** Our block's hash at that height; null where it is not known (any more). */
+  /** Returns our block's hash at that height, or null when it is not (or no longer) known. */
   hashAt(number: number): string | null {
     if (this.#position?.number === number) return this.#position.hash
     if (this.#final?.number === number) return this.#final.hash
@@ -48,14 +48,14 @@ export class KnownBranch {
     return first === undefined ? null : (this.#headers[number - first.number]?.hash ?? null)
   }
 
-  /** Final blocks were delivered, up to `to`. */
+  /** Records the delivery of final blocks up to `to`. */
   advanceFinal(to: BlockRef): void {
     this.#position = { number: to.number, hash: to.hash }
     this.#final = this.#position
     this.#headers = []
   }
 
-  /** Blocks were delivered that may still be reorganized. */
+  /** Records the delivery of blocks that may still be reorganized. */
   advance(headers: readonly BlockHeader[]): void {
     const last = headers.at(-1)
     if (last === undefined) return
@@ -63,7 +63,7 @@ export class KnownBranch {
     this.#position = { number: last.number, hash: last.hash }
   }
 
-  /** Everything after `ancestor` was replaced by these. */
+  /** Records that these headers replace every block after `ancestor`. */
   replace(ancestor: BlockRef, headers: readonly BlockHeader[]): void {
     this.#headers = this.#headers.filter(({ number }) => number <= ancestor.number)
     this.advance(headers)
@@ -77,7 +77,7 @@ export class KnownBranch {
   }
 }
 
-/** The headers that end with the position, each continuing the one before. */
+/** Returns the headers that end with the position, each continuing the one before. */
 function leadingUpTo(position: BlockRef | null, headers: readonly BlockHeader[]): BlockHeader[] {
   const last = headers.at(-1)
   if (last === undefined || last.number !== position?.number || last.hash !== position.hash) return []
@@ -90,11 +90,11 @@ function isContinuedBy(before: BlockHeader | undefined, header: BlockHeader | un
   return before?.number === (header?.number ?? 0) - 1 && before.hash === header?.parentHash
 }
 
-/** What is final at least, with these headers after it. */
+/** Returns the newest block that is certainly final, given the headers after it. */
 function finalBefore(headers: readonly BlockHeader[], { position, finalized }: ResumePoint): BlockRef | null {
   const first = headers[0]
   if (first === undefined) return position ?? finalized
-  // Until a block is final, the first header may be that of the first block that was read.
+  // The first header may be that of the first block ever read while no block is final.
   if (finalized === null || first.number <= finalized.number + 1) return finalized
   return { number: first.number - 1, hash: first.parentHash }
 }

@@ -3,18 +3,19 @@ import type { BlockHeader, BlockRef } from '../../shared/events/chain-step.ts'
 import { forkPoint } from './fork-point.ts'
 import type { KnownBranch } from './known-branch.ts'
 
-/** Headers that are compared at once; doubled as long as none is shared. */
+/** Headers compared at once; the number doubles while none is shared. */
 const FIRST_COMPARED = 32
 
-/** The last block of both branches, and the endpoint's headers above it. */
+/** The last block that both branches share, and the endpoint's headers above it. */
 export interface LastShared {
   ancestor: BlockRef
   above: BlockHeader[]
 }
 
 /**
- * The last block at or below `upTo` that the endpoint's branch and ours share, and the endpoint's headers above it up to there.
- * `headersTo` asks for the endpoint's headers. Throws a RetryableError where not even a final block is shared.
+ * Returns the last block at or below `upTo` that our branch and the endpoint's share, and the endpoint's headers from
+ * there to `upTo`. `headersTo` requests the endpoint's headers. Throws a RetryableError when not even a final block is
+ * shared.
  */
 export async function lastShared(
   branch: KnownBranch,
@@ -40,7 +41,10 @@ export async function lastShared(
   return { ancestor: belowAll(branch, startBlock, lowest, undefined), above }
 }
 
-/** Not even the lowest block that is remembered is shared: the first block of all may be replaced while none is final. */
+/**
+ * Handles the case that not even the lowest remembered block is shared. The very first block may be replaced while no
+ * block is final; otherwise this throws a RetryableError.
+ */
 function belowAll(
   { final }: KnownBranch,
   startBlock: number,

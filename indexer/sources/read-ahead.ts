@@ -11,18 +11,18 @@ interface ReadAheadOptions {
   source: Pick<ChainSource, 'readRange'>
   width: RangeWidth
   /**
-   * Ranges that are read or held at once: the bound of what is in memory while the consumer is slow. The first is read alone,
-   * for nobody knows how many events are in it.
+   * Ranges that are read or held at once, which bounds memory while the consumer is slow. The first range is read
+   * alone, because the number of its events is unknown.
    */
   parallel: number
-  /** Without room for more than is held already, the next range alone is read. */
+  /** Returns true while memory has no room beyond what is held; then only the next range is read. */
   isTight?: () => boolean
   signal: AbortSignal
 }
 
 /**
- * Reads final blocks in parallel ranges and yields them in order. A range that fails is read again in narrower
- * ones; throws when a single block cannot be read. Ends when `signal` is aborted.
+ * Reads final blocks in parallel ranges and yields them in order. A range that fails is read again in narrower ranges.
+ * Throws when a single block cannot be read. Ends when `signal` is aborted.
  */
 export async function* readAhead(range: BlockRange, options: ReadAheadOptions): AsyncGenerator<PlacedRead> {
   const ahead: Promise<PlacedRead[]>[] = []

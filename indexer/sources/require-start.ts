@@ -1,8 +1,8 @@
 import { CallFailed } from './rpc/rpc-error.ts'
 
 /**
- * Throws a CallFailed, so that other endpoints are asked, where a node has not reached the first block to index. `head` is the
- * node's height; `behind` is how many blocks below it the newest block to index is.
+ * Throws a CallFailed when a node has not reached the first block to index, so that other endpoints are asked. `head`
+ * is the node's height; `behind` is the number of blocks from there down to the newest block to index.
  */
 export function requireStart(
   { head, behind }: { head: number; behind: number },
