@@ -15,8 +15,8 @@ import { verifyChannelState } from './verify-channel-state.ts'
 const CHUNK = 100
 
 /**
- * Compares every payment channel with the node: a living one with its state at the indexed block, a collected one
- * (no node can tell its state) with its messages, read again. Answers how many were compared.
+ * Compares every payment channel with the node and returns how many were compared. A living channel is compared with
+ * its state at the indexed block. No node has the state of a collected channel, so its messages are read again.
  */
 export async function auditChannels(
   trx: Trx,
@@ -84,7 +84,7 @@ async function compareMessages(
   return found
 }
 
-/** A source does not know the channel of a message to an ID address: the writer found it. */
+/** A source does not know the channel of a message to an ID address; the writer resolved it. */
 function withoutChannel(event: ChainEvent): string {
   return canonicalJson({ ...event, channel: null })
 }

@@ -1,8 +1,8 @@
 import type { Difference } from './verify-loan-state.ts'
 
-/** Something of which the index says otherwise than the chain. */
+/** One value in which the index and the chain disagree. */
 export interface AuditDifference extends Difference {
   network: string
-  /** A loan or a payment channel. */
+  /** The loan or payment channel. */
   subject: string
 }

@@ -16,9 +16,11 @@ const ROLE_OF_TYPE: Record<ListedLoan['loanType'], ContractRole> = {
 }
 
 /**
- * Compares every loan with its contract's `fetchLoan`, and every payment channel with the node's state or with its
- * messages, at the block at which the index stands, and prints what differs. Exit code 1 when anything does, when a
- * network was never indexed (the others are compared all the same), when nothing at all was compared, or when interrupted.
+ * Compares every loan with its contract's `fetchLoan`, and every payment channel with the node's state or its messages.
+ * Both are read at the block of the index's position. Prints the differences.
+ *
+ * Sets exit code 1 when anything differs, when nothing at all was compared, or when interrupted. A network that was
+ * never indexed also sets it; the other networks are still compared.
  */
 export async function runAudit(options: OutputOptions & { network?: string }): Promise<void> {
   await withDatabase(({ db, signal }) =>
@@ -34,7 +36,7 @@ export async function runAudit(options: OutputOptions & { network?: string }): P
         if (options.json !== true) console.log(describe(difference))
       }
       for (const watched of networks) {
-        // One state of the database: loans and position belong together however long the node takes.
+        // Loans and position come from one snapshot, however long the node takes.
         await inOneState(db, async (trx) => {
           const position = await findPosition(trx, watched.network)
           if (position?.block == null) {
@@ -111,7 +113,7 @@ function nothingIn({ network, chain }: { network: string; chain: 'evm' | 'fileco
   return `${network}: the index holds no ${chain === 'evm' ? 'loan' : 'payment channel'} of it`
 }
 
-/** No difference among nothing would pass for a proof. */
+/** "No differences" would look like proof when nothing was compared. */
 function sum(
   loans: number,
   inPart: number,

@@ -1,16 +1,19 @@
-/** One line of a text: its number from 1, and its text; null where it is longer than is read, or no UTF-8. */
+/**
+ * One line of a text: its number, counted from 1, and its text. The text is null when the line is too long or not
+ * UTF-8.
+ */
 export interface BoundedLine {
   number: number
   text: string | null
-  /** Why there is no text. */
+  /** Why the text is null. */
   reason: string | null
 }
 
 const NEWLINE = 0x0a
 
 /**
- * The lines of a stream, one after the other, without their ends. Memory holds one chunk and one line of at most
- * `maxBytes`, whatever the stream is: of a longer line only the fact that there was one is kept.
+ * Yields the lines of a stream in order, without line ends. Memory holds one chunk and one line of at most `maxBytes`.
+ * A longer line is reported without its text.
  */
 export async function* boundedLines(
   chunks: AsyncIterable<Uint8Array>,

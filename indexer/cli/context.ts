@@ -8,13 +8,12 @@ import { ConfigError } from '../../shared/errors.ts'
 import { onStopRequest } from '../../shared/program.ts'
 import { openNetworks, type WatchedNetwork } from '../watched-networks.ts'
 
-/** Shared by all of the operator's commands. */
 export interface CommandContext {
   db: Db
   databaseUrl: string
   /**
-   * Aborts on Ctrl-C: long work stops at the next safe place and says how to go on. A command that never asks for it has
-   * nothing to finish: Ctrl-C ends it at once.
+   * Aborts on Ctrl-C; long work then stops at the next safe place and prints how to continue. Ctrl-C ends at once a
+   * command that never reads this property.
    */
   readonly signal: AbortSignal
 }
@@ -23,7 +22,7 @@ export interface OutputOptions {
   json?: boolean
 }
 
-/** Runs a command against the database, whose schema must be this version's. */
+/** Runs a command against the database. Throws unless the schema has this version. */
 export async function withDatabase(work: (context: CommandContext) => Promise<void>): Promise<void> {
   const databaseUrl = requireDatabaseUrl(loadEnvironment())
   const stopping = new AbortController()
@@ -50,7 +49,7 @@ export async function withDatabase(work: (context: CommandContext) => Promise<vo
   }
 }
 
-/** Runs `work` while no other process runs the same operation. */
+/** Runs `work` while no other process runs the same operation. Throws when one does. */
 export async function exclusively<T>(
   { db, databaseUrl }: Pick<CommandContext, 'db' | 'databaseUrl'>,
   name: string,
@@ -68,7 +67,10 @@ export async function exclusively<T>(
   }
 }
 
-/** The configured networks, or the one that `key` names; their sources are checked and closed in the end. */
+/**
+ * Opens the configured networks, or only the one named `key`. Checks their sources before `work` and closes them
+ * afterwards.
+ */
 export async function withNetworks<T>(
   key: string | undefined,
   work: (networks: WatchedNetwork[]) => Promise<T>,
@@ -90,17 +92,19 @@ export async function withNetworks<T>(
   }
 }
 
-/** The message for a network of which the index holds no block. */
 export function neverIndexed(network: string): string {
   return `${network} was never indexed: start the indexer first`
 }
 
-/** Progress of long work, on standard error so that the answer can be piped: a line that is rewritten on a terminal. */
+/**
+ * Shows the progress of long work on standard error, so that standard output can be piped. A terminal line is
+ * rewritten.
+ */
 export function createProgress(): { show: (text: string, isNew?: boolean) => void; end: () => void } {
   const isTerminal = process.stderr.isTTY
   let shownAtMs = -Infinity
   return {
-    // Something new is shown at once, what only goes on now and then.
+    // A new item appears at once; continued work appears at intervals.
     show: (text, isNew = false) => {
       const intervalMs = isTerminal ? 200 : 5000
       if (!isNew && performance.now() - shownAtMs < intervalMs) return

@@ -15,13 +15,12 @@ import { retryDeadJob, whyNotRetried } from '../queue/dead-letters.ts'
 import { openVoucherQueue } from '../queue/voucher-queue.ts'
 import { withDatabase, type OutputOptions } from './context.ts'
 
-/** Ids, or all of them. */
 export type Chosen = number[] | 'all'
 
 const CHUNK = 100
 const NONE = 'there is none of this id'
 
-/** Prints the newest refusals, without what was refused. */
+/** Prints the newest dead letters without their payloads. */
 export async function runListDeadLetters(
   options: OutputOptions & { queue?: string; limit: number },
 ): Promise<void> {
@@ -40,7 +39,7 @@ export async function runListDeadLetters(
   })
 }
 
-/** Prints one with what was refused. Exit code 1 when there is none of this id. */
+/** Prints one dead letter with its payload. Sets exit code 1 when the id does not exist. */
 export async function runShowDeadLetter(id: number, options: OutputOptions): Promise<void> {
   await withDatabase(async ({ db }) => {
     const letter = await findDeadLetter(db, id)
@@ -66,13 +65,14 @@ function describe(letter: DeadLetter): string {
 }
 
 /**
- * Hands dead letters in again through the voucher queue; each is gone once it is accepted. Exit code 1 when one of
- * those named cannot be retried or is not there. Throws a ConfigError without REDIS_URL where no queue is in Postgres.
+ * Queues dead letters again through the voucher queue, which removes each once it is accepted. Sets exit code 1 when a
+ * named one cannot be retried or does not exist, or when interrupted. Throws a ConfigError without REDIS_URL unless
+ * Postgres holds a queue.
  */
 export async function runRetryDeadLetters(chosen: Chosen, options: OutputOptions): Promise<void> {
   await withDatabase(async ({ db, databaseUrl, signal }) => {
     const { REDIS_URL: redisUrl } = loadEnvironment()
-    // Else the jobs would lie where nobody takes them, and it would be said that they were handed in.
+    // Otherwise no worker would take the jobs, although the command reported success.
     if (redisUrl === undefined && !(await hasQueueInPostgres(db))) {
       throw new ConfigError(
         'REDIS_URL is not set, and no indexer has a queue in this database: set it as the indexers have it, or start one without a Redis first',
@@ -142,7 +142,7 @@ async function* choose(db: Db, chosen: Chosen): AsyncGenerator<DeadLetter | { mi
   }
 }
 
-/** Forgets dead letters. Exit code 1 when one of those named is not there. */
+/** Deletes dead letters. Sets exit code 1 when a named one does not exist. */
 export async function runDropDeadLetters(chosen: Chosen, options: OutputOptions): Promise<void> {
   await withDatabase(async ({ db }) => {
     const left: { id: number; reason: string }[] = []

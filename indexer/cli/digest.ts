@@ -1,7 +1,7 @@
 import { digestReadModel } from '../projections/digest.store.ts'
 import { withDatabase, type OutputOptions } from './context.ts'
 
-/** Prints a digest over every row of the read model: two of the same digest are the same. */
+/** Prints a digest over every row of the read model. Read models with equal digests are equal. */
 export async function runDigest(options: OutputOptions): Promise<void> {
   await withDatabase(async ({ db }) => {
     const digest = await digestReadModel(db)

@@ -11,7 +11,7 @@ import { boundedLines, type BoundedLine } from './bounded-lines.ts'
 import { createProgress, withDatabase, type OutputOptions } from './context.ts'
 
 const MAX_LINE_BYTES = 64 * 1024
-/** In the answer as JSON; as text each is a line when it is found. */
+/** Limits the JSON output only; text output prints every refusal when it happens. */
 const MAX_REFUSALS_TOLD = 1_000
 
 interface ImportTotals {
@@ -23,9 +23,9 @@ interface ImportTotals {
 }
 
 /**
- * Reads a voucher (its base64), a signed statement or a job of the voucher queue (both JSON) per line from a file, or
- * from standard input for `-`, and writes each at once; empty lines and those that begin with # are nothing. Exit code
- * 1 when any is refused, or when interrupted: to import a file again is no harm.
+ * Imports vouchers from a file, or from standard input for `-`, and writes each at once. A line is a voucher in base64,
+ * or a signed statement or a voucher job in JSON. Empty lines and lines that begin with # are skipped. Sets exit code 1
+ * when any line is refused, or when interrupted. Importing a file again is harmless.
  */
 export async function runImportVouchers(
   file: string,
@@ -78,7 +78,7 @@ async function openInput(file: string): Promise<AsyncIterable<Uint8Array>> {
   return createReadStream(file) as AsyncIterable<Uint8Array>
 }
 
-/** Undefined for a line that says nothing. */
+/** Returns undefined for an empty line or a line that begins with #. */
 async function importLine(
   db: Db,
   networks: string[],
@@ -102,7 +102,7 @@ function refused(reason: string): HandInOutcome {
   return { outcome: 'refused', reason }
 }
 
-/** A line as the data of a job; undefined when it is neither base64 nor JSON. */
+/** Returns a line as the data of a job, or undefined when it is neither base64 nor JSON. */
 function parseLine(line: string): unknown {
   if (!/^[{["]/.test(line)) return { voucher: line }
   try {

@@ -6,8 +6,8 @@ import { prepareQueue } from '../prepare-queue.store.ts'
 import type { OutputOptions } from './context.ts'
 
 /**
- * Brings the database's schema up to this version's, and prepares the queue there unless REDIS_URL is set. Any number of
- * processes may do so at once.
+ * Migrates the schema to this version, and prepares the queue in Postgres unless REDIS_URL is set. Several processes
+ * may run this at once.
  */
 export async function runMigrate(options: OutputOptions): Promise<void> {
   const environment = loadEnvironment()

@@ -6,20 +6,22 @@ import type { ChainSource, RangeRead } from '../sources/chain-source.ts'
 import { followChain } from '../sources/follow-chain.ts'
 import { contradictsFinal } from '../sources/rpc/rpc-error.ts'
 
-/** The blocks `from` … `to` (inclusive), and the newest one that is final in the index. */
+/** The blocks `from` … `to` (inclusive), and the newest block that is final in the index. */
 interface Span {
   from: number
   to: number
   final: BlockRef | null
 }
 
-/** Failures in a row: about twelve seconds. */
+/** Failures in a row, which take about twelve seconds. */
 const MOST_FAILURES = 8
 
 /**
- * Reads the blocks of a span again, as the indexer follows a chain that begins and ends with them. Only blocks that lead up to
- * the index's final block are read as final. A failure is retried; throws when it goes on, and before anything is read when no
- * endpoint has that final block. Ends early where the chain was reorganized meanwhile.
+ * Reads the blocks of a span again, like a chain that begins and ends with them. Only blocks that lead up to the
+ * index's final block count as final. Ends early when the chain was reorganized meanwhile.
+ *
+ * Failures are retried; the last is thrown after {@link MOST_FAILURES} in a row. Throws before reading when no endpoint
+ * has the final block.
  */
 export async function* readAgain(
   source: ChainSource,
@@ -36,7 +38,7 @@ export async function* readAgain(
   }
 }
 
-/** The source as if its chain began and ended with the span. */
+/** Wraps the source so that its chain seems to begin and end with the span. */
 function chainOfSpan(source: ChainSource, { from: lowest, to: highest, final }: Span): ChainSource {
   const isFinal = (number: number): boolean => final !== null && number <= final.number
   let isShown = final === null
@@ -65,8 +67,8 @@ function chainOfSpan(source: ChainSource, { from: lowest, to: highest, final }: 
   }
 
   /**
-   * The first block and the end of each range must be of the final block's branch: an endpoint of another history shares the
-   * oldest blocks, and its others must not be written.
+   * Verifies that the first block and the end of each range are on the final block's branch. An endpoint with another
+   * history shares the oldest blocks, but its later blocks must not be written.
    */
   async function readRange(from: number, to: number): Promise<RangeRead> {
     const read = await source.readRange(from, to)
@@ -98,7 +100,9 @@ function chainOfSpan(source: ChainSource, { from: lowest, to: highest, final }: 
 /** A span has no new heads. */
 async function* noTicks(): AsyncGenerator<void> {}
 
-/** An endpoint that has another block there is put aside. Throws for good when there is no other. */
+/**
+ * Puts aside endpoints that have another block at that height. Throws a permanent error when no other endpoint is left.
+ */
 async function requireFinal(source: ChainSource, final: BlockRef): Promise<void> {
   source.believeFinal(final)
   try {

@@ -30,9 +30,9 @@ export interface SpanOptions extends OutputOptions {
 const ATTEMPTS = 20
 
 /**
- * Reads a network again from a block and appends what differs: entries that were missing, retractions of what is
- * not on the chain. Untouched records keep their ids. The indexer may go on meanwhile. Exit code 1 when
- * interrupted; the next call goes on where it stopped.
+ * Reads a network again from a block and appends corrections: missing entries, and retractions of entries that are not
+ * on the chain. Untouched records keep their ids. The indexer may run meanwhile. Sets exit code 1 when interrupted; the
+ * next call continues there.
  */
 export async function runReindex(options: SpanOptions & { restart?: boolean }): Promise<void> {
   await withDatabase((context) =>
@@ -64,7 +64,7 @@ async function reindex(
   let next = resumed ?? first
   let last: BlockRef | undefined
   let to = lastBlock(position, options)
-  // Since it was read, a writer of the old contracts may have replaced what is not final.
+  // A writer with the old contracts may have replaced blocks that were not final when they were read.
   const replaceable = (): number => Math.max(first, Math.min(next, (position.final?.number ?? -1) + 1, to))
   if (adopts) next = replaceable()
   for (let attempt = 1; !signal.aborted; attempt += 1) {
@@ -98,7 +98,7 @@ async function reindex(
   report(options, read, 'run it again to go on')
 }
 
-/** A part of it by other contracts would make an index of neither. */
+/** Reading only a part with other contracts would leave an index that fits neither configuration. */
 function refuseMixture({ network }: WatchedNetwork, lowest: number): never {
   throw new ConfigError(
     `${network} was indexed with other contracts than the configuration names: only all of it can be read again with these, ` +
@@ -108,13 +108,14 @@ function refuseMixture({ network }: WatchedNetwork, lowest: number): never {
 
 interface WrittenPosition extends ChainPosition {
   block: BlockRef
-  /** The newest block that is never rolled back, told to be final or read as such. */
+  /** The newest block that is never rolled back, because it was reported final or read as final. */
   final: BlockRef | null
 }
 
-/** The position of a network's index; an error when nothing was ever read. */
+/** Returns the position of a network's index. Throws when nothing was ever read. */
 function writtenPosition(db: Db, { network }: WatchedNetwork): Promise<WrittenPosition> {
-  // One state of the database: headers that do not lead up to the position are of final blocks.
+  // Position and headers come from one snapshot, because headers that do not lead up to the position would count as
+  // final.
   return inOneState(db, async (trx) => {
     const position = await findPosition(trx, network)
     if (position?.block == null) throw new Error(neverIndexed(network))
@@ -142,8 +143,8 @@ function refuseEmpty(
 }
 
 /**
- * Reads a range again and compares it with the log, entry by entry. Exit code 1 when anything differs, or when
- * interrupted: nothing is kept of what was compared.
+ * Reads a range again and compares it with the log, entry by entry. Sets exit code 1 when anything differs or when
+ * interrupted. Progress is not kept.
  */
 export async function runVerify(options: SpanOptions): Promise<void> {
   await withDatabase(({ db, signal }) =>
@@ -216,10 +217,10 @@ function describe({ appended, replaced, retracted }: Corrections): string {
 interface SpanResult extends Corrections {
   network: string
   from: number
-  /** Null when it was interrupted before any block was read. */
+  /** Null when interrupted before any block was read. */
   to: number | null
   finished: boolean
-  /** Entries whose terms no node has the state for any more: the log's are not compared. */
+  /** Entries whose terms were not compared, because no node has the state any more. */
   unread?: number
   differences?: SpanDifference[]
 }
@@ -228,7 +229,7 @@ function lastRead(from: number, next: number): number | null {
   return next > from ? next - 1 : null
 }
 
-/** `whenInterrupted` says what is to be done then. */
+/** `whenInterrupted` tells the operator how to continue after an interruption. */
 function report(options: OutputOptions, result: SpanResult, whenInterrupted: string): void {
   if (options.json === true) console.log(JSON.stringify(result))
   else {

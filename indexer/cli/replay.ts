@@ -2,7 +2,7 @@ import { replay } from '../ingest/replay.ts'
 import { digestReadModel } from '../projections/digest.store.ts'
 import { createProgress, exclusively, withDatabase, type OutputOptions } from './context.ts'
 
-/** Builds the read model again from the log alone. Exit code 1 when interrupted. */
+/** Rebuilds the read model from the log alone. Sets exit code 1 when interrupted. */
 export async function runReplay(options: OutputOptions & { restart?: boolean }): Promise<void> {
   await withDatabase(({ db, databaseUrl, signal }) =>
     exclusively({ db, databaseUrl }, 'replay', async () => {

@@ -3,7 +3,7 @@ import { grantRole, hasRole, putRole, type RoleProgram } from '../../shared/db/r
 import { ConfigError } from '../../shared/errors.ts'
 import { withDatabase, type OutputOptions } from './context.ts'
 
-/** The role of each program; without one the program gets nothing. */
+/** Each program's role; a program without one gets no rights. */
 type RoleNames = Partial<Record<RoleProgram, string>>
 
 const PROGRAMS: Record<RoleProgram, string> = {
@@ -12,7 +12,10 @@ const PROGRAMS: Record<RoleProgram, string> = {
   producer: 'a producer of vouchers',
 }
 
-/** Creates the programs' roles where their passwords are given, and grants each what it needs and nothing else. */
+/**
+ * Creates the named roles whose passwords are given, and grants every named role only the rights its program needs.
+ * Throws a ConfigError when a role does not exist and has no password.
+ */
 export async function runRoles(options: OutputOptions & RoleNames): Promise<void> {
   const { json, ...names } = options
   const passwords = loadRolePasswords()

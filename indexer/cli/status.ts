@@ -3,17 +3,17 @@ import { getStatus } from '../event-log/network-status.ts'
 import { withDatabase, type OutputOptions } from './context.ts'
 
 /**
- * What the database knows of every network, with the API's verdict on it. Exit code 1 when one that is configured is not
- * fresh or not being followed (as while its node is away), or when none is configured.
+ * Prints the database's state of every network, with the API's verdict. Sets exit code 1 when no network is configured.
+ * A configured network also sets it while it is not fresh or not followed, for example while its node is unavailable.
  */
 export async function runStatus(options: OutputOptions): Promise<void> {
   await withDatabase(async ({ db }) => {
     const told = await getStatus(db)
     const networks = told.networks.map((row) => ({
       ...judgeNetwork(row),
-      /** The process that writes it, as host and process id; null when there is none. */
+      /** The writer's host and process id, or null without a writer. */
       leader: row.leader,
-      /** Null where no indexer is configured to follow it any more. */
+      /** Null when no indexer is configured to follow the network any more. */
       observedSecondsAgo: row.observedAgoS === null ? null : Math.max(0, row.observedAgoS),
     }))
     const configured = networks.filter(({ state }) => state !== NOT_FOLLOWED)

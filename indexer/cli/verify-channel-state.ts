@@ -3,7 +3,7 @@ import { voucherFromText } from '../../shared/filecoin/voucher.ts'
 import { namesOf, type Channel, type Redemption } from '../projections/channels/channel.evolve.ts'
 import type { Difference } from './verify-loan-state.ts'
 
-/** What a node says of a channel: attoFIL as decimal text, epochs, parties by their IDs. */
+/** A node's view of a channel: attoFIL as decimal text, epochs, parties as ID addresses. */
 export interface StateOnChain {
   id: string
   from: string
@@ -13,7 +13,7 @@ export interface StateOnChain {
   settlingAt: number
 }
 
-/** What the messages of a channel come to, against the state that the node holds of it at the same block. */
+/** Compares the state derived from a channel's messages with the node's state at the same block. */
 export function verifyChannelState(channel: Channel, found: StateOnChain): Difference[] {
   const expected = {
     id: channel.channelId,
@@ -35,8 +35,8 @@ function sameParty(names: string[], found: string, asWritten: string): string {
 }
 
 /**
- * What is to be paid to the recipient, by the actor's rule: a voucher's amount is the lane's total, and what its merged
- * lanes were paid already counts towards it. Null where a voucher is too long to have been kept.
+ * Returns the amount owed to the recipient by the actor's rule, in attoFIL. A voucher's amount is its lane's total, and
+ * amounts already redeemed on merged lanes count towards it. Returns null when a voucher was too long to be kept.
  */
 export function toSend(redemptions: readonly Redemption[]): bigint | null {
   const redeemed = new Map<bigint, bigint>()

@@ -12,15 +12,16 @@ const FIL_DECIMALS = 18
 const PRICE_DECIMALS = 18
 /** A collateral lock's state after a cancelled request. */
 const CANCELED = 4
-/** No bytes, no address, no hash. */
+/** Empty bytes, the zero address and the zero hash. */
 const NOTHING = new Set(['0x', `0x${'0'.repeat(40)}`, `0x${'0'.repeat(64)}`])
 
 /**
- * Compares a loan of the index with what its contract's `fetchLoan` says at the same block. Left out is what the contract
- * cannot tell: an amount that it zeroed when it paid it out, and the secret of a cancelled request, which it emits and
- * does not store. Zero bytes and nothing given look the same there, and count as the same.
- * `tokenDecimals` null: the token has none, its amounts are null in the index.
- * A loan whose beginning was not read lacks what only that tells: its nulls are not compared.
+ * Compares a loan of the index with its contract's `fetchLoan` at the same block. Two values are skipped because the
+ * contract lacks them: amounts zeroed by a payout, and a cancelled request's secret, which is only emitted. Zero bytes
+ * count as equal to a missing value, because the contract stores both alike.
+ *
+ * `tokenDecimals` is null when the token has none; its amounts are then null in the index. Nulls are not compared in a
+ * loan whose beginning was not read.
  */
 export function verifyLoanState(
   part: Record<string, string | null>,
