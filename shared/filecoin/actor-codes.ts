@@ -1,7 +1,7 @@
 /**
- * The code that a payment channel is made of, in every version of the built-in actors. Up to version 7 a code is a
- * name ("fil/7/paymentchannel") in an identity CID, the same on every network; from 8 on it is the hash of a program,
- * one per network. An upgrade changes the code of existing channels as well.
+ * The payment channel's code in every version of the built-in actors. Up to version 7 a code is a name
+ * ("fil/7/paymentchannel") in an identity CID, the same on every network. From version 8 on it is the hash of a
+ * program, one per network. An upgrade also changes the code of existing channels.
  */
 const NAMED = [
   'bafkqafdgnfwc6mjpobqxs3lfnz2gg2dbnzxgk3a', // 0, which calls itself 1
@@ -13,7 +13,7 @@ const NAMED = [
   'bafkqafdgnfwc6nzpobqxs3lfnz2gg2dbnzxgk3a', // 7
 ] as const
 
-/** Versions 8 to 18; at the time of writing 19 is 18's. */
+/** Versions 8 to 18; at the time of writing, 19 has the same code as 18. */
 const MAINNET = [
   'bafk2bzacebalad3f72wyk7qyilvfjijcwubdspytnyzlrhvn73254gqis44rq',
   'bafk2bzacebhdvjbjcgupklddfavzef4e4gnkt3xk3rbmgfmk7xhecszhfxeds',
@@ -28,7 +28,7 @@ const MAINNET = [
   'bafk2bzacebuw6l22xfht4gv4q5ltk66sy6ibp6ou63wvy6zaiyzievu3cl4v2',
 ] as const
 
-/** As above; the last one was live from epoch 2523454 to 2558014 and is what nodes do not report. */
+/** Same order as above. The last code was live from epoch 2523454 to 2558014; nodes do not report it. */
 const CALIBRATIONNET = [
   'bafk2bzaceblot4pemhfgwb3lceellwrpgxaqkpselzbpqu32maffpopdunlha',
   'bafk2bzacec4kg3bfjtssvv2b4wizlbdk3pdtrg5aknzgeb3a6rmksgurpynca',
@@ -49,7 +49,7 @@ export const PAYMENT_CHANNEL_CODES: readonly string[] = [...NAMED, ...MAINNET, .
 
 const CODES = new Set(PAYMENT_CHANNEL_CODES)
 
-/** Whether an actor of this code is a payment channel, on any network. */
+/** Returns whether an actor of this code is a payment channel, on any network. */
 export function isPaymentChannelCode(cidText: string): boolean {
   return CODES.has(cidText)
 }

@@ -9,8 +9,8 @@ import { decodeLeb128, encodeLeb128 } from './leb128.ts'
 export type AddressProtocol = 0 | 1 | 2 | 3 | 4
 
 /**
- * An address without its network: the letter belongs to the text alone. The payload is the actor's number as LEB128
- * (0), a blake2b-160 (1, 2), the BLS public key (3), or namespace as LEB128 and subaddress (4).
+ * An address without its network, because only the text has the network's letter. The payload is the actor's number as
+ * LEB128 (0), a blake2b-160 (1, 2), the BLS public key (3), or namespace as LEB128 and subaddress (4).
  */
 export interface FilecoinAddress {
   protocol: AddressProtocol
@@ -25,16 +25,16 @@ const BLS_KEY_BYTES = 48
 const SECP256K1_KEY_BYTES = 65
 const MAX_SUBADDRESS_BYTES = 54
 const MOST_REMEMBERED = 10_000
-/** No address is longer: cuts off hostile texts before any work. */
+/** The length of the longest address; rejects hostile texts before any work. */
 const MAX_TEXT_LENGTH = 115
 
-/** The address that `text` is, with either letter and a right checksum; null for everything else. Never throws. */
+/** Parses an address with either letter and a correct checksum. Returns null for any other text. Never throws. */
 export function parseAddress(text: string): FilecoinAddress | null {
   if (text.length > MAX_TEXT_LENGTH) return null
   const [, letter, digit, rest] = /^([ft])([0-4])([0-9a-z]+)$/.exec(text) ?? []
   if (digit === undefined || rest === undefined) return null
   const address = parseBody(digit, rest)
-  // Printing it again catches each second spelling of one address: leading zeros, stray bits, a wrong checksum.
+  // Printing the address again rejects other spellings of it: leading zeros, stray bits, a wrong checksum.
   return address !== null && formatAddress(address, letter === 'f' ? 'f' : 't') === text ? address : null
 }
 
@@ -56,7 +56,7 @@ function parseDelegated(rest: string): FilecoinAddress | null {
   return delegatedAddress(namespace, sub)
 }
 
-/** A plain decimal below 2^63, or null. */
+/** Parses a plain decimal below 2^63, or returns null. */
 function decimal(text: string): bigint | null {
   if (!/^\d{1,19}$/.test(text)) return null
   const value = BigInt(text)
@@ -72,7 +72,7 @@ function withoutChecksum(encoded: string): Uint8Array | null {
   }
 }
 
-/** The address whose protocol byte and payload `bytes` are, as CBOR carries it; null when they are none. */
+/** Decodes protocol byte and payload, as CBOR carries an address. Returns null when they are invalid. */
 export function decodeAddress(bytes: Uint8Array): FilecoinAddress | null {
   const protocol = bytes[0]
   const payload = bytes.slice(1)
@@ -100,7 +100,7 @@ function hasPayloadOf(protocol: AddressProtocol, payload: Uint8Array): boolean {
   }
 }
 
-/** Protocol byte and payload. */
+/** Returns protocol byte and payload. */
 export function encodeAddress(address: FilecoinAddress): Uint8Array {
   return concatBytes(Uint8Array.of(address.protocol), address.payload)
 }
@@ -115,7 +115,7 @@ export function formatAddress(address: FilecoinAddress, letter: NetworkLetter): 
   return `${head}${namespace.toString()}f${base32.baseEncode(concatBytes(payload.subarray(length), checksum))}`
 }
 
-/** Of an encoded address, a character for each byte. Parties come again and again, and a hash is dear. */
+/** Keyed by the encoded address, one character per byte. Cached because the same parties recur and hashing is slow. */
 const checksumOf = remembering(MOST_REMEMBERED, (encoded) => blake2b32(Buffer.from(encoded, 'latin1')))
 
 function leadingNumber(payload: Uint8Array): { value: bigint; length: number } {
@@ -124,10 +124,13 @@ function leadingNumber(payload: Uint8Array): { value: bigint; length: number } {
   return number
 }
 
-/** Of an actor by its number, whatever the number below 10^18: nothing of it is dear to check, and there are as many as actors. */
+/** ID addresses below 10^18, which are cheap to check. They bypass the cache, because there are as many as actors. */
 const PLAIN_ID = /^[ft]0(?:0|[1-9]\d{0,17})$/
 
-/** The `f…` text of an address: the form in which addresses are compared. Null when `text` is none. */
+/**
+ * Returns the `f…` text of an address, the form in which addresses are compared. Returns null when `text` is no
+ * address.
+ */
 export function canonicalAddress(text: string): string | null {
   return PLAIN_ID.test(text) ? withF(text) : canonicalOfOther(text)
 }
@@ -136,7 +139,7 @@ const canonicalOfOther = remembering(MOST_REMEMBERED, (text) =>
   parseAddress(text) === null ? null : withF(text),
 )
 
-/** An address has one spelling, but for the network's letter. */
+/** An address has one spelling, apart from the network's letter. */
 function withF(text: string): string {
   return `f${text.slice(1)}`
 }
@@ -145,34 +148,34 @@ export function sameAddress(a: FilecoinAddress, b: FilecoinAddress): boolean {
   return a.protocol === b.protocol && sameBytes(a.payload, b.payload)
 }
 
-/** The number in an ID address; null for the other protocols. */
+/** Returns the number in an ID address, or null for the other protocols. */
 export function actorIdOf(address: FilecoinAddress): bigint | null {
   return address.protocol === 0 ? leadingNumber(address.payload).value : null
 }
 
-/** `f0…`; a RangeError from 2^63 on. */
+/** Returns `f0…`. Throws a RangeError from 2^63 on. */
 export function idAddress(actorId: bigint): FilecoinAddress {
   return { protocol: 0, payload: encodeLeb128(actorId) }
 }
 
-/** `f1…` of an uncompressed public key (65 bytes, the first 04). */
+/** Returns `f1…` for an uncompressed public key (65 bytes, the first 04). */
 export function secp256k1Address(publicKey: Uint8Array): FilecoinAddress {
   if (publicKey.length !== SECP256K1_KEY_BYTES) throw new RangeError('A secp256k1 public key has 65 bytes')
   return { protocol: 1, payload: blake2b160(publicKey) }
 }
 
-/** `f2…` of a seed. */
+/** Returns `f2…` for a seed. */
 export function actorAddress(seed: Uint8Array): FilecoinAddress {
   return { protocol: 2, payload: blake2b160(seed) }
 }
 
-/** `f3…` of a public key (48 bytes). */
+/** Returns `f3…` for a public key (48 bytes). */
 export function blsAddress(publicKey: Uint8Array): FilecoinAddress {
   if (publicKey.length !== BLS_KEY_BYTES) throw new RangeError('A BLS public key has 48 bytes')
   return { protocol: 3, payload: publicKey }
 }
 
-/** `f4…`; namespace 10 holds the Ethereum addresses. */
+/** Returns `f4…`; namespace 10 holds the Ethereum addresses. */
 export function delegatedAddress(namespace: bigint, sub: Uint8Array): FilecoinAddress {
   if (sub.length > MAX_SUBADDRESS_BYTES) throw new RangeError('A subaddress has at most 54 bytes')
   return { protocol: 4, payload: concatBytes(encodeLeb128(namespace), sub) }
@@ -183,8 +186,8 @@ export function networkLetter(networkId: string): NetworkLetter {
 }
 
 /**
- * The robust address of the actor that a message creates. `sender` is the message's `from` as written there; `counter`
- * numbers the actors that one message creates.
+ * Returns the robust address of the actor that a message creates. `sender` is the message's `from` as written;
+ * `counter` numbers the actors that one message creates.
  */
 export function createdActorAddress(sender: FilecoinAddress, nonce: bigint, counter = 0n): FilecoinAddress {
   return actorAddress(

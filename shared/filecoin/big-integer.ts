@@ -1,12 +1,12 @@
 import { bytesToHex, concatBytes } from './bytes.ts'
 import { DecodeError } from './decode-error.ts'
 
-/** Sign byte included: what the chain reads at most. */
+/** The chain's limit, including the sign byte. */
 const MAX_BYTES = 128
 
 /**
- * A big integer as the chain writes it: nothing for zero, else a sign byte (0 plus, 1 minus) and the magnitude, its
- * highest byte first. Refuses every other way to write the same number. Throws a {@link DecodeError}.
+ * Decodes a big integer: empty for zero, else a sign byte (0 plus, 1 minus) and the big-endian magnitude. Throws a
+ * {@link DecodeError} for any other encoding, even of the same number.
  */
 export function decodeBigInt(bytes: Uint8Array, field = 'big integer'): bigint {
   const value = decodeLooseBigInt(bytes, field)
@@ -15,8 +15,8 @@ export function decodeBigInt(bytes: Uint8Array, field = 'big integer'): bigint {
 }
 
 /**
- * As {@link decodeBigInt}, with leading zeros and a zero that has a sign: the chain executes messages that are
- * written so.
+ * Same as {@link decodeBigInt}, but accepts leading zeros and a signed zero. The chain executes messages with such
+ * amounts.
  */
 export function decodeLooseBigInt(bytes: Uint8Array, field = 'big integer'): bigint {
   if (bytes.length === 0) return 0n
@@ -27,7 +27,7 @@ export function decodeLooseBigInt(bytes: Uint8Array, field = 'big integer'): big
   return sign === 0 ? magnitude : -magnitude
 }
 
-/** The inverse; a RangeError for what the chain could not read. */
+/** Inverse of {@link decodeBigInt}. Throws a RangeError for numbers that the chain could not read. */
 export function encodeBigInt(value: bigint): Uint8Array {
   if (value === 0n) return new Uint8Array()
   const hex = (value < 0n ? -value : value).toString(16)

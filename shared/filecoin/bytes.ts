@@ -4,7 +4,7 @@ export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && a.every((byte, i) => byte === b[i])
 }
 
-/** A whole number below 2^64 as eight bytes, the highest first. */
+/** Encodes a whole number below 2^64 as eight bytes, the highest first. */
 export function bigEndian64(value: bigint): Uint8Array {
   if (value < 0n || value >= 1n << 64n) throw new RangeError(`${value.toString()} is no 64-bit number`)
   const bytes = new Uint8Array(8)

@@ -2,12 +2,12 @@ import { decodeAddress, type FilecoinAddress } from './address.ts'
 import { decodeBigInt } from './big-integer.ts'
 import { DecodeError } from './decode-error.ts'
 
-/** Readers of what `decodeCbor` gives: each takes the field's name for its error. */
+/** Readers for the values that `decodeCbor` returns. Each takes the field's name for its error. */
 
 const UINT64_LIMIT = 1n << 64n
 const INT64_LIMIT = 1n << 63n
 
-/** An array whose length is one of `lengths`. */
+/** Reads an array whose length is one of `lengths`. */
 export function readTuple(value: unknown, lengths: readonly number[], field: string): unknown[] {
   const items = readArray(value, field)
   if (!lengths.includes(items.length)) {
@@ -54,7 +54,7 @@ export function readBigInt(value: unknown, field: string): bigint {
   return decodeBigInt(readBytes(value, field), field)
 }
 
-/** For what is written: an integer that its field cannot hold is the caller's mistake. */
+/** Used when encoding: an integer that its field cannot hold is the caller's mistake. */
 export function inUint64(value: bigint, field: string): bigint {
   if (value < 0n || value >= UINT64_LIMIT) throw new RangeError(`${field}: not from 0 to 2^64-1`)
   return value

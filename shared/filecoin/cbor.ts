@@ -5,7 +5,7 @@ import { DecodeError } from './decode-error.ts'
 
 /** A CID in CBOR: tag 42 around a zero byte and the CID's bytes. */
 const CID_TAG = 42
-/** Filecoin's types nest three deep; a bomb nests thousands. */
+/** Filecoin's types nest three deep; a hostile value nests thousands. */
 const MAX_DEPTH = 32
 /** Lotus reads at most 8,192 merges, of three items each. */
 const MAX_ITEMS = 100_000
@@ -22,10 +22,13 @@ const DECODE_OPTIONS: DecodeOptions = {
 }
 const ENCODE_OPTIONS: EncodeOptions = { typeEncoders: { Object: encodeObject } }
 
-/** Reads token by token, so that depth, number of items and unwanted kinds are refused before anything is built. */
+/**
+ * Reads token by token, so that excessive depth, too many items and unwanted kinds are refused before anything is
+ * built.
+ */
 class GuardedTokenizer extends Tokenizer {
   private items = 0
-  /** How many items each open array or tag still wants, the innermost last. */
+  /** Items still missing from each open array or tag, the innermost last. */
   private readonly open: number[] = []
 
   override next(): Token {
@@ -62,7 +65,7 @@ function readTaggedCid(content: unknown): CID {
   if (!(content instanceof Uint8Array) || content[0] !== 0)
     throw new DecodeError('CBOR: tag 42 without a CID')
   const cid = CID.decode(content.subarray(1))
-  // The library takes a written version 0 for one that is left out: what it gives is another CID.
+  // The library treats an explicit version 0 as an omitted one and returns a different CID.
   if (!sameBytes(cid.bytes, content.subarray(1)))
     throw new DecodeError('CBOR: a CID with a written version 0')
   return cid
@@ -75,12 +78,12 @@ function encodeObject(value: unknown): Token[] {
 }
 
 /**
- * The value of one whole CBOR item: arrays, byte strings (Uint8Array), integers (number, or bigint outside the safe
- * range), text, booleans, null and CIDs. Strict: shortest forms only, no indefinite lengths, no bytes after it.
- * Throws a {@link DecodeError} and nothing else.
+ * Decodes one whole CBOR item: arrays, byte strings (Uint8Array), text, booleans, null, CIDs and integers. An integer
+ * is a number, or a bigint outside the safe range. Accepts only shortest forms, no indefinite lengths and no trailing
+ * bytes. Throws only a {@link DecodeError}.
  */
 export function decodeCbor(bytes: Uint8Array): unknown {
-  // A Buffer would hand out slices that share its memory.
+  // A Buffer would return slices that share its memory.
   const plain = plainBytes(bytes)
   try {
     const value: unknown = decode(plain, {
@@ -99,12 +102,12 @@ function reasonOf(error: unknown): string {
   return text.replace(/^CBOR decode error: /, '').slice(0, 120)
 }
 
-/** CBOR of a value as {@link decodeCbor} gives it. */
+/** Encodes a value of the kinds that {@link decodeCbor} returns. */
 export function encodeCbor(value: unknown): Uint8Array {
   return plainBytes(encode(value, ENCODE_OPTIONS))
 }
 
-/** The same memory, as nothing but a Uint8Array: where there is a Buffer, libraries hand it out. */
+/** Returns the same memory as a plain Uint8Array; libraries return Buffers where these exist. */
 function plainBytes(bytes: Uint8Array): Uint8Array {
   return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }

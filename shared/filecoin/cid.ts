@@ -4,15 +4,15 @@ import { blake2b256 } from './blake2b.ts'
 
 const DAG_CBOR = 0x71
 const BLAKE2B_256 = 0xb220
-/** No CID of this chain is longer: cuts off hostile texts before any work. */
+/** Longer than any CID of this chain; rejects hostile texts before any work. */
 const MAX_TEXT_LENGTH = 200
 
-/** The CID (`bafy2bza…`) of a block of CBOR. */
+/** Returns the CID (`bafy2bza…`) of a block of CBOR. */
 export function cidOfBytes(bytes: Uint8Array): string {
   return cidOf(bytes).toString()
 }
 
-/** The same as bytes: what a message's sender signs. */
+/** Returns the same CID as bytes, which a message's sender signs. */
 export function cidBytesOf(bytes: Uint8Array): Uint8Array {
   return cidOf(bytes).bytes
 }
@@ -21,7 +21,7 @@ function cidOf(bytes: Uint8Array): CID {
   return CID.createV1(DAG_CBOR, createDigest(BLAKE2B_256, blake2b256(bytes)))
 }
 
-/** The bytes of a CID in the text form that nodes print; null when `text` is none. Never throws. */
+/** Returns the bytes of a CID in the text form that nodes print; null when `text` is none. Never throws. */
 export function parseCid(text: string): Uint8Array | null {
   if (text.length > MAX_TEXT_LENGTH) return null
   try {

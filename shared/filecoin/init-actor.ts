@@ -4,11 +4,11 @@ import { readAddress, readBytes, readTuple } from './cbor-fields.ts'
 import { decodeCbor, encodeCbor } from './cbor.ts'
 import { DecodeError } from './decode-error.ts'
 
-/** The Init actor, `f01`: its Exec makes an actor of the code that is asked for. */
+/** Parameters of Exec, by which the Init actor (`f01`) creates an actor of the given code. */
 export interface ExecParams {
   /** Text, as nodes print it. */
   codeCid: string
-  /** The constructor's parameters, CBOR. */
+  /** The constructor's parameters, as CBOR. */
   params: Uint8Array
 }
 
@@ -24,7 +24,7 @@ export function decodeExecParams(bytes: Uint8Array): ExecParams {
   return { codeCid: cid.toString(), params: readBytes(params, 'Exec constructor params') }
 }
 
-/** Whose funds are in the channel, and for whom. */
+/** The payer and the recipient of a channel's funds. */
 export interface ChannelParties {
   from: FilecoinAddress
   to: FilecoinAddress
@@ -40,7 +40,7 @@ export function decodeConstructorParams(bytes: Uint8Array): ChannelParties {
   return { from: readAddress(from, 'channel from'), to: readAddress(to, 'channel to') }
 }
 
-/** What Exec made: its number in this branch of the chain, and its lasting address. */
+/** The actor that Exec created: its number on this branch of the chain, and its permanent address. */
 export interface ExecReturn {
   idAddress: FilecoinAddress
   robustAddress: FilecoinAddress

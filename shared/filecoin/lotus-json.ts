@@ -3,12 +3,12 @@ import { parse } from 'lossless-json'
 const INTEGER = /^-?\d+$/
 
 /**
- * A JSON text of a Lotus node. Integers outside the safe range (nonces, lanes, methods: bare numbers up to 2^64-1) are
- * bigint, all other numbers number. Throws a SyntaxError.
+ * Parses a Lotus node's JSON. Integers outside the safe range (nonces, lanes, methods: bare numbers up to 2^64-1)
+ * become bigint, all other numbers number. Throws a SyntaxError.
  */
 export function parseLotusJson(text: string): unknown {
   const value: unknown = JSON.parse(text)
-  // To look through what was read takes a tenth of what it takes to look for long numbers in the text.
+  // Searching the parsed value takes a tenth of the time of searching the text for long numbers.
   if (!holdsInexact(value)) return value
   try {
     return parse(text, null, { parseNumber, onDuplicateKey: ({ newValue }) => newValue })
@@ -23,11 +23,14 @@ function parseNumber(text: string): number | bigint {
   return INTEGER.test(text) && !Number.isSafeInteger(value) ? BigInt(text) : value
 }
 
-/** Whether a number is in it that was perhaps rounded. Not by calling itself: however deep the value is. */
+/**
+ * Returns whether the value holds a number that may have been rounded. Not recursive, so that deep values cannot
+ * overflow the stack.
+ */
 function holdsInexact(value: unknown): boolean {
   const open: object[] = []
   const isInexact = (inner: unknown): boolean => {
-    // One of more than 308 digits is infinite.
+    // A number of more than 308 digits is parsed as infinity.
     if (typeof inner === 'number')
       return Number.isInteger(inner) ? !Number.isSafeInteger(inner) : !Number.isFinite(inner)
     if (typeof inner === 'object' && inner !== null) open.push(inner)
@@ -40,7 +43,7 @@ function holdsInexact(value: unknown): boolean {
   return false
 }
 
-/** A list of the values, made for each of thousands of objects, would cost more than the looking. */
+/** `Object.values` would build a list for each of thousands of objects, which costs more than the search. */
 function someValue(holder: object, test: (value: unknown) => boolean): boolean {
   for (const name in holder) if (test((holder as Record<string, unknown>)[name])) return true
   return false

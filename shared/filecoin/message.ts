@@ -18,9 +18,9 @@ import { encodeSignature, type Signature } from './signature.ts'
 export { cidOfBytes, parseCid } from './cid.ts'
 export { decodeSignature, encodeSignature, type Signature } from './signature.ts'
 
-/** What its sender wants done. Amounts are attoFIL. */
+/** An unsigned message. Amounts are attoFIL. */
 export interface Message {
-  /** 0: there is no other. */
+  /** 0, the only version. */
   version: number
   to: FilecoinAddress
   from: FilecoinAddress
@@ -38,7 +38,7 @@ export interface Message {
 
 const BLS_SIGNATURE = 2
 
-/** CBOR of the message; a RangeError when a field cannot hold its number. */
+/** Returns the message as CBOR. Throws a RangeError when a field cannot hold its number. */
 export function encodeMessage(message: Message): Uint8Array {
   return encodeCbor(messageTuple(message))
 }
@@ -59,7 +59,7 @@ function messageTuple(message: Message): unknown[] {
   ]
 }
 
-/** Throws a {@link DecodeError}. What it returns encodes to the same bytes. */
+/** Throws a {@link DecodeError}. The result encodes to the same bytes. */
 export function decodeMessage(bytes: Uint8Array): Message {
   const items = readTuple(decodeCbor(bytes), [10], 'message')
   if (items[0] !== 0) throw new DecodeError('message version: not 0')
@@ -77,17 +77,17 @@ export function decodeMessage(bytes: Uint8Array): Message {
   }
 }
 
-/** CID of the unsigned message: what `Message.CID` says, and the message's name when its sender's key is BLS. */
+/** Returns the unsigned message's CID: the node's `Message.CID`, by which a BLS sender's message is known. */
 export function messageCid(message: Message): string {
   return cidOfBytes(encodeMessage(message))
 }
 
-/** What the sender signs: the bytes of the unsigned message's CID. */
+/** Returns what the sender signs: the bytes of the unsigned message's CID. */
 export function messageSigningBytes(message: Message): Uint8Array {
   return cidBytesOf(encodeMessage(message))
 }
 
-/** The name by which nodes and explorers know the message. */
+/** Returns the CID by which nodes and explorers know the message. */
 export function signedMessageCid(message: Message, signature: Signature): string {
   if (signature.type === BLS_SIGNATURE) return messageCid(message)
   return cidOfBytes(encodeCbor([messageTuple(message), encodeSignature(signature)]))

@@ -2,21 +2,21 @@ import { readBytes, readTuple } from './cbor-fields.ts'
 import { decodeCbor, encodeCbor } from './cbor.ts'
 import { readVoucher, voucherTuple, type SignedVoucher } from './voucher-cbor.ts'
 
-/** A plain transfer, to whatever receiver. */
+/** A plain transfer, to any receiver. */
 export const SEND = 0n
-/** Of the Init actor (`f01`): make an actor. */
+/** Init actor (`f01`): create an actor. */
 export const INIT_EXEC = 2n
-/** Of a channel: redeem a voucher. */
+/** Channel: redeem a voucher. */
 export const PAYCH_UPDATE = 2n
-/** Of a channel: begin to close it. */
+/** Channel: begin to close it. */
 export const SETTLE = 3n
-/** Of a channel: pay both parties and delete it. */
+/** Channel: pay both parties and delete it. */
 export const COLLECT = 4n
 
-/** From `Settle` to `Collect`: 12 hours of 30 seconds each. */
+/** Epochs from `Settle` to `Collect`: 12 hours of 30-second epochs. */
 export const SETTLE_DELAY_EPOCHS = 1440
 
-/** Of `UpdateChannelState`. */
+/** Parameters of `UpdateChannelState`. */
 export interface UpdateParams {
   voucher: SignedVoucher
   /** Empty when none was given. */
@@ -24,9 +24,8 @@ export interface UpdateParams {
 }
 
 /**
- * Two elements, or three (a proof, unused) before actors version 2. Amounts are read as the chain reads them: what was
- * executed counts, even if its bytes are not the shortest, so `encodeUpdateParams` may give others than came in.
- * Throws a {@link DecodeError}.
+ * Decodes two elements, or three (with an unused proof) before actors version 2. Amounts are read as leniently as the
+ * chain reads them, so `encodeUpdateParams` may return other bytes. Throws a `DecodeError`.
  */
 export function decodeUpdateParams(bytes: Uint8Array): UpdateParams {
   const [voucher, secret, ...proof] = readTuple(decodeCbor(bytes), [2, 3], 'UpdateChannelState params')
@@ -37,7 +36,7 @@ export function decodeUpdateParams(bytes: Uint8Array): UpdateParams {
   }
 }
 
-/** In today's layout of two elements. */
+/** Encodes today's layout of two elements. */
 export function encodeUpdateParams(params: UpdateParams): Uint8Array {
   return encodeCbor([voucherTuple(params.voucher), params.secret])
 }

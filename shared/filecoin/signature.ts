@@ -9,10 +9,10 @@ export interface Signature {
   data: Uint8Array
 }
 
-/** Type byte included, as Lotus has it. */
+/** Lotus's limit, including the type byte. */
 const MAX_BYTES = 200
 
-/** From type byte and data. Throws a {@link DecodeError}. */
+/** Decodes type byte and data. Throws a {@link DecodeError}. */
 export function decodeSignature(bytes: Uint8Array): Signature {
   const type = bytes[0]
   if (type !== 1 && type !== 2 && type !== 3) throw new DecodeError('signature: unknown type')

@@ -6,15 +6,15 @@ import type { Signature } from './signature.ts'
 
 export { blake2b256 } from './blake2b.ts'
 
-/** The domain in which Filecoin hashes messages to its BLS curve. */
+/** The domain with which Filecoin hashes messages to its BLS curve. */
 export const BLS_DOMAIN = 'BLS_SIG_BLS12381G2_XMD:SHA-256_SSWU_RO_NUL_'
 
 const SECP256K1_BYTES = 65
 const BLS_BYTES = 96
 
 /**
- * The `f1` address of the key that signed `message`: 65 bytes r, s, recovery id (0 to 3) over its blake2b-256. Null
- * when no key gives that signature. Never throws.
+ * Returns the `f1` address of the key that signed `message`. The signature is 65 bytes (r, s, recovery id 0 to 3) over
+ * the message's blake2b-256. Returns null when no key gives that signature. Never throws.
  */
 export function recoverSecp256k1Address(message: Uint8Array, signature: Uint8Array): FilecoinAddress | null {
   const recoveryId = signature[64]
@@ -30,8 +30,8 @@ export function recoverSecp256k1Address(message: Uint8Array, signature: Uint8Arr
 }
 
 /**
- * What keeps `signature` from being `signer`'s over `message`; null when nothing does. As on the chain the signer's
- * address decides which scheme applies, and the signature's type byte does not. An ID must be resolved before.
+ * Returns why `signature` is not `signer`'s over `message`, or null when it is valid. The signer's address selects the
+ * scheme, as on the chain; the signature's type byte does not. Callers must resolve an ID address first.
  */
 export function signatureFault(
   message: Uint8Array,
@@ -51,7 +51,7 @@ export function signatureFault(
   }
 }
 
-/** Whether {@link signatureFault} finds nothing. Never throws. */
+/** Returns whether {@link signatureFault} finds nothing. Never throws. */
 export function verifySignature(message: Uint8Array, signature: Signature, signer: FilecoinAddress): boolean {
   return signatureFault(message, signature, signer) === null
 }
@@ -68,7 +68,7 @@ function blsFault(message: Uint8Array, data: Uint8Array, publicKey: Uint8Array):
   const bls = bls12_381.longSignatures
   try {
     const key = bls12_381.G1.Point.fromBytes(publicKey)
-    // Everything verifies under the point at infinity: it is nobody's key.
+    // Every signature verifies under the point at infinity, so it is no usable key.
     if (key.is0()) return 'the signer has no usable key'
     return bls.verify(bls.Signature.fromBytes(data), bls.hash(message, BLS_DOMAIN), key)
       ? null

@@ -31,9 +31,9 @@ export interface SignedVoucher {
   /** The channel, by its ID or its robust address. */
   channelAddr: FilecoinAddress
   timeLockMin: bigint
-  /** 0: no end. */
+  /** 0 means no end. */
   timeLockMax: bigint
-  /** Empty, or the blake2b-256 of the secret; the bytes are whatever was written. */
+  /** Empty, or the blake2b-256 of the secret. The bytes are kept as written. */
   secretHash: Uint8Array
   extra: VoucherExtra | null
   lane: bigint
@@ -42,19 +42,19 @@ export interface SignedVoucher {
   amount: bigint
   minSettleHeight: bigint
   merges: VoucherMerge[]
-  /** Null while nobody signed. */
+  /** Null while unsigned. */
   signature: Signature | null
 }
 
-/** How an amount may be written: as the chain writes it, or any way the chain reads it. */
+/** Accepted encodings of an amount: only the chain's own, or all that the chain reads. */
 export type AmountForm = 'canonical' | 'loose'
 
-/** What it returns encodes to the same bytes. Throws a {@link DecodeError}. */
+/** The result encodes to the same bytes. Throws a `DecodeError`. */
 export function decodeVoucher(bytes: Uint8Array): SignedVoucher {
   return readVoucher(decodeCbor(bytes), 'canonical')
 }
 
-/** A voucher inside other CBOR. Throws a {@link DecodeError}. */
+/** Reads a voucher inside other CBOR. Throws a `DecodeError`. */
 export function readVoucher(value: unknown, amountForm: AmountForm): SignedVoucher {
   const items = readTuple(value, [11], 'voucher')
   const readAmount = amountForm === 'loose' ? decodeLooseBigInt : decodeBigInt
@@ -87,12 +87,12 @@ function readMerge(value: unknown): VoucherMerge {
   return { lane: readUint64(lane, 'voucher merge lane'), nonce: readUint64(nonce, 'voucher merge nonce') }
 }
 
-/** A RangeError when a field cannot hold its number. */
+/** Throws a RangeError when a field cannot hold its number. */
 export function encodeVoucher(voucher: SignedVoucher): Uint8Array {
   return encodeCbor(voucherTuple(voucher))
 }
 
-/** The voucher as the array that its CBOR is. */
+/** Returns the voucher as the array of its CBOR fields. */
 export function voucherTuple(voucher: SignedVoucher): unknown[] {
   const { extra, signature } = voucher
   return [

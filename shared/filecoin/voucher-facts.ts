@@ -4,7 +4,7 @@ import { formatAddress, type NetworkLetter } from './address.ts'
 import { bytesToHex } from './bytes.ts'
 import { voucherKey, voucherText, type SignedVoucher } from './voucher.ts'
 
-/** What an event says of a voucher, on the network whose addresses have this letter. */
+/** Returns an event's facts about a voucher. `letter` is that of the network's addresses. */
 export function voucherFacts(voucher: SignedVoucher, letter: NetworkLetter): VoucherFacts {
   const text = voucherText(voucher)
   return {

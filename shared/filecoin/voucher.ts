@@ -7,22 +7,22 @@ import { decodeVoucher, encodeVoucher, type SignedVoucher } from './voucher-cbor
 export { decodeVoucher, encodeVoucher } from './voucher-cbor.ts'
 export type { SignedVoucher, VoucherExtra } from './voucher-cbor.ts'
 
-/** A message, and so a redeemable voucher, has at most 64 KiB; base64 makes four of three. */
+/** A message, and so a redeemable voucher, has at most 64 KiB; base64 turns three bytes into four characters. */
 export const MAX_VOUCHER_TEXT_LENGTH = Math.ceil((64 * 1024) / 3) * 4
 
-/** What is signed: the voucher without its signature. */
+/** Returns the signed bytes: the voucher without its signature. */
 export function voucherSigningBytes(voucher: SignedVoucher): Uint8Array {
   return encodeVoucher({ ...voucher, signature: null })
 }
 
-/** Names what is promised, whoever signed it and however: ECDSA signatures have twins. Hex, without 0x. */
+/** Identifies the promise regardless of its signature, because ECDSA signatures are malleable. Hex, without 0x. */
 export function voucherKey(voucher: SignedVoucher): string {
   return bytesToHex(blake2b256(voucherSigningBytes(voucher)))
 }
 
 /**
- * The voucher in standard base64 with padding (the dapp's signer) or base64url without (Lotus). Each has one text in
- * either form: stray bits, white space and missing or surplus padding are refused. Throws a {@link DecodeError}.
+ * Decodes standard base64 with padding (the dapp's signer) or base64url without (Lotus). Each voucher has one text in
+ * either form. Stray bits, white space and missing or surplus padding are refused. Throws a {@link DecodeError}.
  */
 export function voucherFromText(text: string): SignedVoucher {
   if (text === '') throw new DecodeError('voucher text: empty')
@@ -52,7 +52,7 @@ function decodeExactly(
   }
 }
 
-/** Standard base64 with padding: the form in which records name a voucher. */
+/** Returns standard base64 with padding, the form in which records name a voucher. */
 export function voucherText(voucher: SignedVoucher): string {
   return base64pad.baseEncode(encodeVoucher(voucher))
 }
