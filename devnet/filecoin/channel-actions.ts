@@ -25,7 +25,7 @@ import type { Sending, Wallet } from './wallet.ts'
 
 /** An address as text (either letter, any form) or decoded. */
 export type AddressLike = string | FilecoinAddress
-/** What a caller may want to set besides what the action says: sender's form, nonce, gas. */
+/** Optional settings beyond the action itself: the sender's form, nonce, gas. */
 export type Extras = Partial<Sending>
 
 export const INIT_ACTOR = idAddress(1n)
@@ -37,7 +37,7 @@ export function toAddress(address: AddressLike): FilecoinAddress {
   return parsed
 }
 
-/** Opens a channel between two parties, who need not be the wallet; the message's CID. */
+/** Opens a channel between two parties, neither of which need be the wallet. Returns the message's CID. */
 export function createChannel(
   wallet: Wallet,
   from: AddressLike,
@@ -50,7 +50,7 @@ export function createChannel(
   return wallet.send({ to: INIT_ACTOR, method: INIT_EXEC, value: amount, params, ...extras })
 }
 
-/** What a voucher has to say; the rest is none. Times are epochs, amounts attoFIL. */
+/** Fields of a voucher; missing ones are empty. Times are epochs, amounts attoFIL. */
 export type VoucherFields = Partial<Omit<SignedVoucher, 'channelAddr' | 'signature'>> & {
   channelAddr: AddressLike
   amount: bigint
@@ -73,7 +73,7 @@ export function signVoucher(wallet: Wallet, fields: VoucherFields): SignedVouche
   return { ...unsigned, signature: wallet.sign(voucherSigningBytes(unsigned)) }
 }
 
-/** The party that did not sign redeems. */
+/** Redeems a voucher; `wallet` must be the party that did not sign it. */
 export function redeem(
   wallet: Wallet,
   channel: AddressLike,
@@ -102,7 +102,10 @@ export function fundChannel(
   return wallet.send({ to: toAddress(channel), method: SEND, value: amount, ...extras })
 }
 
-/** The channel that a create made: its lasting address and its ID in this branch. Throws if the create failed. */
+/**
+ * Returns the addresses of the channel that a create message made: its robust address and its ID in this branch. Throws
+ * if the message failed.
+ */
 export function createdChannel(
   { receipt }: Pick<Execution, 'receipt'>,
   letter: NetworkLetter,

@@ -6,8 +6,8 @@ export interface Clock {
 }
 
 /**
- * Mines a tipset every `tickMs`. At the chain's own pace it keeps up with the time of day as well: heights that
- * passed while nobody mined are null rounds. A chain that was moved ahead goes on from there.
+ * Mines a tipset every `tickMs`. At the chain's own pace it also follows the time of day: heights that passed unmined
+ * become null rounds. A chain that was moved ahead continues from there.
  */
 export function startClock(
   chain: DevChain,
@@ -27,7 +27,7 @@ export function startClock(
   return { stop: () => clearInterval(timer) }
 }
 
-/** One epoch late is a late timer. */
+/** Ignores a single missed epoch, which a late timer explains. */
 function catchUp(chain: DevChain): void {
   const { genesisTimeS, epochDurationS } = chain.settings
   const due = Math.floor((Date.now() / 1000 - genesisTimeS) / epochDurationS)

@@ -16,7 +16,7 @@ export interface Key {
   sign(bytes: Uint8Array): Signature
 }
 
-/** Always the same key for a seed. For a devnet: nothing here keeps a secret. */
+/** Derives the same key from the same seed. Only for a devnet: the key is not secret. */
 export function createKey(kind: KeyKind, seed: Uint8Array): Key {
   return kind === 'bls' ? createBlsKey(seed) : createSecp256k1Key(seed)
 }
@@ -39,7 +39,7 @@ function createBlsKey(seed: Uint8Array): Key {
   }
 }
 
-/** The first hash of the seed, numbered from 0, that is a number from 1 to below `order`. */
+/** Returns the first hash of the seed, numbered from 0, that is a number from 1 to below `order`. */
 function privateKeyOf(seed: Uint8Array, order: bigint): Uint8Array {
   for (let attempt = 0n; ; attempt++) {
     const hash = blake2b256(concatBytes(seed, bigEndian64(attempt)))
@@ -48,13 +48,13 @@ function privateKeyOf(seed: Uint8Array, order: bigint): Uint8Array {
   }
 }
 
-/** r, s, recovery id over the blake2b-256 of the bytes. */
+/** Signs the blake2b-256 of the bytes: r, s, recovery id. */
 export function signSecp256k1(bytes: Uint8Array, privateKey: Uint8Array): Signature {
   const recovered = secp256k1.sign(blake2b256(bytes), privateKey, { prehash: false, format: 'recovered' })
   return { type: 1, data: concatBytes(recovered.subarray(1), recovered.subarray(0, 1)) }
 }
 
-/** Over the bytes themselves. */
+/** Signs the bytes themselves. */
 export function signBls(bytes: Uint8Array, privateKey: Uint8Array): Signature {
   const bls = bls12_381.longSignatures
   return { type: 2, data: bls.Signature.toBytes(bls.sign(bls.hash(bytes, BLS_DOMAIN), privateKey)) }

@@ -10,38 +10,40 @@ import { VoucherStore } from './voucher-store.ts'
 export type { DevChain } from './chain/dev-chain.ts'
 export type { Wallet } from './wallet.ts'
 
-/** A kept chain goes on with the settings that it began with: seed, genesis time, name, epoch and settle delay. */
+/** Options of a node. A saved chain keeps its original settings: seed, genesis time, name, epoch and settle delay. */
 export interface LotusOptions {
-  /** 0 or missing: a free one. */
+  /** A free port when 0 or missing. */
   port?: number
-  /** A file in which the chain is kept; missing: it is gone when the node stops. */
+  /** File that stores the chain; the chain is lost when the node stops if missing. */
   statePath?: string
   /** Seconds between heights; 2 when missing. */
   epochDurationS?: number
   /** Unix seconds; now when missing. */
   genesisTimeS?: number
-  /** From a settle to the collect; 1440 when missing. */
+  /** Epochs from settle to collect; 1440 when missing. */
   settleDelayEpochs?: number
-  /** How far behind the head a tipset is final; 30 when missing. Null: as a node without F3, 900. */
+  /**
+   * Epochs behind the head after which a tipset is final; 30 when missing. Null behaves like a node without F3: 900.
+   */
   finalityEpochs?: number | null
   /** Fewest and most; 1 to 4 when missing. */
   blocksPerTipset?: readonly [number, number]
-  /** Of each height; 0 when missing. */
+  /** Probability of each height; 0 when missing. */
   nullRoundChance?: number
-  /** Of all choices and keys; another chain each time when missing. */
+  /** Determines all choices and keys; a new chain each time when missing. */
   seed?: string
   networkName?: string
-  /** Between automatic epochs; null: none, the caller mines. The epoch's duration when missing. */
+  /** Milliseconds between automatic epochs; the epoch's duration when missing. Null leaves mining to the caller. */
   tickMs?: number | null
-  /** Needed for everything, when given. */
+  /** Grants every permission; callers without a token then have only what `anonymous` allows. */
   token?: string
-  /** Lets its bearers read, but neither push nor see the node's vouchers. */
+  /** Allows reading, but neither pushing nor seeing the node's vouchers. */
   readToken?: string
-  /** What callers without a token may do: everything when missing, nothing when there is a token. */
+  /** Permission of callers without a token. When missing: nothing if there is a token, otherwise everything. */
   anonymous?: Permission | null
   /** Epochs for which the state is kept; 20,000 when missing. */
   stateHistoryEpochs?: number
-  /** Messages a tipset, on average, that concern no loan: see traffic.ts. None when missing. */
+  /** Average number of messages per tipset that concern no loan, see traffic.ts; none when missing. */
   traffic?: number
   onNotice?: (line: string) => void
 }
@@ -52,14 +54,14 @@ export interface Lotus {
   wsUrl: string
   port: number
   chain: DevChain
-  /** The node's own vouchers, which PaychVoucherList shows. */
+  /** The node's own vouchers, which `PaychVoucherList` returns. */
   vouchers: VoucherStore
   stop(): Promise<void>
 }
 
 const FINALITY_WITHOUT_F3 = 900
 
-/** A node with a chain of its own, behind the JSON-RPC of a real one. */
+/** Starts a node with a chain of its own, behind the JSON-RPC of a real one. */
 export async function startLotus(options: LotusOptions = {}): Promise<Lotus> {
   const journal = openOrBegin(options)
   const chain = new DevChain(journal, chainOptions(options))

@@ -11,7 +11,9 @@ const PROPOSE = 2n
 const APPROVE = 3n
 const CANCEL = 4n
 
-/** Makes a wallet of several signers; the message's CID. `createdChannel` tells the addresses of what it made. */
+/**
+ * Creates a wallet of several signers and returns the message's CID. `createdChannel` returns its addresses as well.
+ */
 export function createMultisig(
   wallet: Wallet,
   signers: readonly AddressLike[],
@@ -23,7 +25,10 @@ export function createMultisig(
   return wallet.send({ to: INIT_ACTOR, method: INIT_EXEC, value: amount, params })
 }
 
-/** What the multisig shall do; with one approval needed it does it at once, by a message that no block lists. */
+/**
+ * Proposes a call of the multisig. If one approval suffices, the multisig calls at once, by a message that appears in
+ * no block.
+ */
 export function propose(
   wallet: Wallet,
   multisig: AddressLike,
@@ -37,7 +42,7 @@ export function propose(
   })
 }
 
-/** `transaction`: its number, which Propose returned. */
+/** `transaction` is the number that Propose returned. */
 export function approve(wallet: Wallet, multisig: AddressLike, transaction: number): Promise<string> {
   return wallet.send({ to: toAddress(multisig), method: APPROVE, params: numbered(transaction) })
 }

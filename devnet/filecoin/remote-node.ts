@@ -5,9 +5,9 @@ import { lotusText } from './rpc/lotus-text.ts'
 import * as take from './rpc/params.ts'
 import type { MessageSink } from './wallet.ts'
 
-/** A node in another process: what a wallet needs of it, and any other call. */
+/** A node in another process: the part that a wallet needs, and any other call. */
 export interface RemoteNode extends MessageSink {
-  /** The result of one JSON-RPC call; `method` with its prefix. Throws what the node answers instead. */
+  /** Returns the result of one JSON-RPC call; `method` includes its prefix. Throws the node's error. */
   call(method: string, ...params: unknown[]): Promise<unknown>
 }
 

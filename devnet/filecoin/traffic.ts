@@ -21,7 +21,7 @@ import { createChannel, fundChannel, INIT_ACTOR } from './channel-actions.ts'
 import { createMultisig, propose } from './multisig-actions.ts'
 import type { Wallet } from './wallet.ts'
 
-/** Of actors version 4: was a payment channel once, cannot be made any more. */
+/** The payment channel code of actors version 4, which Init no longer accepts. */
 const OUTDATED_CODE = 'bafkqafdgnfwc6nbpobqxs3lfnz2gg2dbnzxgk3a'
 const UPKEEP = 1000n * FIL
 
@@ -32,15 +32,16 @@ interface Passer {
   made: Made
 }
 
-/** The last few that traffic made, as far as the chain has them. */
+/** The newest actors that traffic created on the chain. */
 interface Made {
   channels: FilecoinAddress[]
   multisigs: FilecoinAddress[]
 }
 
 /**
- * What else happens on a chain: transfers, contract calls, multisigs, channels that are nobody's loan, messages with
- * a channel's methods to what is no channel, and failures. Call it before each tipset; `perTipset` messages on average.
+ * Creates messages that concern no loan: transfers, contract calls, multisigs, unrelated channels, failures, and
+ * channel methods sent to other actors. Call the returned function before each tipset; it sends `perTipset` messages on
+ * average.
  */
 export function createTraffic(chain: DevChain, perTipset: number): () => Promise<void> {
   const { seed } = chain.settings
@@ -63,7 +64,7 @@ export function createTraffic(chain: DevChain, perTipset: number): () => Promise
   }
 }
 
-/** Each wallet is paid when it runs low, once a time. */
+/** Funds each wallet that runs low, one round at a time. */
 async function upkeep(chain: DevChain, wallets: readonly Wallet[]): Promise<void> {
   if (chain.pool.all().some(({ message }) => message.value === UPKEEP)) return
   for (const { address } of wallets) {
@@ -71,7 +72,7 @@ async function upkeep(chain: DevChain, wallets: readonly Wallet[]): Promise<void
   }
 }
 
-/** What stands in the newest executed tipsets. */
+/** Returns the actors that the newest executed tipsets created. */
 function lastMade(chain: DevChain, wallets: readonly Wallet[]): Made {
   const made: Made = { channels: [], multisigs: [] }
   let tipset = chain.head().parent
@@ -95,14 +96,14 @@ type Errand = (passer: Passer) => Promise<unknown>
 const errands: readonly Errand[] = [
   ({ wallet, random, others }) =>
     wallet.send({ to: random.pick(others).key, method: SEND, value: BigInt(random.int(1, 1e9)) }),
-  // Somebody new: takes the next ID.
+  // A new account, which takes the next ID.
   ({ wallet, random }) =>
     wallet.send({ to: { protocol: 1, payload: random.bytes(20) }, method: SEND, value: FIL / 1000n }),
   ({ wallet, random }) =>
     wallet.send({ to: delegatedAddress(10n, random.bytes(20)), method: SEND, value: FIL / 1000n }),
   ({ wallet, random }) =>
     wallet.send({ to: CONTRACT_ADDRESS, method: INVOKE_EVM, params: random.bytes(random.int(4, 200)) }),
-  // A channel's methods, to what is none: all of these succeed.
+  // Channel methods sent to actors that are no channel; all of these succeed.
   ({ wallet, random }) =>
     wallet.send({ to: bulletin, method: random.pick([SETTLE, COLLECT]), value: BigInt(random.int(0, 5)) }),
   ({ wallet, random }) =>
@@ -127,13 +128,13 @@ const errands: readonly Errand[] = [
 
 const bulletin = idAddress(BigInt(BULLETIN_ID))
 
-/** A multisig that traffic made pays somebody, by a message that no block lists. */
+/** Makes one of traffic's multisigs pay an account, by a message that appears in no block. */
 async function useMultisig({ wallet, made, others, random }: Passer): Promise<void> {
   if (made.multisigs.length === 0) return
   await propose(wallet, random.pick(made.multisigs), { to: random.pick(others).key, value: 5n, method: SEND })
 }
 
-/** Adds to a channel that has nothing to do with any loan. */
+/** Adds funds to a channel that is part of no loan. */
 async function fundStranger({ wallet, made, random }: Passer): Promise<void> {
   if (made.channels.length === 0) return
   await fundChannel(wallet, random.pick(made.channels), 7n)

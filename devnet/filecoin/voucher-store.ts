@@ -3,10 +3,10 @@ import { verifySignature } from '../../shared/filecoin/verify-signature.ts'
 import { voucherKey, voucherSigningBytes, type SignedVoucher } from '../../shared/filecoin/voucher.ts'
 import type { DevChain } from './chain/dev-chain.ts'
 
-/** Vouchers of the channels that this node keeps track of: those it was given one for. */
+/** Vouchers of the channels that this node tracks, which are those with at least one voucher. */
 export class VoucherStore {
   private readonly chain: DevChain
-  /** By the channel's robust address. */
+  /** Keyed by the channel's robust address. */
   private readonly vouchers = new Map<string, Map<string, SignedVoucher>>()
 
   constructor(chain: DevChain) {
@@ -18,13 +18,13 @@ export class VoucherStore {
     return [...this.vouchers.keys()].map((text) => `${this.chain.letter}${text.slice(1)}`)
   }
 
-  /** Undefined for a channel that is not tracked. */
+  /** Returns undefined for a channel that is not tracked. */
   of(channel: string): SignedVoucher[] | undefined {
     const known = this.vouchers.get(this.robust(channel) ?? '')
     return known === undefined ? undefined : [...known.values()]
   }
 
-  /** Whether it is new. Throws when there is no such channel or its maker did not sign. */
+  /** Returns whether the voucher is new. Throws when the channel does not exist or neither party signed. */
   add(channel: string, voucher: SignedVoucher): boolean {
     const robust = this.robust(channel)
     const actor = robust === null ? undefined : this.chain.readActor(robust)
@@ -53,7 +53,7 @@ export class VoucherStore {
     return isNew
   }
 
-  /** `f2…` of a channel, however it is named. */
+  /** Returns a channel's `f2…` address for any of its addresses. */
   private robust(channel: string): string | null {
     const address = parseAddress(channel)
     if (address === null) return null

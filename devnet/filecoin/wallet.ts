@@ -4,12 +4,12 @@ import { signedMessage, type SignedMessage } from './chain/signed-message.ts'
 import { createKey, type KeyKind } from './keys.ts'
 import { encodeUtf8 } from './vm/utf8.ts'
 
-/** A node as a wallet sees it: this process's own, or one behind JSON-RPC. */
+/** The part of a node that a wallet needs, in this process or behind JSON-RPC. */
 export interface MessageSink {
   letter: NetworkLetter
-  /** The first nonce that no message of this key has, waiting ones included. */
+  /** Returns the first nonce that no message of this key has, pending ones included. */
   nextNonce(address: FilecoinAddress): Promise<bigint>
-  /** The message's CID. */
+  /** Returns the message's CID. */
   push(signed: SignedMessage): Promise<string>
 }
 
@@ -19,12 +19,12 @@ export interface Sending {
   /** attoFIL; 0 when missing. */
   value?: bigint
   params?: Uint8Array
-  /** As the message should name the sender, its ID for example; the key's address when missing. */
+  /** The sender as the message names it, for example its ID; the key's address when missing. */
   from?: FilecoinAddress
   /** The next free one when missing. */
   nonce?: bigint
   gasLimit?: bigint
-  /** attoFIL per unit; a quarter more than a waiting message's replaces it. */
+  /** attoFIL per unit of gas; a quarter more replaces a pending message. */
   gasPremium?: bigint
 }
 
@@ -33,7 +33,7 @@ export interface Wallet {
   /** The key's address as text with the network's letter. */
   address: string
   key: FilecoinAddress
-  /** Signs and pushes; the message's CID. Several at once get nonces in the order of the calls. */
+  /** Signs and pushes a message and returns its CID. Concurrent calls get nonces in call order. */
   send(sending: Sending): Promise<string>
   sign(bytes: Uint8Array): Signature
 }
@@ -42,7 +42,7 @@ const GAS_LIMIT = 10_000_000n
 const GAS_FEE_CAP = 1_000n
 const GAS_PREMIUM = 100n
 
-/** Always the same wallet for a text. */
+/** Returns the same wallet for the same text. */
 export function openWallet(node: MessageSink, kind: KeyKind, seedText: string): Wallet {
   const key = createKey(kind, encodeUtf8(seedText))
   let last: Promise<unknown> = Promise.resolve()
@@ -57,7 +57,7 @@ export function openWallet(node: MessageSink, kind: KeyKind, seedText: string): 
     key: key.address,
     sign: (bytes) => key.sign(bytes),
     send(sending) {
-      // One at a time: the next nonce is known only once the message before has its own.
+      // Sends run one at a time: the next nonce is known only once the previous message has its own.
       const sent = last.then(() => sendNow(sending))
       last = sent.catch(() => undefined)
       return sent

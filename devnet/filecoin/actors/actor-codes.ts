@@ -4,7 +4,7 @@ import { blake2b256 } from '../../../shared/filecoin/blake2b.ts'
 import type { ActorKind } from '../vm/world-state.ts'
 import { encodeUtf8 } from '../vm/utf8.ts'
 
-/** Of actors version 18 on the test networks, so that indexers know a channel when they see one. */
+/** Code from actors version 18 on the test networks, so that indexers recognize a channel. */
 const PAYMENT_CHANNEL = 'bafk2bzacecycr25bi4fqwpkrkyiarch3qlhakt6l5linxrs4vpjzv5a3a55rg'
 
 export const NETWORK_VERSION = 28
@@ -25,7 +25,7 @@ const KINDS: readonly ActorKind[] = [
   'bulletin',
 ]
 
-/** There is no program behind the others here: their codes are hashes of a name. */
+/** The other codes are hashes of a name, because no program stands behind them. */
 const codes = new Map<ActorKind, string>(
   KINDS.map((kind) => [kind, kind === 'paymentchannel' ? PAYMENT_CHANNEL : hashOfName(`fil/18/${kind}`)]),
 )
@@ -45,7 +45,10 @@ export function kindOfCode(code: string): ActorKind | undefined {
   return kinds.get(code)
 }
 
-/** All codes of a network version by name: today's, or those of the named actors up to version 15; else undefined. */
+/**
+ * Returns the codes of a network version by name: today's codes, or those of the named actors up to version 15. Returns
+ * undefined for other versions.
+ */
 export function codesOfNetworkVersion(version: number): Map<string, string> | undefined {
   if (version === NETWORK_VERSION) return new Map(codes)
   const actors = namedActorsVersion(version)

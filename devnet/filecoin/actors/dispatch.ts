@@ -7,11 +7,10 @@ import { multisigActor } from './multisig-actor.ts'
 import { paymentChannelActor } from './payment-channel-actor.ts'
 
 const EMPTY = new Uint8Array()
-/** From here on accounts take every method: interfaces are called by hashed numbers. */
+/** Accounts accept every method from this number on; interfaces are called by hashed numbers. */
 const FIRST_EXPORTED_METHOD = 1n << 24n
 export const INVOKE_EVM = 3_844_450_837n
 
-/** Calls the method of the receiver's kind; what it returns. */
 export function dispatch(machine: Machine, call: Call): Uint8Array {
   switch (call.receiver.kind) {
     case 'init':
@@ -25,7 +24,7 @@ export function dispatch(machine: Machine, call: Call): Uint8Array {
     case 'evm':
       return contract(machine, call)
     case 'bulletin':
-      // Takes everything and does nothing: methods 2, 3 and 4 succeed here too.
+      // Accepts everything and does nothing: methods 2, 3 and 4 succeed here too.
       return EMPTY
     case 'ethaccount':
     case 'placeholder':
@@ -36,14 +35,14 @@ export function dispatch(machine: Machine, call: Call): Uint8Array {
   }
 }
 
-/** Method 2 tells the key, to anybody. */
+/** Method 2 returns the key to any caller. */
 function account({ method, receiver }: Call): Uint8Array {
   if (method === 2n && receiver.robust !== null) return encodeCbor(encodeAddress(receiver.robust))
   if (method >= FIRST_EXPORTED_METHOD) return EMPTY
   throw unhandled()
 }
 
-/** A contract that emits what it is called with and returns it. */
+/** A contract that emits its input as an event and returns it. */
 function contract(machine: Machine, { method, params }: Call): Uint8Array {
   if (method !== INVOKE_EVM) throw unhandled()
   machine.events = encodeCbor([params])

@@ -7,8 +7,8 @@ import { constructMultisig } from './multisig-actor.ts'
 import { constructChannel, decoded } from './payment-channel-actor.ts'
 
 /**
- * Makes actors: payment channels and multisigs, for everybody, of today's code. The new actor takes the next number;
- * accounts that its constructor makes come after it.
+ * Creates payment channels and multisigs of today's code for any caller. The new actor takes the next number; accounts
+ * that its constructor creates take later numbers.
  */
 export function initActor(machine: Machine, call: Call): Uint8Array {
   if (call.method !== 2n) throw new ActorExit(Exit.unhandledMethod, 'Init has Exec only')
@@ -20,7 +20,7 @@ export function initActor(machine: Machine, call: Call): Uint8Array {
   }
   const robust = machine.nextActorAddress()
   const id = machine.create({ kind, robust })
-  // The value was Init's until here.
+  // Init held the value until here.
   machine.update(call.receiver.id, { balance: machine.must(call.receiver.id).balance - call.value })
   machine.update(id, { balance: call.value })
   if (kind === 'paymentchannel') machine.update(id, { channel: constructChannel(machine, params) })

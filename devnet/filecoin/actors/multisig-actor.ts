@@ -16,8 +16,8 @@ import { decoded } from './payment-channel-actor.ts'
 const EMPTY = new Uint8Array()
 
 /**
- * A wallet of several signers. To an indexer of channels it is two things: somebody else whose methods are 2, 3 and
- * 4, and a party whose messages no block lists.
+ * A wallet of several signers. It tests two things in a channel indexer: another actor with methods 2, 3 and 4, and a
+ * party whose messages appear in no block.
  */
 export function multisigActor(machine: Machine, call: Call): Uint8Array {
   const state = stateForSigner(call)
@@ -33,7 +33,7 @@ export function multisigActor(machine: Machine, call: Call): Uint8Array {
   }
 }
 
-/** Constructor parameters: signers, approvals needed, unlock duration, start epoch; nothing is locked here. */
+/** Constructor parameters are signers, needed approvals, unlock duration and start epoch. The devnet locks no funds. */
 export function constructMultisig(machine: Machine, params: Uint8Array): MultisigState {
   const [signers, threshold] = decoded(() => {
     const items = readTuple(decodeCbor(params), [4], 'multisig constructor params')
@@ -82,7 +82,7 @@ function cancel(machine: Machine, call: Call, state: MultisigState): Uint8Array 
   return EMPTY
 }
 
-/** Once enough signers approved, the multisig calls; a call that fails is over as well. */
+/** Sends the multisig's call once enough signers approved. A failed call also ends the transaction. */
 function perform(
   machine: Machine,
   id: number,

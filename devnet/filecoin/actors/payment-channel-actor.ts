@@ -12,7 +12,7 @@ import type { ChannelState, LaneState } from '../vm/world-state.ts'
 const EMPTY = new Uint8Array()
 const MAX_SECRET_BYTES = 256
 const MAX_LANE = (1n << 63n) - 1n
-/** An array of two: since actors version 2 there is no third element. */
+/** The CBOR head of an array of two; since actors version 2 there is no third element. */
 const TUPLE_OF_TWO = 0x82
 
 /** The payment channel's methods, with the checks of the chain's own actor in their order. */
@@ -31,7 +31,7 @@ export function paymentChannelActor(machine: Machine, call: Call): Uint8Array {
   }
 }
 
-/** State of a channel that Init is making; parties that nobody used yet get an account, `to` first. */
+/** Returns the state of a channel that Init creates. Parties without an account get one, `to` first. */
 export function constructChannel(machine: Machine, params: Uint8Array): ChannelState {
   const parties = decoded(() => decodeConstructorParams(params))
   const to = party(machine, parties.to)
@@ -74,7 +74,7 @@ function updateParams(bytes: Uint8Array): UpdateParams & { params: UpdateParams 
   return { ...params, params }
 }
 
-/** The voucher is the other party's promise: whoever redeems it did not sign it. */
+/** The voucher is the other party's promise, so the sender of a redemption is never its signer. */
 function checkSignature(machine: Machine, call: Call, state: ChannelState, voucher: SignedVoucher): void {
   const { signature } = voucher
   const signer = machine.state.actor(call.caller.id === state.from ? state.to : state.from)
@@ -108,7 +108,7 @@ function redeem(state: ChannelState, voucher: SignedVoucher, balance: bigint): C
   return { ...state, ...laterSettle(state, voucher.minSettleHeight), toSend, lanes }
 }
 
-/** What the merged lanes had redeemed; their nonces move on. */
+/** Returns the amount already redeemed on the merged lanes and advances their nonces. */
 function mergeLanes(lanes: Map<string, LaneState>, voucher: SignedVoucher): bigint {
   let redeemed = 0n
   for (const merge of voucher.merges) {
@@ -149,7 +149,7 @@ function settle(machine: Machine, call: Call): Uint8Array {
   return EMPTY
 }
 
-/** Pays `toSend` to `to` and what is left to `from`; then the actor is gone. */
+/** Pays `toSend` to `to` and the rest to `from`, then deletes the actor. */
 function collect(machine: Machine, call: Call): Uint8Array {
   refuseParams(call)
   const state = stateForParty(call)

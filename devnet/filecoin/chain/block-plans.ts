@@ -3,25 +3,24 @@ import { inTicketOrder, type BlockPlan } from './block.ts'
 import type { ReadyMessages } from './message-pool.ts'
 import type { SignedMessage } from './signed-message.ts'
 
-/** The miners there are; a tipset has at most one block of each. */
+/** All miners; a tipset has at most one block of each. */
 export const MINERS = Array.from({ length: 12 }, (_, i) => 1000 + i)
 
 export interface PlanOptions {
   height: number
   salt: string
-  /** How many blocks. */
   blocks: number
   random: Random
   ready: readonly ReadyMessages[]
-  /** Senders run in the order given; else in any. */
+  /** Keeps the senders in the given order; otherwise the order is random. */
   keepOrder: boolean
 }
 
 const NO_MESSAGES: readonly SignedMessage[] = []
 
 /**
- * Who includes what: each sender's messages are whole in one block, and often once more, whole or in part, in
- * others, as miners do not ask each other.
+ * Assigns messages to blocks. One block holds all of a sender's messages, and other blocks often repeat some or all of
+ * them, because miners do not coordinate.
  */
 export function planBlocks({ height, salt, random, ready, keepOrder, ...options }: PlanOptions): BlockPlan[] {
   const hasRivals = ready.some(({ rival }) => rival !== undefined)
@@ -40,7 +39,7 @@ export function planBlocks({ height, salt, random, ready, keepOrder, ...options 
     plans.forEach((plan, at) => {
       if (at === home) plan.messages.push(...messages)
       else if (rival !== undefined) plan.messages.push(rival)
-      // Before its home it would run earlier than its turn.
+      // A sender placed before its home block would run earlier than its turn.
       else if ((!keepOrder || at > home) && random.chance(0.3)) {
         plan.messages.push(...messages.slice(0, random.int(1, messages.length)))
       }

@@ -9,7 +9,7 @@ import { encodeUtf8 } from '../vm/utf8.ts'
 import { ByteWriter } from './byte-writer.ts'
 import { isBls, type SignedMessage } from './signed-message.ts'
 
-/** What a miner decided; everything else of a header follows from the block's parents. */
+/** A miner's choices; the block's parents determine the rest of the header. */
 export interface BlockPlan {
   /** Actor number. */
   miner: number
@@ -22,7 +22,7 @@ export interface Block extends BlockPlan {
   cid: string
 }
 
-/** What all blocks of a tipset agree on. */
+/** Fields that are equal in all blocks of a tipset. */
 export interface Ancestry {
   height: number
   /** Unix seconds. */
@@ -45,7 +45,7 @@ const writer = new ByteWriter(16_384)
 const baseFeeBytes = encodeBigInt(BASE_FEE)
 const NO_BYTES = new Uint8Array()
 const noMessagesRoot = messagesRootOf([])
-/** Of a CID of version 1, dag-cbor, blake2b-256. */
+/** Prefix of a version 1 CID with dag-cbor and blake2b-256. */
 const CID_PREFIX = [0x01, 0x71, 0xa0, 0xe4, 0x02, 32]
 let drawn: { salt: string; height: number; bytes: Uint8Array } = {
   salt: '',
@@ -66,7 +66,7 @@ export function headerOf(plan: BlockPlan, ancestry: Ancestry): Header {
   return { ...ancestry, miner, ticket, messagesRoot }
 }
 
-/** A lottery number: what the branch drew at this height, and the miner's. */
+/** Returns a lottery number: the branch's draw at this height, followed by the miner's number. */
 function ticketOf(miner: number, salt: string, height: number): Uint8Array {
   if (drawn.salt !== salt || drawn.height !== height) {
     drawn = { salt, height, bytes: blake2b256(encodeUtf8(`${salt}/${height}`)) }
@@ -78,18 +78,18 @@ function ticketOf(miner: number, salt: string, height: number): Uint8Array {
   return ticket
 }
 
-/** The miners in the order in which their blocks will stand in the tipset. */
+/** Returns the miners in the order of their blocks in the tipset. */
 export function inTicketOrder(miners: readonly number[], salt: string, height: number): number[] {
   const order = new Map(miners.map((miner) => [miner, orderOf(ticketOf(miner, salt, height))]))
   return [...miners].sort((a, b) => ((order.get(a) ?? '') < (order.get(b) ?? '') ? -1 : 1))
 }
 
-/** Blocks of a tipset are ordered by their tickets' hashes; as text, because that compares. */
+/** Blocks of a tipset are ordered by the hashes of their tickets; text is easy to compare. */
 function orderOf(ticket: Uint8Array): string {
   return String.fromCharCode(...blake2b256(ticket))
 }
 
-/** The tuple of 16 that nodes hash: without beacon, proofs and signatures, which nobody reads here. */
+/** Encodes the tuple of 16 that nodes hash, without beacon, proofs and signatures, which no code reads here. */
 export function encodeHeader(header: Header): Uint8Array {
   writer.array(16).bytes(encodeAddress(idAddress(BigInt(header.miner))))
   writer.array(1).bytes(header.ticket)
@@ -103,7 +103,7 @@ export function encodeHeader(header: Header): Uint8Array {
   return writer.nothing().unsigned(0).bytes(baseFeeBytes).take()
 }
 
-/** The chain's `[BLS messages, secp256k1 messages]`, each as a plain list of CIDs. */
+/** Commits, as the chain does, to `[BLS messages, secp256k1 messages]`, but each as a plain list of CIDs. */
 function messagesRootOf(messages: readonly SignedMessage[]): string {
   const listed = (list: readonly SignedMessage[]): Uint8Array => encodeUtf8(list.map(({ cid }) => cid).join())
   const bls = messages.filter(isBls)
@@ -111,19 +111,19 @@ function messagesRootOf(messages: readonly SignedMessage[]): string {
   return cidOfBytes(encodeCbor([cidOfBytes(listed(bls)), cidOfBytes(listed(secp256k1))]))
 }
 
-/** As `cidOfBytes`, at a third of the cost. */
+/** Same as `cidOfBytes`, at a third of the cost. */
 function cidOfHeader(bytes: Uint8Array): string {
   const cid = new Uint8Array(38)
   cid.set(CID_PREFIX)
   cid.set(blake2b256(bytes), CID_PREFIX.length)
-  // The encoder leaves a tree of single letters: its copy takes a tenth of the memory.
+  // The encoder returns a rope of single letters; a copy takes a tenth of the memory.
   const text = Buffer.from(base32.encode(cid), 'latin1').toString('latin1')
-  // Its children will link it.
+  // The block's children will link to it.
   rememberLink(text, cid)
   return text
 }
 
-/** The same few CIDs are linked again and again. */
+/** Cached, because the same few CIDs are linked again and again. */
 export function linkOf(cid: string): Uint8Array {
   const known = recentLinks.get(cid)
   if (known !== undefined) return known

@@ -1,6 +1,6 @@
 /**
- * Writes the CBOR of block headers. A chain of 100,000 tipsets is played in seconds, and most of that is here: the
- * general encoder takes several times as long for the same bytes.
+ * Writes the CBOR of block headers. Playing 100,000 tipsets takes seconds, most of them in here. The general encoder
+ * takes several times as long for the same bytes.
  */
 export class ByteWriter {
   private readonly buffer: Uint8Array
@@ -10,7 +10,7 @@ export class ByteWriter {
     this.buffer = new Uint8Array(capacity)
   }
 
-  /** Major types 0 (unsigned integer) and 4 (array) are all that is written by number. */
+  /** Only major types 0 (unsigned integer) and 4 (array) are written by number. */
   unsigned(value: number): this {
     return this.head(0, value)
   }
@@ -27,7 +27,7 @@ export class ByteWriter {
     return this.byte(0xf6)
   }
 
-  /** Tag 42 around a zero byte and the CID. */
+  /** Writes tag 42 around a zero byte and the CID. */
   link(cid: Uint8Array): this {
     return this.byte(0xd8)
       .byte(42)
@@ -36,7 +36,7 @@ export class ByteWriter {
       .raw(cid)
   }
 
-  /** A copy of what was written; the writer is empty again. */
+  /** Returns a copy of the written bytes and empties the writer. */
   take(): Uint8Array {
     const written = this.buffer.slice(0, this.length)
     this.length = 0
@@ -59,7 +59,7 @@ export class ByteWriter {
       .byte(value)
   }
 
-  /** The lowest eight bits. */
+  /** Writes the lowest eight bits. */
   private byte(value: number): this {
     this.buffer[this.length++] = value
     return this

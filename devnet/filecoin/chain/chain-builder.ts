@@ -18,11 +18,11 @@ import { makeTipset, type Tipset } from './tipset.ts'
 export interface BuilderOptions {
   /** Fewest and most blocks of a tipset. */
   blocksPerTipset: readonly [number, number]
-  /** Chance that a height stays empty. */
+  /** The probability that a height stays empty. */
   nullRoundChance: number
-  /** No reorg goes deeper than this below the head. */
+  /** The deepest possible reorg below the head, in epochs. */
   finalityEpochs: number
-  /** For so many epochs the state can be asked for. */
+  /** Epochs for which the state can be queried. */
   stateHistoryEpochs: number
 }
 
@@ -33,7 +33,10 @@ export interface Reorganized {
 
 const NONE: ReadonlySet<string> = new Set()
 
-/** Builds tipsets and moves the head; each step whole, as all of it follows from the seed and what was pushed. */
+/**
+ * Builds tipsets and moves the head. Each step is synchronous, because the seed and the pushed messages determine its
+ * outcome.
+ */
 export class ChainBuilder implements Restorable {
   readonly store: ChainStore
   readonly pool = new MessagePool()
@@ -45,7 +48,7 @@ export class ChainBuilder implements Restorable {
   private readonly options: BuilderOptions
   private readonly faucet: FilecoinAddress
   private branch = 0
-  /** Of the branch's tickets; one string for all of its blocks. */
+  /** Salt of the branch's tickets, one string shared by all of its blocks. */
   private salt: string
   private next = 1
 
@@ -65,14 +68,14 @@ export class ChainBuilder implements Restorable {
     return this.next
   }
 
-  /** After the head's own messages: what the next tipset builds on. */
+  /** The state after the head's own messages, on which the next tipset builds. */
   get stateNow(): WorldState {
     const { state } = this.store.head
     if (state === null) throw new Error('the head has no state')
     return state
   }
 
-  /** Key address of a sender; null when it has none. */
+  /** Returns a sender's key address, or null when it has none. */
   keyOf(address: FilecoinAddress): FilecoinAddress | null {
     if (address.protocol === 1 || address.protocol === 3) return address
     const actor = this.stateNow.find(address)
@@ -89,7 +92,7 @@ export class ChainBuilder implements Restorable {
     this.keeper.nextHeight(this.next)
   }
 
-  /** One tipset, with whatever waits. */
+  /** Mines one tipset with the pending messages. */
   mine(): readonly HeadChange[] {
     const random = this.random(String(this.next))
     while (random.chance(this.options.nullRoundChance)) this.next++
@@ -107,7 +110,7 @@ export class ChainBuilder implements Restorable {
     return changes
   }
 
-  /** See DevChain.reorg. */
+  /** See `DevChain.reorg`. */
   reorg(depth: number, options: ReorgOptions): Reorganized {
     const old = this.store.head
     const ancestor = this.forkPoint(depth)
@@ -132,7 +135,7 @@ export class ChainBuilder implements Restorable {
     return { ancestor, changes: this.store.path(old, this.store.head) }
   }
 
-  /** See DevChain.widen. */
+  /** See `DevChain.widen`. */
   widen(): readonly HeadChange[] {
     const old = this.store.head
     const { parent } = old
@@ -146,8 +149,8 @@ export class ChainBuilder implements Restorable {
   }
 
   /**
-   * What is valid on the state of the tipset's parent: a sender's messages of the tipset first, for its blocks have no
-   * order yet. None of a sender who only came to be in it.
+   * Returns a sender's messages that are valid on the state of the tipset's parent. Those already in the tipset come
+   * first, because its blocks have no order yet. Returns none for a sender whose account the tipset itself created.
    */
   private sinceParent(
     { parent, execution }: Tipset,
@@ -186,7 +189,7 @@ export class ChainBuilder implements Restorable {
     this.storedVouchers.push({ channel, voucher })
   }
 
-  /** Makes a tipset the head; the pool follows. */
+  /** Makes a tipset the head and updates the pool. */
   moveTo(tipset: Tipset): readonly HeadChange[] {
     const changes = this.store.setHead(tipset)
     for (const change of changes) {
@@ -245,7 +248,7 @@ export class ChainBuilder implements Restorable {
     return createRandom(`${this.salt}/${purpose}`)
   }
 
-  /** At least so many as a branch needs to be the heavier one in the end. */
+  /** `needed` is the number of blocks that a branch needs to end up heavier. */
   private blockCount(random: Random, needed = 0): number {
     const [fewest, most] = this.options.blocksPerTipset
     return Math.min(MINERS.length, Math.max(random.int(fewest, most), Math.ceil(needed)))

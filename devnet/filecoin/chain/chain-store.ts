@@ -6,17 +6,17 @@ export interface HeadChange {
   tipset: Tipset
 }
 
-/** So far behind the head nobody asks for an abandoned branch any more. */
+/** Epochs behind the head after which abandoned branches are dropped. */
 const ABANDONED_KEPT_EPOCHS = 2000
-/** How often what is too old is looked for. */
+/** Head changes (tipsets reverted or applied) between two prunings. */
 const PRUNE_EVERY = 500
 
-/** Every tipset that was ever built, and which of them are the chain. */
+/** Every tipset that was built, and which of them form the chain. */
 export class ChainStore {
   /** From genesis to head. */
   private readonly canonical: Tipset[] = []
   private readonly tipsetOfBlock = new Map<string, Tipset>()
-  /** Tipsets whose blocks are part of a later, fuller one as well. */
+  /** Tipsets whose blocks are also part of a later, fuller tipset. */
   private readonly narrower = new Map<string, Tipset>()
   private readonly executedIn = new Map<string, Tipset>()
   private abandoned: Tipset[] = []
@@ -58,13 +58,13 @@ export class ChainStore {
     return tipset === undefined || block === undefined ? undefined : { block, tipset }
   }
 
-  /** Where a message of the chain was executed: the tipset that includes it. Its child must be there. */
+  /** Returns the tipset that includes an executed message of the chain. Undefined while the tipset has no child. */
   inclusionOf(cid: string): Tipset | undefined {
     const tipset = this.executedIn.get(cid)
     return tipset === this.head ? undefined : tipset
   }
 
-  /** The tipset that follows one of the chain. */
+  /** Returns the child of a tipset of the chain. */
   childOf(tipset: Tipset): Tipset | undefined {
     return this.canonical[this.position(tipset.height) + 1]
   }
@@ -73,7 +73,7 @@ export class ChainStore {
     return this.canonical[this.position(tipset.height)] === tipset
   }
 
-  /** The newest tipset at or below a height, seen from `start`. */
+  /** Returns the newest tipset at or below a height on the branch of `start`. */
   atOrBelow(height: number, start: Tipset): Tipset {
     let tipset = start
     while (!this.isCanonical(tipset) && tipset.height > height && tipset.parent !== null)
@@ -82,7 +82,7 @@ export class ChainStore {
     return this.canonical[this.position(height)] ?? this.genesis
   }
 
-  /** The oldest tipset at or above a height, seen from `start`. */
+  /** Returns the oldest tipset at or above a height on the branch of `start`. */
   atOrAbove(height: number, start: Tipset): Tipset {
     let tipset = start
     while (!this.isCanonical(tipset) && tipset.parent !== null && tipset.parent.height >= height)
@@ -110,7 +110,7 @@ export class ChainStore {
     return [...reverts, ...applies.reverse()]
   }
 
-  /** Makes `tipset` the head; what that reverts and applies. */
+  /** Makes `tipset` the head and returns the reverted and applied tipsets. */
   setHead(tipset: Tipset): HeadChange[] {
     const changes =
       this.canonical.length === 0 ? [{ type: 'apply' as const, tipset }] : this.path(this.head, tipset)
@@ -134,7 +134,7 @@ export class ChainStore {
     for (const { cid } of tipset.execution.messages) this.executedIn.delete(cid)
   }
 
-  /** Place of the newest tipset at or below a height. */
+  /** Returns the index of the newest tipset at or below a height. */
   private position(height: number): number {
     let low = 0
     let high = this.canonical.length - 1
@@ -146,7 +146,7 @@ export class ChainStore {
     return low
   }
 
-  /** Old states and old branches go, so that a long chain costs its blocks and messages only. */
+  /** Drops old states and old branches, so that a long chain takes memory only for its blocks and messages. */
   private prune(): void {
     this.sincePruned = 0
     const { height } = this.head

@@ -22,11 +22,11 @@ import type { Tipset } from './tipset.ts'
 import { Waiters, type Execution } from './waiters.ts'
 
 export interface DevChainOptions extends BuilderOptions {
-  /** Whether the node can tell what is final on a short chain too. */
+  /** Whether the node reports finality even on a short chain. */
   certifiesFinality: boolean
 }
 
-/** A channel's state: amounts in attoFIL, parties by their IDs. */
+/** A channel's state: amounts in attoFIL, parties as ID addresses. */
 export interface ReadChannel extends Omit<ChannelState, 'from' | 'to'> {
   id: string
   from: string
@@ -34,16 +34,16 @@ export interface ReadChannel extends Omit<ChannelState, 'from' | 'to'> {
   balance: bigint
 }
 
-/** How a message came, besides its contents. */
+/** How a message was pushed. */
 interface PushOptions {
   signedBy?: FilecoinAddress
   keepRival?: boolean
 }
 
-/** How long `mine` keeps the process to itself. */
+/** Milliseconds for which `mine` blocks the event loop. */
 const SLICE_MS = 20
 
-/** A chain as its players see it: wallets, messages, time, other branches, and what came of them. */
+/** The chain as its users see it: wallets, messages, time, reorgs and results. */
 export class DevChain {
   readonly settings: ChainSettings
   readonly letter: NetworkLetter
@@ -74,7 +74,6 @@ export class DevChain {
     return this.builder.pool
   }
 
-  /** The height that is mined next. */
   get nextHeight(): number {
     return this.builder.nextHeight
   }
@@ -83,13 +82,12 @@ export class DevChain {
     return this.store.head
   }
 
-  /** Told after each change of the head; ends with the function that it returns. */
+  /** Calls `listener` after each change of the head. The returned function unsubscribes it. */
   onHeadChange(listener: (changes: readonly HeadChange[]) => void): () => void {
     this.listeners.add(listener)
     return () => this.listeners.delete(listener)
   }
 
-  /** How many are told. */
   get watchers(): number {
     return this.listeners.size
   }
@@ -98,7 +96,9 @@ export class DevChain {
     return Promise.resolve(this.wallet(kind, seedText))
   }
 
-  /** A message of the faucet: the money is there after the next tipset, an account with an ID with it. */
+  /**
+   * Pushes a faucet message and returns its CID. The next tipset credits the money and creates the account with its ID.
+   */
   fund(address: string, attoFil: bigint): Promise<string> {
     const to = parseAddress(address)
     if (to === null) return Promise.reject(new Error(`${address} is no address`))
@@ -112,21 +112,21 @@ export class DevChain {
   }
 
   /**
-   * The message's CID. Rejects with a {@link RefusedMessage}: bad signature, used nonce, too small a premium.
-   * `keepRival`: a message that this one replaces stays with some miners, so that either may run.
+   * Pushes a message and returns its CID. Rejects with a {@link RefusedMessage}: bad signature, used nonce, too small a
+   * premium. `keepRival` leaves a replaced message with some miners, so that either may run.
    */
   push(signed: SignedMessage, options: { keepRival?: boolean } = {}): Promise<string> {
     return this.accept(signed, options)
   }
 
-  /** Mines so many tipsets; null rounds may come between them. */
+  /** Mines that many tipsets; null rounds may lie between them. */
   async mine(tipsets = 1): Promise<Tipset> {
     let sliceEnd = Date.now() + SLICE_MS
     for (let i = 0; i < tipsets; i++) {
       await this.beforeTipset?.()
       this.announce(this.builder.mine())
       if (Date.now() > sliceEnd) {
-        // What others can see from now on must outlive this process.
+        // Data that others can see from now on must outlive this process.
         this.builder.keeper.flush()
         await nextTurn()
         sliceEnd = Date.now() + SLICE_MS
@@ -136,20 +136,20 @@ export class DevChain {
     return this.head()
   }
 
-  /** The next so many heights stay empty. */
+  /** Leaves the next `epochs` heights empty. */
   nullRound(epochs = 1): void {
     this.builder.skip(epochs)
     this.builder.keeper.flush()
   }
 
-  /** So many null rounds at once: moves the chain's time. */
+  /** Adds null rounds at once, which moves the chain's time. */
   skip(epochs: number): void {
     this.nullRound(epochs)
   }
 
   /**
-   * Rebuilds the newest `depth` heights on another branch and makes it the chain, in one change of the head. What does
-   * not come along waits to be mined. Throws when that is final, or nothing.
+   * Rebuilds the newest `depth` heights on another branch and makes it the chain, in one change of the head. Messages
+   * left out become pending again. Throws when those heights are final or there are none.
    */
   reorg(depth: number, options: ReorgOptions = {}): Reorganized {
     const reorganized = this.builder.reorg(depth, options)
@@ -158,7 +158,7 @@ export class DevChain {
     return reorganized
   }
 
-  /** Replaces the head by a fuller tipset: the same blocks and one more, with what waits. */
+  /** Replaces the head by a fuller tipset: the same blocks and one more, with the pending messages. */
   widen(): readonly HeadChange[] {
     const changes = this.builder.widen()
     this.announce(changes)
@@ -166,13 +166,13 @@ export class DevChain {
     return changes
   }
 
-  /** An actor after the newest tipset that has receipts; undefined when there is none, or none any more. */
+  /** Returns an actor after the newest tipset that has receipts. Undefined when it does not exist or was deleted. */
   readActor(address: string): Actor | undefined {
     const parsed = parseAddress(address)
     return parsed === null ? undefined : this.head().parent?.state?.find(parsed)
   }
 
-  /** A channel as {@link readActor}, with its balance. */
+  /** Same as {@link DevChain.readActor} for a channel, with its balance. */
   readChannel(address: string): ReadChannel | undefined {
     const actor = this.readActor(address)
     if (actor?.channel == null) return undefined
@@ -181,7 +181,7 @@ export class DevChain {
     return { ...actor.channel, ...parties, id: id(actor.id), balance: actor.balance }
   }
 
-  /** What became of a message of the chain, once its receipt is there. */
+  /** Returns the outcome of a message of the chain once its receipt exists. */
   executionOf(cid: string): Execution | undefined {
     const tipset = this.store.inclusionOf(cid)
     const child = tipset === undefined ? undefined : this.store.childOf(tipset)
@@ -191,7 +191,7 @@ export class DevChain {
     return { cid, height: tipset.height, receipt, tipset, child }
   }
 
-  /** Waits until the message was executed; a reorg can undo it afterwards. */
+  /** Waits until the message is executed; a reorg can undo it afterwards. */
   waitFor(cid: string, signal?: AbortSignal): Promise<Execution> {
     const done = this.executionOf(cid)
     return done === undefined ? this.waiters.wait(cid, signal) : Promise.resolve(done)
@@ -207,7 +207,7 @@ export class DevChain {
     return this.builder.storedVouchers
   }
 
-  /** Keeps a voucher of the node's store with the chain. */
+  /** Saves a voucher of the node's store with the chain. */
   storeVoucher(channel: string, voucher: SignedVoucher): void {
     this.builder.keeper.voucher(channel, voucher)
     this.builder.keeper.flush()
@@ -226,7 +226,7 @@ export class DevChain {
   private wallet(kind: KeyKind, seedText: string): Wallet {
     const { letter } = this
     const nextNonce = (address: FilecoinAddress): Promise<bigint> => this.nextNonce(address)
-    // Its signatures were made a moment ago, by the library that would check them.
+    // The same library has just made the signature, so checking it would prove nothing.
     const push = (signed: SignedMessage): Promise<string> => this.accept(signed, { signedBy: wallet.key })
     const wallet: Wallet = openWallet({ letter, nextNonce, push }, kind, seedText)
     return wallet

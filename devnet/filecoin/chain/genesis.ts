@@ -6,15 +6,15 @@ import { newActor, WorldState, type NewActor } from '../vm/world-state.ts'
 import { MINERS } from './block-plans.ts'
 
 export const FIL = 10n ** 18n
-/** An actor of its own kind that takes every method: not a channel, whatever it is called with. */
+/** An actor of its own kind that accepts every method; no call makes it a channel. */
 export const BULLETIN_ID = 90
-/** Ethereum address `0x00…` namespace 10: a contract that returns what it gets. */
+/** A contract in namespace 10 (Ethereum addresses) that returns its input. */
 export const CONTRACT_ADDRESS = delegatedAddress(10n, blake2b160(encodeUtf8('a contract of the devnet')))
 
 /** System, init, reward, cron, power, market, verified registry, datacap, EAM. */
 const BUILT_IN = [0, 1, 2, 3, 4, 5, 6, 7, 10]
 
-/** The actors that are there from the beginning; `faucet` holds all the money. */
+/** Creates the actors that exist from the beginning; `faucet` holds all the money. */
 export function genesisState(faucet: FilecoinAddress): WorldState {
   const actors: NewActor[] = [
     ...BUILT_IN.map((id): NewActor => ({ id, kind: id === 1 ? 'init' : 'system' })),

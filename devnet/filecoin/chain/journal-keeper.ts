@@ -5,7 +5,7 @@ import type { Journal, JournalRecord } from './journal.ts'
 import { decodeSignedMessage, encodeSignedMessage, type SignedMessage } from './signed-message.ts'
 import type { Tipset } from './tipset.ts'
 
-/** Writes down what happens, naming messages and tipsets by their numbers in the journal. */
+/** Writes events to the journal. Messages and tipsets are named by their numbers there. */
 export class JournalKeeper {
   readonly messages: SignedMessage[] = []
   private readonly numbers = new Map<string, number>()
@@ -65,7 +65,7 @@ export class JournalKeeper {
     this.journal.close()
   }
 
-  /** What happens meanwhile is in the journal already. */
+  /** Suppresses writing, because replayed events are in the journal already. */
   whileLoading(load: () => void): void {
     this.loading = true
     load()
@@ -89,12 +89,11 @@ export class JournalKeeper {
   }
 }
 
-/** A widened tipset has blocks of one salt as well: a branch's head and what came to it. */
+/** The first block's salt fits all blocks, because a widened tipset adds only blocks of the same branch. */
 function saltOf(tipset: Tipset): string {
   return tipset.blocks[0]?.salt ?? ''
 }
 
-/** The chain as loading needs it. */
 export interface Restorable {
   readonly store: { readonly head: Tipset }
   readonly checks: SignatureChecks
@@ -110,7 +109,6 @@ export interface Restorable {
   moveTo(tipset: Tipset): unknown
 }
 
-/** Lets everything happen again. */
 export function restoreChain(
   records: readonly JournalRecord[],
   keeper: JournalKeeper,

@@ -2,7 +2,9 @@ import { closeSync, existsSync, ftruncateSync, mkdirSync, openSync, readFileSync
 import { dirname } from 'node:path'
 import * as z from 'zod'
 
-/** What everything else follows from. Once a chain exists its own values count, not those of a later start. */
+/**
+ * Settings that determine everything else. An existing chain keeps its own values; those of a later start are ignored.
+ */
 const settingsSchema = z.strictObject({
   version: z.literal(1),
   seed: z.string(),
@@ -16,9 +18,9 @@ const settingsSchema = z.strictObject({
 const blockSchema = z.tuple([z.number(), z.array(z.number())])
 
 const recordSchema = z.union([
-  /** A pushed message: base64. */
+  /** A pushed message, base64. */
   z.strictObject({ push: z.string(), keepRival: z.boolean().optional() }),
-  /** A signature that was checked, so that loading need not. */
+  /** A verified signature, so that loading need not verify it again. */
   z.strictObject({ checked: z.string(), valid: z.boolean() }),
   /** A tipset: the number of its parent in this journal, and CIDs of messages that ran out of gas. */
   z.strictObject({
@@ -28,7 +30,7 @@ const recordSchema = z.union([
     blocks: z.array(blockSchema),
     costly: z.array(z.string()).optional(),
   }),
-  /** The number of the tipset that is the head now. */
+  /** The number of the current head's tipset. */
   z.strictObject({ head: z.number() }),
   /** The next tipset's height, after null rounds. */
   z.strictObject({ next: z.number() }),
@@ -40,26 +42,26 @@ export type ChainSettings = z.infer<typeof settingsSchema>
 export type JournalRecord = z.infer<typeof recordSchema>
 
 /**
- * What happened on a chain, in order: the chain is what follows from it. Written line by line, so that a kill at any
- * time costs no more than the line that was being written.
+ * The events of a chain in order, from which the chain is rebuilt. A cut-off last line is dropped when the file is
+ * opened, so a kill never corrupts the journal.
  */
 export interface Journal {
   settings: ChainSettings
-  /** Of earlier runs. */
+  /** Records of earlier runs. */
   records: JournalRecord[]
   write(record: JournalRecord): void
-  /** Puts into the file what was written since the last time. */
+  /** Writes pending records to the file. */
   flush(): void
   close(): void
 }
 
-/** For a chain that is not kept. */
+/** Returns a journal for a chain that is not saved. */
 export function noJournal(settings: ChainSettings): Journal {
   const nothing = (): void => undefined
   return { settings, records: [], write: nothing, flush: nothing, close: nothing }
 }
 
-/** Opens the file, or begins it with these settings. Throws if it is no journal. */
+/** Opens the file, or creates it with these settings. Throws if the file is no journal. */
 export function openJournal(path: string, wanted: ChainSettings): Journal {
   mkdirSync(dirname(path), { recursive: true })
   const lines = existsSync(path) ? wholeLines(path) : []
@@ -87,7 +89,7 @@ export function openJournal(path: string, wanted: ChainSettings): Journal {
   }
 }
 
-/** All but a last line that was cut off. */
+/** Returns all lines but a last one that was cut off. */
 function wholeLines(path: string): string[] {
   const text = readFileSync(path, 'utf8')
   return text

@@ -4,7 +4,7 @@ import { reservedGas } from '../vm/execute-message.ts'
 import type { Actor, WorldState } from '../vm/world-state.ts'
 import type { SignedMessage } from './signed-message.ts'
 
-/** Refused at the door: nobody will ever see this message in a block. */
+/** The pool refused the message, so no block will contain it. */
 export class RefusedMessage extends Error {
   override name = 'RefusedMessage'
 }
@@ -14,14 +14,14 @@ export interface ReadyMessages {
   /** Key of the sender's address. */
   signer: string
   messages: readonly SignedMessage[]
-  /** A message with the first one's nonce: of the two that runs which stands in the earlier block. */
+  /** A message with the first one's nonce. The one in the earlier block runs. */
   rival?: SignedMessage
 }
 
-/** A block has room for so many of one sender. */
+/** Most messages of one sender in a block. */
 const MOST_OF_ONE_SENDER = 200
 
-/** What waits to be included. Never forgets a message, so that it can be asked for by its CID. */
+/** Messages waiting to be included. The pool never forgets a message, so that it can be found by its CID. */
 export class MessagePool {
   private readonly pending = new Map<string, Map<bigint, SignedMessage>>()
   /** Replaced messages that some miners still have. */
@@ -29,8 +29,8 @@ export class MessagePool {
   private readonly known = new Map<string, { signed: SignedMessage; signer: FilecoinAddress }>()
 
   /**
-   * True when it was not known before. The signature was checked. `keepRival`: should it replace another, miners
-   * include both. Throws a {@link RefusedMessage}.
+   * Adds a message whose signature was checked, and returns whether it is new. If it replaces another message,
+   * `keepRival` makes miners include both. Throws a {@link RefusedMessage}.
    */
   add(signed: SignedMessage, signer: FilecoinAddress, keepRival = false): boolean {
     if (this.known.has(signed.cid)) return false
@@ -52,13 +52,13 @@ export class MessagePool {
     return this.known.get(cid)?.signed
   }
 
-  /** Included in the chain's new head. */
+  /** Removes a message that the chain's new head includes. */
   included(signed: SignedMessage): void {
     const signer = this.known.get(signed.cid)?.signer
     if (signer !== undefined) this.pendingOf(signer).delete(signed.message.nonce)
   }
 
-  /** No longer part of the chain: waits again, unless another took its place. */
+  /** Makes a message of a reverted tipset pending again, unless another took its place. */
   restore(signed: SignedMessage): void {
     const signer = this.known.get(signed.cid)?.signer
     if (signer === undefined) return
@@ -66,7 +66,7 @@ export class MessagePool {
     if (!own.has(signed.message.nonce)) own.set(signed.message.nonce, signed)
   }
 
-  /** The highest nonce that waits; undefined when nothing does. */
+  /** Returns the highest pending nonce; undefined when nothing is pending. */
   lastNonce(signer: FilecoinAddress): bigint | undefined {
     return [...this.pendingOf(signer).keys()].reduce<bigint | undefined>(
       (last, nonce) => (last === undefined || nonce > last ? nonce : last),
@@ -78,7 +78,7 @@ export class MessagePool {
     return [...this.pending.values()].flatMap((own) => [...own.values()])
   }
 
-  /** What can be executed on this state, by sender, in the order in which senders first appeared. */
+  /** Returns the messages executable on this state, by sender, in the order in which senders first appeared. */
   ready(state: WorldState): ReadyMessages[] {
     const ready: ReadyMessages[] = []
     for (const [signer, own] of this.pending) {
@@ -111,7 +111,10 @@ export class MessagePool {
   }
 }
 
-/** Consecutive from the actor's nonce, as long as their gas can be paid even if all before them succeed. */
+/**
+ * Returns consecutive messages from the actor's nonce while the balance covers their gas, even if all earlier ones
+ * succeed.
+ */
 function affordable(own: Map<bigint, SignedMessage>, actor: Actor, state: WorldState): SignedMessage[] {
   const chosen: SignedMessage[] = []
   let { balance } = actor
@@ -126,7 +129,7 @@ function affordable(own: Map<bigint, SignedMessage>, actor: Actor, state: WorldS
   return chosen
 }
 
-/** An ID as sender may name somebody else since a reorg. */
+/** A sender's ID may name another actor after a reorg. */
 function isFrom({ message: { from } }: SignedMessage, actor: Actor, state: WorldState): boolean {
   if (actor.robust !== null && sameAddress(from, actor.robust)) return true
   return state.find(from)?.id === actor.id

@@ -4,17 +4,20 @@ import type { ReadyMessages } from './message-pool.ts'
 import { shuffled } from './block-plans.ts'
 import type { Tipset } from './tipset.ts'
 
-/** How the new branch differs. All of it follows from the chain's seed. */
+/** Differences of the new branch; the chain's seed determines all of them. */
 export interface ReorgOptions {
-  /** Of the messages so large a part does not come along: it waits for later tipsets. */
+  /** The probability that a message is left out; it then waits for later tipsets. */
   drop?: number
-  /** Senders run in the opposite order, so that what is made gets other IDs. */
+  /** Runs senders in the opposite order, so that new actors get other IDs. */
   reorder?: boolean
-  /** Of the messages so large a part runs out of gas in the new branch; none of the faucet's, that nobody repeats. */
+  /**
+   * The probability that a message runs out of gas in the new branch. The faucet's messages are exempt, because nothing
+   * repeats them.
+   */
   fail?: number
-  /** Messages by CID that do not come along, so that they can be replaced. */
+  /** CIDs of messages to leave out, so that they can be replaced. */
   without?: readonly string[]
-  /** Chance of a null round at each height but the last; 0.15 when missing. */
+  /** Probability of a null round at each height but the last; 0.15 when missing. */
   nullRounds?: number
 }
 
@@ -23,7 +26,7 @@ export interface BranchPlan {
   heights: number[]
   dropped: ReadonlySet<string>
   costly: ReadonlySet<string>
-  /** The senders whose turn has come at a height, in order. */
+  /** Returns the senders whose turn has come at a height, in order. */
   turn(ready: readonly ReadyMessages[], height: number): ReadyMessages[]
 }
 
@@ -51,8 +54,8 @@ export function planBranch(
 }
 
 /**
- * Each sender's turn comes at one of the heights; at the last everybody's has. With the old branch's `places`, those
- * who ran last come first, spread evenly.
+ * Assigns each sender's turn to a height; at the last height every sender has had it. If `places` has the old branch's
+ * order, the senders that ran last come first, spread evenly.
  */
 function turnsOf(places: ReadonlyMap<string, number> | null, heights: readonly number[], random: Random) {
   const from = new Map<string, number>()
@@ -79,7 +82,7 @@ function lastFirst(ready: readonly ReadyMessages[], places: ReadonlyMap<string, 
   return [...ready].sort((a, b) => place(b) - place(a))
 }
 
-/** What comes after a dropped message of the same sender has to wait with it. */
+/** Later messages of the same sender must wait with a dropped one. */
 function until(messages: ReadyMessages['messages'], dropped: ReadonlySet<string>): ReadyMessages['messages'] {
   const end = messages.findIndex(({ cid }) => dropped.has(cid))
   return end === -1 ? messages : messages.slice(0, end)

@@ -10,13 +10,13 @@ import {
   type Signature,
 } from '../../../shared/filecoin/message.ts'
 
-/** A message as it came. */
+/** A message as received. */
 export interface SignedMessage {
   message: Message
   signature: Signature
-  /** By which nodes know it: of the signed message, for BLS of the unsigned one. */
+  /** The CID that nodes show: of the signed message, or for BLS of the unsigned one. */
   cid: string
-  /** Length of its CBOR without the signature. */
+  /** Length in bytes of its CBOR without the signature. */
   size: number
 }
 
@@ -29,7 +29,7 @@ export function isBls({ signature }: SignedMessage): boolean {
   return signature.type === 2
 }
 
-/** Both parts as bytes, to keep them. */
+/** Encodes both parts as bytes for storage. */
 export function encodeSignedMessage({ message, signature }: SignedMessage): Uint8Array {
   return encodeCbor([encodeMessage(message), encodeSignature(signature)])
 }

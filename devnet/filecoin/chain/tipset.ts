@@ -8,7 +8,7 @@ import type { WorldState } from '../vm/world-state.ts'
 import { linkOf, makeBlock, type Ancestry, type Block, type BlockPlan } from './block.ts'
 import { isBls, type SignedMessage } from './signed-message.ts'
 
-/** What becomes of a tipset's messages; its children commit to it. */
+/** The outcome of a tipset's messages; its children commit to it. */
 export interface Execution {
   /** Each once, in the order of execution. */
   messages: readonly SignedMessage[]
@@ -27,7 +27,7 @@ export interface Tipset {
   /** CID of the state before its messages. */
   parentStateRoot: string
   execution: Execution
-  /** After its messages; null when it was forgotten. */
+  /** State after its messages; null once dropped. */
   state: WorldState | null
   /** CIDs of messages that cost more than their limit in this branch. */
   costly: ReadonlySet<string>
@@ -78,8 +78,9 @@ export function ancestryOf({ height, timestampS, parent, parentStateRoot }: Plac
 }
 
 /**
- * Block by block, in a block BLS before secp256k1; the same message once, and of different messages with one sender
- * and nonce the first. Each block is valid on the state `before`: a sender's first message has its nonce there.
+ * Returns the messages to execute, block by block, BLS before secp256k1 within a block. Repeated messages run once; of
+ * several with the same sender and nonce, the first runs. Each block must be valid on the state `before`: a sender's
+ * first message has the account's nonce.
  */
 function messagesOf(blocks: readonly Block[], before: WorldState): SignedMessage[] {
   const next = new Map<string, bigint>()
@@ -123,7 +124,7 @@ function receiptsRootOf(receipts: readonly Receipt[]): string {
   )
 }
 
-/** The key by which a tipset is known: its blocks' CIDs in order. */
+/** Returns the tipset's key: its blocks' CIDs in order. */
 export function keyOf(tipset: Tipset): string[] {
   return tipset.blocks.map(({ cid }) => cid)
 }

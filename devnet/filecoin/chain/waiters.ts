@@ -1,10 +1,9 @@
 import type { Receipt } from '../vm/execute-message.ts'
 import type { Tipset } from './tipset.ts'
 
-/** What became of a message. */
 export interface Execution {
   cid: string
-  /** Of the tipset that includes it: the epoch that it saw. */
+  /** Height of the tipset that includes it, which is the epoch the message saw. */
   height: number
   receipt: Receipt
   /** The tipset that includes it, and the one that commits to its receipt. */
@@ -18,7 +17,7 @@ interface Waiter {
   reject(reason: Error): void
 }
 
-/** Those who wait for a message to be executed. */
+/** Callers that wait for a message to be executed. */
 export class Waiters {
   private readonly waiting = new Set<Waiter>()
 

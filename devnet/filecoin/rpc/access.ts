@@ -4,13 +4,13 @@ import type { Permission } from './method.ts'
 export interface AccessRules {
   /** Allows everything. */
   token?: string | undefined
-  /** Allows what does not change or show the node's own. */
+  /** Allows calls that neither change nor show the node's own data. */
   readToken?: string | undefined
-  /** What callers without a token may do; null: nothing, as with hosted nodes. */
+  /** Permission of callers without a token; null allows nothing, like hosted nodes. */
   anonymous: Permission | null
 }
 
-/** What the caller may do; null means 401. */
+/** Returns the caller's permission; null means 401. */
 export function permissionOf({ headers, url }: IncomingMessage, rules: AccessRules): Permission | null {
   const header = headers.authorization
   const query = new URL(url ?? '/', 'http://localhost').searchParams.get('token')

@@ -32,7 +32,7 @@ export interface Request {
   params: unknown[]
 }
 
-/** Answers the text of one request or of a batch. Never throws. */
+/** Returns the answer to the text of one request or batch. Never throws. */
 export async function answerText(node: Node, permission: Permission, text: string): Promise<Answer> {
   let body: unknown
   try {

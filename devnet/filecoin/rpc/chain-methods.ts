@@ -8,7 +8,7 @@ import { knownTipset, read, tipsetAt, type Methods, type Node } from './method.t
 import * as take from './params.ts'
 import { failed } from './rpc-error.ts'
 
-/** A node that has no certificates of finality calls final what is so far below its head. */
+/** Epochs behind the head that count as final on a node without certificates of finality. */
 const FINALITY_WITHOUT_F3 = 900
 
 export const chainMethods: Methods = {
@@ -35,7 +35,7 @@ export const chainMethods: Methods = {
   ),
   ChainGetParentMessages: read(1, (node, [cid]) => {
     const parent = blockOf(node, cid).tipset.parent
-    // Go has no empty list here: null it is.
+    // Go writes the empty list as null here.
     if (parent === null || parent.execution.messages.length === 0) return null
     return parent.execution.messages.map((signed) => ({
       Cid: link(signed.cid),

@@ -6,15 +6,15 @@ import { admin, type Methods } from './method.ts'
 import * as take from './params.ts'
 import { failed } from './rpc-error.ts'
 
-/** What no real node can do, for players in another process: method names begin with `Devnet.`. */
+/** Methods that no real node has, for callers in another process. Their names begin with `Devnet.`. */
 export const devnetMethods: Methods = {
-  /** So many tipsets; the new head. */
+  /** Takes the number of tipsets; returns the new head. */
   Mine: admin(1, async ({ chain }, [tipsets]) =>
     tipsetForm(await chain.mine(take.integer(tipsets)), chain.letter),
   ),
   NullRound: admin(1, ({ chain }, [epochs]) => chain.nullRound(take.integer(epochs))),
   Skip: admin(1, ({ chain }, [epochs]) => chain.skip(take.integer(epochs))),
-  /** Depth and options of a reorg; the changes of the head. */
+  /** Takes the depth and options of a reorg; returns the changes of the head. */
   Reorg: admin(2, ({ chain }, [depth, options]) => {
     try {
       const { changes } = chain.reorg(take.integer(depth), readOptions(options))
@@ -23,7 +23,7 @@ export const devnetMethods: Methods = {
       throw failed(messageOf(error))
     }
   }),
-  /** Address and attoFIL as text; the faucet's message. */
+  /** Takes an address and attoFIL as text; returns the CID of the faucet's message. */
   Fund: admin(2, async ({ chain }, [address, attoFil]) =>
     link(await chain.fund(formatAddress(take.address(address), chain.letter), take.bigInteger(attoFil))),
   ),

@@ -6,7 +6,7 @@ import { isBls, type SignedMessage } from '../chain/signed-message.ts'
 import { ancestryOf, keyOf, type Tipset } from '../chain/tipset.ts'
 import { BASE_FEE, type Receipt } from '../vm/execute-message.ts'
 
-/** The shapes in which a node shows things. Amounts are text, empty bytes are null, 64-bit numbers are bare. */
+/** The JSON shapes of a node's values. Amounts are text, empty bytes are null, 64-bit numbers are bare. */
 
 export function link(cid: string) {
   return { '/': cid }

@@ -1,4 +1,4 @@
-/** JSON as a node prints it: bigints are bare numbers of any length, bytes are base64. */
+/** Formats JSON as a node does: bigints are bare numbers of any length, bytes are base64. */
 export function lotusText(value: unknown): string {
   if (typeof value === 'bigint') return value.toString()
   if (value instanceof Uint8Array) return `"${Buffer.from(value).toString('base64')}"`
@@ -7,6 +7,6 @@ export function lotusText(value: unknown): string {
     const fields = Object.entries(value).filter(([, field]) => field !== undefined)
     return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${lotusText(field)}`).join(',')}}`
   }
-  // Undefined is what a method without a result returns.
+  // A method without a result returns undefined.
   return value === undefined ? 'null' : JSON.stringify(value)
 }

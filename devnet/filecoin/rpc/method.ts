@@ -6,14 +6,13 @@ import { tipsetKey } from './params.ts'
 
 export type Permission = 'read' | 'write' | 'admin'
 
-/** What methods work on. */
 export interface Node {
   chain: DevChain
   vouchers: VoucherStore
 }
 
 export interface Method {
-  /** How many parameters it takes, exactly. */
+  /** Exact number of parameters. */
   params: number
   permission: Permission
   run(node: Node, params: readonly unknown[]): unknown
@@ -33,7 +32,7 @@ export function admin(params: number, run: Method['run']): Method {
   return { params, permission: 'admin', run }
 }
 
-/** The tipset that a parameter names, the head for none. */
+/** Returns the tipset that a parameter names, or the head if it names none. */
 export function tipsetAt({ chain }: Node, key: unknown): Tipset {
   const cids = tipsetKey(key)
   return cids.length === 0 ? chain.head() : knownTipset(chain, cids)

@@ -8,7 +8,7 @@ import * as take from './params.ts'
 import { failed, unreadable } from './rpc-error.ts'
 import { readSignatureForm, readVoucherForm, voucherForm } from './voucher-form.ts'
 
-/** The node's own: its version, what waits in its pool, the vouchers that it keeps. */
+/** Methods for the node's own data: its version, its message pool, its vouchers. */
 export const nodeMethods: Methods = {
   Version: read(0, ({ chain }) => ({
     Version: '1.36.2+devnet',
@@ -30,7 +30,10 @@ export const nodeMethods: Methods = {
     if (known === undefined) throw failed('channel not tracked')
     return known.map((voucher) => voucherForm(voucher, chain.letter))
   }),
-  /** Channel, voucher, proof, least amount by which it must raise what is owed; what it raises. */
+  /**
+   * Takes channel, voucher, proof and least increase; the last two are ignored. Returns the voucher's amount, or 0 if
+   * the voucher is known.
+   */
   PaychVoucherAdd: write(4, ({ chain, vouchers }, [channel, voucher]) => {
     const added = readVoucherForm(voucher)
     try {

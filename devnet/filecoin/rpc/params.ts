@@ -2,7 +2,7 @@ import { parseAddress, type FilecoinAddress } from '../../../shared/filecoin/add
 import { parseCid } from '../../../shared/filecoin/message.ts'
 import { unreadable } from './rpc-error.ts'
 
-/** Readers of what callers send; each refuses as a node does that cannot unmarshal a parameter. */
+/** Readers for callers' parameters; each refuses like a node that cannot unmarshal a parameter. */
 
 export function text(value: unknown): string {
   if (typeof value !== 'string') throw unreadable(`unmarshaling params: ${kindOf(value)} into a string`)
@@ -16,7 +16,7 @@ export function integer(value: unknown): number {
   return value
 }
 
-/** Of 64 bits. */
+/** An unsigned 64-bit number. */
 export function uint64(value: unknown): bigint {
   const number = typeof value === 'bigint' ? value : BigInt(integer(value))
   if (number < 0n || number >= 1n << 64n) throw unreadable('unmarshaling params: not a 64-bit number')

@@ -1,4 +1,4 @@
-/** An answer that is an error: its code, and the HTTP status that it comes with. */
+/** An error answer: its code and its HTTP status. */
 export class RpcError extends Error {
   override name = 'RpcError'
   readonly code: number
@@ -11,7 +11,7 @@ export class RpcError extends Error {
   }
 }
 
-/** Any error of a method that has no code of its own. */
+/** Returns the error of a method that has no code of its own. */
 export function failed(message: string): RpcError {
   return new RpcError(1, message)
 }

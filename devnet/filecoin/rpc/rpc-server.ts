@@ -7,7 +7,7 @@ import { serveSockets, type SocketServer } from './rpc-sockets.ts'
 
 const PATH = '/rpc/v1'
 const MAX_BODY_BYTES = 100 * 2 ** 20
-/** As Lotus does: a client in this very process, which may be busy for seconds, finds its connection open. */
+/** Lotus's value. It keeps the connection open for a client in this process that is busy for seconds. */
 const IDLE_MS = 120_000
 
 export interface RpcServer {
@@ -39,7 +39,7 @@ async function serve(
   response.writeHead(status, { 'content-type': 'application/json' }).end(text === '' ? '' : `${text}\n`)
 }
 
-/** HTTP status and body. */
+/** Returns HTTP status and body. */
 async function reply(node: Node, rules: AccessRules, request: IncomingMessage): Promise<[number, string]> {
   const path = new URL(request.url ?? '/', 'http://localhost').pathname
   if (path !== PATH) return [404, '']

@@ -10,14 +10,14 @@ import type { Node, Permission } from './method.ts'
 import { isRecord } from './params.ts'
 
 const PING_MS = 5000
-/** A reader that falls further behind is dropped. */
+/** Unsent changes after which a slow subscriber is dropped. */
 const MOST_UNSENT_CHANGES = 16
 
 export interface SocketServer {
   close(): void
 }
 
-/** Takes the upgrades of `server` at `path`. */
+/** Accepts WebSocket upgrades of `server` at `path`. */
 export function serveSockets(server: Server, path: string, node: Node, rules: AccessRules): SocketServer {
   const sockets = new WebSocketServer({ noServer: true })
   server.on('upgrade', (request, socket, head) => {
@@ -42,7 +42,7 @@ export function serveSockets(server: Server, path: string, node: Node, rules: Ac
 
 function converse(client: WebSocket, node: Node, permission: Permission): void {
   const channels = new HeadChannels(client, node)
-  // An answer belongs to the requests before it: one at a time.
+  // Requests run one at a time, because answers follow the order of requests.
   let last: Promise<void> = Promise.resolve()
   client.on('error', () => client.terminate())
   client.on('close', () => channels.closeAll())
@@ -72,7 +72,7 @@ async function receive(
   }
 }
 
-/** What only sockets can do; undefined for everything else. */
+/** Parses a request that only sockets support; returns undefined for every other text. */
 function channelRequest(text: string): Request | undefined {
   if (!text.includes('ChainNotify') && !text.includes('xrpc.cancel')) return undefined
   try {
@@ -87,7 +87,7 @@ function channelRequest(text: string): Request | undefined {
 class HeadChannels {
   private readonly client: WebSocket
   private readonly node: Node
-  /** By the id of the request that opened them. */
+  /** Keyed by the id of the request that opened them. */
   private readonly subscriptions = new Map<string, { channel: number; end: () => void }>()
   private opened = 0
   private unsent = 0

@@ -11,7 +11,7 @@ import { failed, RpcError } from './rpc-error.ts'
 
 const ACTOR_NOT_FOUND = 11
 
-/** All look at the state that the tipset's parents left: before its own messages. */
+/** Each method reads the state that the tipset's parents left, before the tipset's own messages. */
 export const stateMethods: Methods = {
   StateNetworkName: read(0, ({ chain }) => chain.settings.networkName),
   StateNetworkVersion: read(1, () => NETWORK_VERSION),
@@ -119,7 +119,10 @@ function stateForm(node: Node, { kind, robust, channel, multisig }: Actor): unkn
   return {}
 }
 
-/** Where and how a message was executed: `Height` and `TipSet` are those of the child. Null when it was not. */
+/**
+ * Returns where and how a message was executed; `Height` and `TipSet` are those of the child. Returns null when it was
+ * not executed.
+ */
 function searchMessage({ chain }: Node, fromHeight: number, cid: string, lookback: number): unknown {
   if (chain.pool.find(cid) === undefined && chain.store.block(cid) === undefined) {
     throw failed(`failed to load message: ipld: could not find ${cid}`)

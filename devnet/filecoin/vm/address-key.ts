@@ -1,6 +1,6 @@
 import { decodeAddress, encodeAddress, type FilecoinAddress } from '../../../shared/filecoin/address.ts'
 
-/** An address as a key of maps: without the checksum, which would have to be hashed each time. */
+/** Returns an address as a map key. The checksum is left out, because each call would have to hash it. */
 export function addressKey(address: FilecoinAddress): string {
   return Buffer.from(encodeAddress(address)).toString('hex')
 }

@@ -13,17 +13,17 @@ export interface Receipt {
   eventsRoot: string | null
 }
 
-/** Per unit of gas, in attoFIL; the same for ever. */
+/** Per unit of gas, in attoFIL; constant. */
 export const BASE_FEE = 100n
-/** Where fees go. */
+/** The actor that receives fees. */
 export const BURNT_FUNDS_ID = 99
 
 const EMPTY = new Uint8Array()
 
 /**
- * Executes one message as of the state that the messages before it left. Whatever happens, the sender's nonce moves
- * on and the gas is paid; everything else happens only with exit code 0. `outOfGas`: in this branch it costs more
- * than its limit.
+ * Executes one message on the state that earlier messages left. A valid sender's nonce advances and its gas is paid in
+ * every case. Other changes persist only with exit code 0. `outOfGas` makes the message cost more than its limit in
+ * this branch.
  */
 export function executeMessage(
   state: WorldState,
@@ -54,7 +54,7 @@ export function executeMessage(
   }
 }
 
-/** What must be there before a message may be executed at all. */
+/** Returns the attoFIL that the sender must hold before a message may be executed. */
 export function reservedGas(message: Message): bigint {
   return message.gasLimit * message.gasFeeCap
 }
@@ -63,7 +63,7 @@ function failure(exitCode: number, gasUsed: bigint): Receipt {
   return { exitCode, returned: EMPTY, gasUsed, eventsRoot: null }
 }
 
-/** Not the real prices: the same order of magnitude, by the message's length and whether an actor has to work. */
+/** Estimates gas to the real order of magnitude, from the message's length and whether an actor has to work. */
 function gasOf(message: Message, size: number): bigint {
   const work = message.method === 0n ? 0n : 1_500_000n
   return 450_000n + work + 1_300n * BigInt(size)

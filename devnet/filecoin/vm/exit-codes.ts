@@ -1,4 +1,4 @@
-/** How a message ends: its receipt's exit code. Below 16 the machine says so, from 16 on the actor. */
+/** Exit codes of receipts. The machine sets those below 16, the actor those from 16 on. */
 export const Exit = {
   ok: 0,
   senderStateInvalid: 2,
@@ -17,7 +17,7 @@ export const Exit = {
 
 export type ExitCode = number
 
-/** Ends the running call: everything it changed is undone, and its caller learns the code. */
+/** Ends the running call, undoes its changes and passes the code to its caller. */
 export class ActorExit extends Error {
   override name = 'ActorExit'
   readonly code: ExitCode

@@ -4,7 +4,6 @@ import type { SignatureChecks } from './signature-checks.ts'
 import { ActorExit, Exit } from './exit-codes.ts'
 import { newActor, type Actor, type WorldState } from './world-state.ts'
 
-/** What an actor is called with. */
 export interface Call {
   caller: Actor
   receiver: Actor
@@ -13,7 +12,7 @@ export interface Call {
   params: Uint8Array
 }
 
-/** What every message of a tipset is executed under. */
+/** The context shared by every message of a tipset. */
 export interface Surroundings {
   /** Height of the tipset that includes the message. */
   epoch: number
@@ -27,7 +26,7 @@ const EMPTY = new Uint8Array()
 /** Runs one message and the calls that it causes, on a state of its own. */
 export class Machine {
   state: WorldState
-  /** What the message's events are derived from; null when it emits none. */
+  /** The bytes from which the message's events are derived; null when it emits none. */
   events: Uint8Array | null = null
   readonly around: Surroundings
   private readonly message: Message
@@ -41,7 +40,8 @@ export class Machine {
   }
 
   /**
-   * Moves `value` and calls `method` on behalf of actor `from`; what it returns. An {@link ActorExit} undoes all of it.
+   * Moves `value`, calls `method` on behalf of actor `from` and returns its result. An {@link ActorExit} undoes all of
+   * it.
    */
   send(from: number, to: FilecoinAddress, value: bigint, method: bigint, params: Uint8Array): Uint8Array {
     const before = this.state
@@ -60,7 +60,7 @@ export class Machine {
     }
   }
 
-  /** The actor's number, made for a key or delegated address that nobody used yet. */
+  /** Returns the actor's number; creates the actor for an unused key or delegated address. */
   resolveOrCreate(address: FilecoinAddress): number | null {
     const known = this.state.find(address)
     if (known !== undefined) return known.id
@@ -76,7 +76,6 @@ export class Machine {
     return id
   }
 
-  /** Robust address of the next actor that this message makes. */
   nextActorAddress(): FilecoinAddress {
     return createdActorAddress(this.message.from, this.message.nonce, this.created++)
   }

@@ -10,8 +10,8 @@ type Group<V> = readonly Bucket<V>[]
 const digests = new WeakMap<object, Uint8Array>()
 
 /**
- * A map that is never changed: `with` and `without` give a new one that shares all but one bucket with the old.
- * So each tipset can keep the state of the world as it was, at the price of what its messages touched.
+ * An immutable map: `with` and `without` return a map that shares all but one bucket with the old one. Each tipset can
+ * thus keep its state at the cost of what its messages changed.
  */
 export class PersistentMap<V> {
   private readonly groups: readonly Group<V>[]
@@ -37,7 +37,7 @@ export class PersistentMap<V> {
     for (const bucket of this.groups.flat()) yield* bucket
   }
 
-  /** Commits to the contents, however the map came to them; `text` says all of a value. */
+  /** Returns a digest of the contents, independent of the map's history; `text` must cover the whole value. */
   digest(text: (value: V) => string): Uint8Array {
     const ofBucket = (bucket: Bucket<V>): Uint8Array => remembered(bucket, () => contentsOf(bucket, text))
     const ofGroup = (group: Group<V>): Uint8Array =>
@@ -66,7 +66,7 @@ function hashOf(key: string): number {
   return (hash ^ (hash >>> 8) ^ (hash >>> 16) ^ (hash >>> 24)) & 0xff
 }
 
-/** Parts are never changed either, so the digest of each is computed once. */
+/** Parts are immutable too, so the digest of each is computed once. */
 function remembered(part: object, contents: () => Uint8Array): Uint8Array {
   const known = digests.get(part)
   if (known !== undefined) return known

@@ -6,8 +6,8 @@ import { verifySignature } from '../../../shared/filecoin/verify-signature.ts'
 import { encodeUtf8 } from './utf8.ts'
 
 /**
- * Checks signatures, each once: a message is executed again in every branch it is part of, and again when the chain
- * is loaded, and a pairing takes milliseconds.
+ * Verifies each signature once, because a pairing takes milliseconds. Every branch executes a message again, and so
+ * does loading the chain.
  */
 export class SignatureChecks {
   private readonly outcomes = new Map<string, boolean>()

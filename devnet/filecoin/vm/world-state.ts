@@ -31,7 +31,7 @@ export interface ChannelState {
   /** Epochs; 0 while not settling. */
   settlingAt: bigint
   minSettleHeight: bigint
-  /** By the lane's number as text. */
+  /** Keyed by the lane's number as text. */
   lanes: ReadonlyMap<string, LaneState>
 }
 
@@ -51,7 +51,7 @@ export interface MultisigState {
   pending: ReadonlyMap<number, ProposedTransaction>
 }
 
-/** Never changed: a new one takes its place. */
+/** Immutable; changes make a new object. */
 export interface Actor {
   id: number
   kind: ActorKind
@@ -72,10 +72,10 @@ export function newActor(actor: NewActor): Actor {
   return { ...blank, ...actor }
 }
 
-/** All actors at one point of one branch. Never changed. */
+/** All actors at one point of one branch. Immutable. */
 export class WorldState {
   private readonly actors: PersistentMap<Actor>
-  /** Every robust address that ever was, gone actors' as well: Init never forgets. */
+  /** Every robust address ever used, including those of deleted actors, because Init never forgets. */
   private readonly ids: PersistentMap<number>
   readonly nextId: number
   private knownRoot: string | undefined
@@ -86,12 +86,12 @@ export class WorldState {
     this.nextId = nextId
   }
 
-  /** Undefined for an actor that never was or is gone. */
+  /** Returns undefined for an actor that never existed or was deleted. */
   actor(id: number): Actor | undefined {
     return this.actors.get(String(id))
   }
 
-  /** The number behind an address, also of an actor that is gone; null when the state knows none. */
+  /** Returns the number behind an address, even of a deleted actor; null when the state has none. */
   idOf(address: FilecoinAddress): number | null {
     const id = actorIdOf(address)
     if (id !== null) return id > Number.MAX_SAFE_INTEGER ? null : Number(id)
@@ -115,13 +115,13 @@ export class WorldState {
     return new WorldState(this.actors.without(String(id)), this.ids, this.nextId)
   }
 
-  /** The robust address that has this number, also of an actor that is gone. Looks through all of them. */
+  /** Returns the robust address with this number, even of a deleted actor. Searches all addresses. */
   robustOf(id: number): FilecoinAddress | null {
     for (const [key, known] of this.ids.entries()) if (known === id) return addressOfKey(key)
     return null
   }
 
-  /** CID that commits to everything in here. */
+  /** CID that commits to the whole state. */
   get root(): string {
     return (this.knownRoot ??= cidOfBytes(
       concatBytes(this.actors.digest(actorText), this.ids.digest(String), encodeUtf8(String(this.nextId))),
