@@ -10,22 +10,22 @@ export interface Digest {
   records: number
   loans: number
   channels: number
-  /** The position of the log that the read model stands at. */
+  /** The last log position that is folded in. */
   foldedPosition: number
 }
 
 const CHUNK = 5000
 
-/** Two read models with the same digest have the same rows, ids and times. Reads one state of the database. */
+/** Two read models with the same digest have the same rows, ids and times. Reads one snapshot of the database. */
 export function digestReadModel(db: Db): Promise<Digest> {
   return inOneState(db, async (trx) => {
-    // A read model that was just replayed has no statistics: it would be sorted anew for each chunk, where its keys have the order.
+    // A fresh replay has no statistics: Postgres would sort for every chunk, although the primary key has the order.
     await sql`set local enable_sort = off`.execute(trx)
     const hash = createHash('sha256')
     const records = await hashRows(trx, RECORDS, hash)
     const loans = await hashRows(trx, rowsOf('loans'), hash)
     const channels = await hashRows(trx, rowsOf('channels'), hash)
-    // Without the version, which is random.
+    // Excludes the version, which is random.
     const { rows } = await sql<{ text: string; folded_position: number }>`
         select row(only_row, folded_position, records, channels)::text as text, folded_position from ${sql.table(`${LIVE_SCHEMA}.fold_state`)}`.execute(
       trx,
@@ -36,13 +36,13 @@ export function digestReadModel(db: Db): Promise<Digest> {
   })
 }
 
-/** Rows as `id` and `text`: all that they say. */
+/** Rows as `id` and `text`, which holds all their values. */
 type Rows = ReturnType<typeof sql>
 
 const rowsOf = (table: 'loans' | 'channels'): Rows =>
   sql`(select id, row::text as text from ${sql.table(`${LIVE_SCHEMA}.${table}`)} row)`
 
-/** With what their kinds say, and not the numbers that the kinds have. */
+/** Includes the values of a kind instead of its number. */
 const RECORDS: Rows = sql`(
   select record.id, row(record.id, slot, event, loan_type, blockchain, network_id, contract_address, tx_hash, loan_id, network,
     channel, natural_key, created_at, updated_at)::text as text

@@ -4,7 +4,7 @@ import type { Trx } from '../../shared/db/transaction.ts'
 import type { FoldCounters, ProjectionSchema } from './projection.ts'
 
 export interface FoldState extends FoldCounters {
-  /** The last position of the log that is folded in. */
+  /** The last log position that is folded in. */
   foldedPosition: number
 }
 

@@ -1,15 +1,14 @@
 import type { HeldEntry, LogEntry } from '../../shared/events/log-entry.ts'
 import type { Trx } from '../../shared/db/transaction.ts'
 
-/** The schema that is read, and the one that `replay` builds beside it. */
+/** The schema that queries read, and the one that `replay` builds beside it. */
 export const LIVE_SCHEMA = 'projection'
 export const NEXT_SCHEMA = 'projection_next'
 export type ProjectionSchema = typeof LIVE_SCHEMA | typeof NEXT_SCHEMA
 
 export interface FoldCounters {
-  /** The number of records. */
   records: number
-  /** The number of payment channels: while there is none, nothing on an EVM chain has to be tied to one. */
+  /** While there is no payment channel, an EVM event needs no linking. */
   channels: number
 }
 
@@ -17,20 +16,20 @@ export interface FoldContext {
   trx: Trx
   schema: ProjectionSchema
   counters: FoldCounters
-  /** What the log holds of these subjects as of the last entry of the segment that is being folded. */
+  /** The entries that hold for these subjects as of the last entry of the current segment. */
   heldEntriesOf: (subjects: string[]) => Promise<HeldEntry[]>
 }
 
 /**
- * A record's id is the position in the log of the entry that made it visible, times this, plus a number below it: one
- * entry can make many records of a channel visible. It follows from that entry alone, whatever else is in the log.
+ * A record's id is this times the position of the entry that made it visible, plus a smaller offset. One entry can make
+ * many records of a channel visible. The id follows from that entry alone.
  */
 export const IDS_PER_ENTRY = 1_000_000
 
 /**
- * One read model. Ids follow from the log alone, so that a replay gives the same again. `apply` folds a segment of the
- * log: either appends alone, or one whole step. It must come to the same rows however the log is cut into segments,
- * for a replay cuts it elsewhere.
+ * One read model. Ids follow from the log alone, so that a replay reproduces them. `apply` folds one segment: appends
+ * alone, or one whole step. The rows must not depend on how the log is cut into segments, because a replay cuts it
+ * elsewhere.
  */
 export interface Projection {
   name: string

@@ -4,13 +4,13 @@ import type { Db } from '../../shared/db/connect.ts'
 import { inTransaction, type Trx } from '../../shared/db/transaction.ts'
 import { LIVE_SCHEMA, NEXT_SCHEMA } from './projection.ts'
 
-/** What readers may still be reading right after a switch. */
+/** Tables that queries may still read right after a switch. */
 const OLD_SCHEMA = 'projection_old'
-/** SQLSTATEs of a transaction that waited for a table too long, and of one that gave way to another that waited for it. */
+/** SQLSTATEs of a lock wait that timed out, and of a transaction that Postgres ended to resolve a deadlock. */
 const [LOCK_NOT_AVAILABLE, DEADLOCK_DETECTED] = ['55P03', '40P01']
-/** Readers that come meanwhile wait as long. */
+/** Milliseconds to wait for a lock; queries that arrive meanwhile wait as long. */
 export const SHORT_WAIT_MS = 200
-/** Longer than Postgres' `deadlock_timeout`, after which it ends an autovacuum that is in somebody's way. */
+/** Longer than Postgres' `deadlock_timeout`, after which it ends an autovacuum that blocks a lock. */
 export const LONG_WAIT_MS = 1_200
 
 export async function hasNextSchema(db: Db): Promise<boolean> {
@@ -18,19 +18,22 @@ export async function hasNextSchema(db: Db): Promise<boolean> {
   return rows.length > 0
 }
 
-/** Tables with rows for the contracts' events: their indexes are cheaper to make when the rows are there, see `missingIndexes`. */
+/**
+ * Tables filled by contract events. Most of their indexes are cheaper to build over existing rows, see {@link
+ * missingIndexes}.
+ */
 const OF_CONTRACTS = ['activity', 'loans']
-/** Of such a table, and of rows that payment channels make alone: to make them later would be a look at all rows for a few. */
+/** Indexes of those tables over the few channel rows: building them later would scan all rows. */
 const OF_CHANNELS = ['activity_channel', 'activity_natural_key']
 
-/** Where `c` is a table: a row for each of its settings. */
+/** Yields one row per setting of a table `c`. */
 const SETTINGS = sql.raw(
   `lateral (select option, split_part(option, '=', 1) = 'fillfactor' as is_room from unnest(c.reloptions) option) settings`,
 )
 
 /**
- * Empty tables of the same shape and settings, with constraints of the same names, the same privileges and those indexes that
- * are not cheaper to make at the end. Their pages are filled, see `leaveRoom`.
+ * Creates empty tables with the live shape, settings, privileges and constraint names. Indexes that are cheaper to
+ * build at the end are left out. Pages fill up completely until {@link leaveRoom}.
  */
 export async function createNextSchema(db: Db): Promise<void> {
   await inTransaction(db, async (trx) => {
@@ -63,14 +66,14 @@ export async function createNextSchema(db: Db): Promise<void> {
         from pg_namespace n, aclexplode(n.nspacl) a where n.nspname = ${LIVE_SCHEMA} and a.grantee <> n.nspowner
       )
       select statement from statements order by phase`.execute(trx)
-    // One after the other, and all of them sent at once.
+    // The statements travel in one message, and Postgres runs them in order.
     await sql.raw(rows.map(({ statement }) => statement).join(';\n')).execute(trx)
     await sql`insert into ${sql.table(`${NEXT_SCHEMA}.fold_state`)} default values`.execute(trx)
   })
 }
 
 /**
- * From here on pages are left as empty as those of the live read model. Of the rows that are there few change again, and each leaves
+ * Leaves pages as empty as those of the live read model from now on. Few existing rows change again, and each leaves
  * its full page when it does.
  */
 export async function leaveRoom(db: Db): Promise<void> {
@@ -83,7 +86,7 @@ export async function leaveRoom(db: Db): Promise<void> {
   for (const { statement } of rows) await sql.raw(statement).execute(db)
 }
 
-/** The names of the live read model's indexes that the next one has not, table by table, those of the largest first. */
+/** Names of the live read model's indexes that the next one lacks, table by table, the largest first. */
 export async function missingIndexes(db: Db): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
     select live.relname as name from pg_class live join pg_index i on i.indexrelid = live.oid
@@ -95,10 +98,10 @@ export async function missingIndexes(db: Db): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
-/** Of a smaller table an index is made before Postgres has started workers for it. */
+/** Postgres finishes the index of a smaller table before its parallel workers start. */
 const WORTH_WORKERS = '256MB'
 
-/** Makes an index as the live read model has it, of the rows that are there. Several may be made at a time. */
+/** Builds one index of the live read model over the next one's existing rows. Several can be built at a time. */
 export async function makeIndex(db: Db, name: string): Promise<void> {
   await inTransaction(db, async (trx) => {
     await sql`set local min_parallel_table_scan_size = ${sql.lit(WORTH_WORKERS)}`.execute(trx)
@@ -115,9 +118,9 @@ export async function dropNextSchema(db: Db): Promise<void> {
 }
 
 /**
- * From this transaction's commit on, the new tables are the read model. They are taken from readers first, or a statement
- * over several tables could find one of the old and one of the new: whoever reads now has both of the old, whoever
- * comes waits for the new.
+ * Makes the new tables the read model when this transaction commits. Locks the old tables first: a statement over
+ * several tables could otherwise see both old and new ones. Running queries finish on the old tables; later ones wait
+ * for the new.
  */
 export async function switchSchemas(trx: Trx): Promise<void> {
   await lockReadModel(trx, SHORT_WAIT_MS)
@@ -125,7 +128,9 @@ export async function switchSchemas(trx: Trx): Promise<void> {
   await sql`alter schema ${sql.id(NEXT_SCHEMA)} rename to ${sql.id(LIVE_SCHEMA)}`.execute(trx)
 }
 
-/** Takes the tables from all readers until the transaction ends, or fails with what `unlessRead` tells. */
+/**
+ * Locks the tables against all queries until the transaction ends. Rejects with a code that {@link unlessRead} handles.
+ */
 export async function lockReadModel(trx: Trx, waitMs: number): Promise<void> {
   await sql`set local lock_timeout = ${sql.lit(waitMs)}`.execute(trx)
   const { rows } = await sql<{ name: string }>`
@@ -136,7 +141,7 @@ export async function lockReadModel(trx: Trx, waitMs: number): Promise<void> {
   await sql`lock table ${sql.join(tables)} in access exclusive mode`.execute(trx)
 }
 
-/** Not in the switch itself: there is more to drop than readers should wait for. */
+/** Not part of the switch: dropping takes longer than queries should wait. */
 export async function dropOldSchema(db: Db): Promise<void> {
   const isDropped = (): Promise<boolean> =>
     unlessRead(db, async (trx) => {
@@ -146,7 +151,7 @@ export async function dropOldSchema(db: Db): Promise<void> {
   while (!(await isDropped())) await sleep(100)
 }
 
-/** Whether the transaction could take the tables it wanted; false when somebody had them for too long, or wanted what it had. */
+/** Returns false if the transaction did not get its locks: others held them too long, or a deadlock ended it. */
 export async function unlessRead(db: Db, work: (trx: Trx) => Promise<void>): Promise<boolean> {
   try {
     await inTransaction(db, work)

@@ -1,11 +1,10 @@
 import type { LogEntry } from '../../shared/events/log-entry.ts'
 
 /**
- * Cuts whole steps into segments that are folded at once: steps that only append are one segment as long as
- * nothing but their like follows; a step that replaces or retracts stands alone, for a record that goes and a
- * record that comes in one step may be about the same loan. From the first payment channel on (`channelsKnown`: there
- * are some already) every step stands alone: any event can tie a channel to another loan, and what a reader could
- * see in between is part of what a record says (its times).
+ * Cuts whole steps into segments that are folded at once. Consecutive steps that only append form one segment. A step
+ * that replaces or retracts stands alone: it may remove and add records of the same loan. Every step stands alone from
+ * the first payment channel on (`channelsKnown`: there are some already). Any event can then link a channel to another
+ * loan, and records' times depend on each state in between.
  */
 export function segmentsOf(entries: LogEntry[], channelsKnown: boolean): LogEntry[][] {
   const segments: { appendsOnly: boolean; entries: LogEntry[] }[] = []
@@ -20,12 +19,12 @@ export function segmentsOf(entries: LogEntry[], channelsKnown: boolean): LogEntr
   return segments.map((segment) => segment.entries)
 }
 
-/** Whether an entry is about a payment channel, and not about a loan's contract. */
+/** Whether an entry concerns a payment channel rather than a loan contract. */
 export function isAboutChannel({ subject }: LogEntry): boolean {
   return subject?.startsWith('channel/') === true
 }
 
-/** Entries in the order of their positions, those of one step together. */
+/** Groups entries by step; they must be in the order of their positions. */
 export function stepsOf(entries: readonly LogEntry[]): LogEntry[][] {
   const steps: LogEntry[][] = []
   let step: LogEntry[] = []

@@ -3,22 +3,24 @@ import type { Trx } from '../../../shared/db/transaction.ts'
 import { IDS_PER_ENTRY, type ProjectionSchema } from '../projection.ts'
 
 /**
- * Which number a record has in the history changes whenever an earlier one goes, and any may go: a channel that fitted a
- * loan turns out to be another's. So no record carries its number. It is counted: a record knows its place in its
- * stretch of the log, and the stretches know how many records come before them. What goes costs the same at a thousand
- * records and at a hundred million.
+ * A record's number in the history changes whenever an earlier record is removed, so no row stores it. A record stores
+ * its slot within its stretch of the log, and each stretch counts the records before it. A removal costs the same with
+ * a thousand records and with a hundred million.
  */
 
-/** Entries of the log in a stretch, stretches in one of level 1, and of those in one of level 2: as in the migration. */
+/**
+ * Log entries in a stretch, stretches in a node of level 1, and those in one of level 2. The migration uses the same
+ * value.
+ */
 const FAN_OUT = 512
 const LEVELS = [0, 1, 2]
 
-/** The number of the stretch that a record's id lies in. */
+/** The number of the stretch that contains this record id. */
 export function stretchOf(id: number): number {
   return Math.floor(id / (FAN_OUT * IDS_PER_ENTRY))
 }
 
-/** Counts records that were added after all others. */
+/** Counts records that follow all existing ones. */
 export async function addToCounts(trx: Trx, schema: ProjectionSchema, ids: number[]): Promise<void> {
   const table = sql.table(`${schema}.activity_counts`)
   await sql`
@@ -34,7 +36,7 @@ export async function addToCounts(trx: Trx, schema: ProjectionSchema, ids: numbe
   )
 }
 
-/** Counts records no more, wherever they were. */
+/** Subtracts removed records, wherever they were in the history. */
 export async function removeFromCounts(trx: Trx, schema: ProjectionSchema, ids: number[]): Promise<void> {
   const table = sql.table(`${schema}.activity_counts`)
   await sql`
@@ -56,7 +58,7 @@ export async function removeFromCounts(trx: Trx, schema: ProjectionSchema, ids: 
     where counted.level = changed.level and counted.number = changed.number`.execute(trx)
 }
 
-/** How many of these records lie in each stretch of each level. */
+/** A subquery with the count of these records per node of each level. */
 function nodesOf(ids: number[]): RawBuilder<unknown> {
   const byStretch = countByStretch(ids)
   return sql`(
@@ -69,7 +71,9 @@ function nodesOf(ids: number[]): RawBuilder<unknown> {
   )`
 }
 
-/** By itself: where a loop over thousands stands beside a statement, V8 compiles the making of the statement for it, many times over. */
+/**
+ * A function of its own: beside an SQL statement, a long loop makes V8 compile the statement's construction many times.
+ */
 function countByStretch(ids: readonly number[]): Map<number, number> {
   const counts = new Map<number, number>()
   for (const id of ids) {

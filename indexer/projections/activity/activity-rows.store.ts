@@ -8,12 +8,12 @@ import { numbersOfKinds } from './record-kinds.store.ts'
 /** A record that becomes visible at `at`. */
 export interface NewRecord extends ActivityRecord {
   id: number
-  /** Of a record that comes and goes as a payment channel is tied to loans; others are known by their ids. */
+  /** Set for records that follow the link of a payment channel; the id alone identifies all others. */
   ofChannel: { network: string; robust: string; naturalKey: string } | null
   at: Date
 }
 
-/** Adds records to the history; all their ids come after those that are there. */
+/** Adds records to the history; their ids must follow all existing ones. */
 export async function insertRecords(context: FoldContext, added: readonly NewRecord[]): Promise<void> {
   if (added.length === 0) return
   const { trx, schema, counters } = context
@@ -41,7 +41,7 @@ export async function insertRecords(context: FoldContext, added: readonly NewRec
   counters.records += records.length
 }
 
-/** The places of records in their stretches of the log, by their ascending ids: only the first stretch may have some already. */
+/** Slots of records within their stretches, for ascending ids. Only the first stretch can already contain records. */
 async function slotsOf({ trx, schema }: FoldContext, ids: readonly number[]): Promise<number[]> {
   let stretch = stretchOf(ids[0] ?? 0)
   const first = await trx
@@ -61,8 +61,8 @@ async function slotsOf({ trx, schema }: FoldContext, ids: readonly number[]): Pr
 }
 
 /**
- * Takes records out of the history; those after them in their stretches of the log move up, and the counts of later
- * stretches go down. Ids that have no record are passed over.
+ * Removes records: later slots in their stretches move up, and the counts of later stretches decrease. Unknown ids are
+ * ignored.
  */
 export async function deleteRecords({ trx, schema, counters }: FoldContext, ids: number[]): Promise<void> {
   if (ids.length === 0) return

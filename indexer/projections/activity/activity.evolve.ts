@@ -1,14 +1,14 @@
 import { isEvmLoanEvent, LOAN_TYPE_OF_ROLE, type LoanType } from '../../../shared/events/chain-event.ts'
 import type { LogEntry } from '../../../shared/events/log-entry.ts'
 
-/** What a record says, without its id and times. */
+/** A record without its id and times. */
 export interface ActivityRecord {
   txHash: string
   loanId: string
   kind: RecordKind
 }
 
-/** What thousands of records say alike. */
+/** The values that thousands of records share. */
 export interface RecordKind {
   event: string
   loanType: LoanType
@@ -17,7 +17,7 @@ export interface RecordKind {
   contractAddress: string | null
 }
 
-/** The record that an entry of the log makes; undefined for what shows in no history. */
+/** The record of a log entry; undefined if the entry does not appear in the history. */
 export function recordOf(entry: LogEntry): ActivityRecord | undefined {
   const { event } = entry
   if (event === null || !isEvmLoanEvent(event)) return undefined
@@ -31,7 +31,7 @@ export function recordOf(entry: LogEntry): ActivityRecord | undefined {
   return { txHash: event.txHash, loanId: event.loanId, kind }
 }
 
-/** A network's key is its ledger's kind, its id and (of a chain's further deployments) an idPrefix, parted by colons. */
+/** A network key is `<ledger kind>:<id>`, or `<ledger kind>:<id>:<idPrefix>` for a chain's further deployments. */
 export function networkIdOf(network: string): string {
   return network.split(':')[1] ?? ''
 }

@@ -7,11 +7,11 @@ import { isAboutChannel } from '../segments.evolve.ts'
 import { deleteRecords, insertRecords, type NewRecord } from './activity-rows.store.ts'
 import { numbersOfKinds } from './record-kinds.store.ts'
 
-/** The history: one record per event, ids in the order in which they became visible. */
+/** The history: one record per event, with ids in the order in which records became visible. */
 export const activityProjection: Projection = {
   name: 'activity',
   apply: async (context, segment) => {
-    // What payment channels show follows from the loans that they belong to, and comes after those.
+    // The channels projection adds channel records later, because they depend on the loans.
     const entries = segment.filter((entry) => !isAboutChannel(entry))
     const having = (op: LogEntry['op']): LogEntry[] => entries.filter((entry) => entry.op === op)
     await deleteRecords(context, having('retract').map(recordId))
@@ -20,7 +20,7 @@ export const activityProjection: Projection = {
   },
 }
 
-/** A record that moved to another branch keeps its id and createdAt; updatedAt tells when what it says changed. */
+/** A record that moved to another fork keeps its id and createdAt; updatedAt changes only with its content. */
 async function correctRecords(context: FoldContext, entries: LogEntry[]): Promise<void> {
   const { trx, schema } = context
   const records = newRecordsOf(entries)
@@ -49,7 +49,7 @@ async function correctRecords(context: FoldContext, entries: LogEntry[]): Promis
     .execute()
 }
 
-/** In the order of the entries; none of one that shows in no history. */
+/** Keeps the order of the entries and skips those without a record. */
 function newRecordsOf(entries: LogEntry[]): NewRecord[] {
   return entries.flatMap((entry) => {
     const record = recordOf(entry)
@@ -59,7 +59,7 @@ function newRecordsOf(entries: LogEntry[]): NewRecord[] {
   })
 }
 
-/** From the entry that made the record visible, whatever was said of it since. */
+/** The entry that made the record visible determines its id; replacements do not change it. */
 function recordId({ origin, position }: LogEntry): number {
   return (origin ?? position) * IDS_PER_ENTRY
 }

@@ -4,8 +4,8 @@ import type { FoldContext } from '../projection.ts'
 import type { RecordKind } from './activity.evolve.ts'
 
 /**
- * The numbers of the kinds of records, one for each. A kind that is new gets the next number, in the order of the records:
- * the same log gives the same numbers. There are as many as the networks have contracts and events, a few dozens.
+ * Numbers of these kinds, one for each, in the same order. A new kind takes the next number in record order, so the
+ * same log gives the same numbers. Their total is about the number of contracts times events: a few dozen.
  */
 export async function numbersOfKinds(
   { trx, schema }: FoldContext,

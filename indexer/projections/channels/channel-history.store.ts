@@ -8,7 +8,7 @@ import type { FoldContext } from '../projection.ts'
 import type { ChannelRecord } from './channel-records.evolve.ts'
 import type { ChannelKey } from './channel-rows.store.ts'
 
-/** The records that a channel makes now: none while it belongs to no loan. */
+/** The records that a channel contributes now; empty while it belongs to no loan. */
 export interface ChannelHistory extends ChannelKey {
   records: ChannelRecord[]
 }
@@ -25,8 +25,8 @@ interface StoredRecord {
 }
 
 /**
- * Makes the history show these records of these channels, and no others of them. One that stays keeps its id and
- * createdAt, also when it moves to another loan; one that becomes visible gets the first free id from `idFrom` on.
+ * Makes the history show exactly these records of these channels. A record that stays keeps its id and createdAt, even
+ * when it moves to another loan. New records take consecutive ids from `idFrom` on.
  */
 export async function putChannelHistories(
   context: FoldContext,
@@ -56,7 +56,7 @@ export async function putChannelHistories(
   await insertRecords(context, withIds(fresh, idFrom, at))
 }
 
-/** Those that begin at the same number follow each other in the order given. */
+/** Records with the same start id take consecutive ids, in the given order. */
 function withIds(fresh: PlacedRecord[], idFrom: (record: ChannelRecord) => number, at: Date): NewRecord[] {
   const ofSameStart = groupBy(fresh, ({ record }) => idFrom(record))
   return [...ofSameStart].flatMap(([start, records]) =>
@@ -93,7 +93,7 @@ function saysTheSame(row: StoredRecord, { robust, record }: PlacedRecord): boole
   )
 }
 
-/** The records of these channels, and those under the wanted keys that are another channel's still. */
+/** The records of these channels, and records under the wanted keys that still belong to another channel. */
 async function getRecords(
   { trx, schema }: FoldContext,
   channels: ChannelKey[],

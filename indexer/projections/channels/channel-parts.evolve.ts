@@ -6,24 +6,24 @@ import { FIL_DECIMALS } from '../loans/erc20-loan.evolve.ts'
 import { lastUse, latestVoucher, vouchersFor } from './channel-records.evolve.ts'
 import type { Channel, KnownVoucher } from './channel.evolve.ts'
 
-/** What the parts of a lookup take from the contract's half of the loan. */
+/** The contract's half of a loan, as far as the Filecoin parts of a lookup show it. */
 export interface LoanSide {
   facts: LoanFacts
   borrower: string | null
   lender: string | null
-  /** 0x hex, as the contract shows them. */
+  /** 0x hex, as on the contract. */
   secretA1: string | null
   secretB1: string | null
-  /** Whole FIL that a request asks for; null for a loan of tokens. */
+  /** Whole FIL that a request asks for; null for a token loan. */
   principalAmount: string | null
 }
 
-/** A Filecoin part of a lookup without its id and times, fields in their order. Values are text or null. */
+/** One Filecoin part of a lookup, without id and times. Fields are in response order, values are text or null. */
 export type ChannelPart = Record<string, string | null>
 
 export interface PartAndState {
   part: ChannelPart
-  /** As the part shows it. */
+  /** The value of the part's `state` field. */
   state: string
 }
 
@@ -139,7 +139,7 @@ function lockOf({ facts }: LoanSide): ChannelPart {
   }
 }
 
-/** An epoch's time follows from its height alone, so it stays right whatever the head does. */
+/** An epoch's time follows from its height alone, so the estimate does not depend on the head. */
 function settling({ settlement }: Channel): ChannelPart {
   if (settlement === null) return { settlingAtHeight: null, settlingAtEstTimestamp: null }
   const { settlingAtEpoch, epoch, timeS, epochDurationS } = settlement
@@ -149,7 +149,9 @@ function settling({ settlement }: Channel): ChannelPart {
   }
 }
 
-/** A voucher can put the settlement off to epoch 2^63-1. That is never, and no number of ours is that epoch. */
+/**
+ * A voucher can defer settlement to epoch 2^63-1, which means never and exceeds the safe integers; null in that case.
+ */
 function exact(value: number): string | null {
   return Number.isSafeInteger(value) ? value.toString() : null
 }
@@ -158,19 +160,19 @@ function wholeFil(attoFil: string): string {
   return formatUnits(BigInt(attoFil), FIL_DECIMALS)
 }
 
-/** The robust address where one is known. */
+/** Prefers the robust address: a reorg can reassign an ID address. */
 function shownAddress({ robust: [first], id, asWritten }: FilecoinIdentity): string {
   return first ?? id ?? asWritten
 }
 
-/** The chain takes no secret but that of the voucher's hash: it is public for every voucher with this hash. */
+/** A redemption reveals the secret behind the voucher's hash, so it is public for every voucher with that hash. */
 function secretOf({ redemptions }: Channel, voucher: KnownVoucher | undefined): string | null {
   const hash = voucher?.facts.secretHash ?? null
   if (hash === null) return null
   return redemptions.find(({ facts, secret }) => facts.secretHash === hash && secret !== null)?.secret ?? null
 }
 
-/** The text that the bytes are, where they are UTF-8 without a zero byte (no text column takes one); else the hex. */
+/** The secret as text if its bytes are UTF-8 without a zero byte, which Postgres text cannot hold; else the hex. */
 export function secretText(hex: string | null): string | null {
   if (hex === null) return null
   const bytes = Uint8Array.from(hex.slice(2).match(/../g) ?? [], (digits) => Number.parseInt(digits, 16))

@@ -4,9 +4,9 @@ import type { ChannelRole, Link } from '../links/link.evolve.ts'
 import type { LoanFacts } from '../links/loan-facts.evolve.ts'
 import type { Channel, KnownVoucher, Party, Redemption } from './channel.evolve.ts'
 
-/** A record of the history that a linked channel makes, without its id and times. */
+/** One history record of a linked channel, without its id and times. */
 export interface ChannelRecord {
-  /** Identity within the network: the message's, or the voucher's however it came. */
+  /** Identity within the network: the message's key, or the voucher's, however it arrived. */
   naturalKey: string
   txHash: string
   event: string
@@ -14,10 +14,10 @@ export interface ChannelRecord {
   loanId: string
 }
 
-/** What a voucher is for: to void a lane is the only other use, and shows in no history. */
+/** The purpose of a voucher. Voiding a lane is the only other one, and makes no record. */
 export type VoucherUse = 'seize' | 'unlock' | 'pay'
 
-/** What a voucher of this signer is for; null for one that has no use in that role. */
+/** The use of a voucher with this signer; null if it has none in this role. */
 export function useOf(role: ChannelRole, signedBy: Party | null): VoucherUse | null {
   if (role === 'collateral') {
     if (signedBy === 'from') return 'seize'
@@ -26,7 +26,7 @@ export function useOf(role: ChannelRole, signedBy: Party | null): VoucherUse | n
   return signedBy === 'from' ? 'pay' : null
 }
 
-/** The vouchers that make a record: of a known use, with the loan's own secret hash as far as that is known. */
+/** The vouchers that make a record: they have this use and the loan's secret hash, if that is known. */
 export function vouchersFor(
   use: VoucherUse,
   role: ChannelRole,
@@ -41,7 +41,7 @@ export function vouchersFor(
   })
 }
 
-/** The one that overrules the others on its lane: the highest nonce. It does not matter which was known first. */
+/** The highest nonce overrules the others on its lane. Keys break ties, so the order of arrival does not matter. */
 export function latestVoucher(
   use: VoucherUse,
   role: ChannelRole,
@@ -58,7 +58,7 @@ function isLater({ facts: a }: KnownVoucher, { facts: b }: KnownVoucher): boolea
   return a.nonce === b.nonce ? a.key > b.key : BigInt(a.nonce) > BigInt(b.nonce)
 }
 
-/** The use of the last voucher that was redeemed among the first `count`; null when nothing was. */
+/** The use of the last useful voucher among the first `count` redemptions; null if there is none. */
 export function lastUse(
   role: ChannelRole,
   redemptions: readonly Redemption[],
@@ -68,7 +68,7 @@ export function lastUse(
   return last === undefined ? null : useOf(role, last.signedBy)
 }
 
-/** Names of protocol.md section 4. A settle without a redeem before it is the borrower taking the collateral back. */
+/** Names of protocol.md section 4. A settle without an earlier redeem returns the collateral to the borrower. */
 const NAMES = {
   collateral: {
     create: 'LendERC20/LockCollateral',
@@ -108,7 +108,7 @@ interface RoleNames {
   withoutRedeem: VoucherUse
 }
 
-/** The records of a linked channel, in the order in which they are shown when all become visible at once. */
+/** The records of a linked channel, in the order shown when all become visible at once. */
 export function recordsOf(channel: Channel, link: Link, loan: LoanFacts): ChannelRecord[] {
   const names: RoleNames = NAMES[link.role]
   const { loanType, loanId } = link

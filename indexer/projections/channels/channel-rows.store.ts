@@ -8,7 +8,7 @@ import type { ChannelRole, Link, Strength } from '../links/link.evolve.ts'
 import type { ChannelPart } from './channel-parts.evolve.ts'
 import { namesOf, type Channel } from './channel.evolve.ts'
 
-/** A channel as the read model holds it. */
+/** A channel as stored in the read model. */
 export interface StoredChannel {
   network: string
   robust: string
@@ -46,8 +46,8 @@ export async function getChannels(
 }
 
 /**
- * The channels whose link a change of these loans (by subject) can touch: those tied to them now, those with a claim
- * that is noted, and those that their addresses, hashes or ids could tie to them.
+ * The channels whose link may change along with these loans (subjects). They are linked to one, have a noted claim, or
+ * match by address, hash, party or contract id.
  */
 export async function getChannelsTouchedBy(
   { trx, schema }: FoldContext,
@@ -59,7 +59,7 @@ export async function getChannelsTouchedBy(
   const keys = subjects.map(loanKeyOf)
   const types = keys.map(({ loan_type: type }) => type)
   const ids = keys.map(({ loan_id: id }) => id)
-  // Plain SQL: each of the five ways to a loan is a line here and would be ten of the builder's.
+  // Plain SQL: the builder needs about ten lines for each of these five ways to a loan.
   const { rows } = await sql<Selectable<ChannelsTable>>`
     with loan as (
       select loan.* from ${sql.table(`${schema}.loans`)} loan
@@ -85,14 +85,14 @@ export async function getChannelsTouchedBy(
   return rows.map(toStored)
 }
 
-/** A stored channel's addresses and parties, in the form in which they are compared. */
+/** The names of a stored channel; `addresses` are in canonical form. */
 export interface StoredNames extends ChannelKey {
   addresses: string[]
   from: Channel['from']
   recipient: Channel['recipient']
 }
 
-/** The channels that have one of these addresses. */
+/** The channels at any of these canonical addresses. */
 export async function getChannelsNamed(
   { trx, schema }: FoldContext,
   addresses: string[],
@@ -110,7 +110,7 @@ export async function getChannelsNamed(
     .execute()
 }
 
-/** The channels that are tied to these loans now. */
+/** The channels linked to these loans (subjects) now. */
 export async function getChannelsOf(
   { trx, schema }: FoldContext,
   subjects: string[],
@@ -140,7 +140,7 @@ export async function deleteChannels({ trx, schema }: FoldContext, keys: Channel
     .execute()
 }
 
-/** What was shown makes way before another is, so that a loan never has two. */
+/** Hides the changed channels first: a unique index allows one shown channel per loan and role. */
 export async function putChannels(context: FoldContext, channels: StoredChannel[]): Promise<void> {
   if (channels.length === 0) return
   await hide(context, channels)
@@ -165,7 +165,8 @@ export async function putChannels(context: FoldContext, channels: StoredChannel[
     created_at: stored.createdAt,
     updated_at: stored.updatedAt,
   }))
-  // Plain SQL, for one parameter holds any number of rows. json keeps the order of the part's fields; a JSON null is no part.
+  // Plain SQL: one parameter holds any number of rows. `json` keeps the order of a part's fields; a JSON null is no
+  // part.
   await sql`
     insert into ${sql.table(`${schema}.channels`)} (network, robust, id, state, addresses, parties, secret_hashes,
       stated_loans, created_s, loan_type, loan_id, role, strength, claimants, shown, part, created_at, updated_at)
@@ -184,7 +185,7 @@ export async function putChannels(context: FoldContext, channels: StoredChannel[
       updated_at = excluded.updated_at`.execute(trx)
 }
 
-/** A channel's own addresses, in the form in which they are compared. */
+/** A channel's own addresses in canonical form. */
 export function addressesOf({ robust, channelId }: Channel): string[] {
   return [robust, channelId].flatMap((address) => canonicalAddress(address) ?? [])
 }

@@ -13,10 +13,10 @@ import type {
 import { naturalKey } from '../../../shared/events/natural-key.ts'
 import { canonicalAddress } from '../../../shared/filecoin/address.ts'
 
-/** Which of a channel's two parties: whose funds are in it, or for whom. */
+/** The `from` party funds the channel, and the `recipient` is paid from it. */
 export type Party = 'from' | 'recipient'
 
-/** A voucher that is known, whether from its redemption or handed in: it was signed. */
+/** A voucher known to be signed, from its redemption or handed in. */
 export interface KnownVoucher {
   facts: VoucherFacts
   signedBy: Party
@@ -27,7 +27,7 @@ export interface Redemption {
   key: string
   cid: string
   facts: VoucherFacts
-  /** Undefined when the sender is neither party as far as we know: then we cannot tell whose voucher it is. */
+  /** Null if the sender is neither known party: the signer is then undetermined. */
   signedBy: Party | null
   secret: string | null
 }
@@ -35,20 +35,20 @@ export interface Redemption {
 export interface Settlement {
   key: string
   cid: string
-  /** Epoch from which the channel can be collected. */
+  /** First epoch at which the channel can be collected. */
   settlingAtEpoch: number
-  /** Epoch of the message, its Unix time in seconds, and the seconds of an epoch: the clock of this network. */
+  /** Epoch and Unix time (seconds) of the message, and seconds per epoch on this network. */
   epoch: number
   timeS: number
   epochDurationS: number
-  /** Redemptions before it. */
+  /** Number of redemptions before the settlement. */
   after: number
 }
 
 export interface Collection {
   key: string
   cid: string
-  /** Redemptions before it. */
+  /** Number of redemptions before the collection. */
   after: number
 }
 
@@ -58,38 +58,38 @@ export interface Statement {
   networkId: string | null
 }
 
-/** A payment channel as the log tells it. Plain JSON: it is stored as it is. Addresses have their network's letter. */
+/** A payment channel folded from the log, stored as plain JSON. Addresses carry their network's letter. */
 export interface Channel {
   robust: string
   channelId: string
-  /** Natural key of the creation, and CID of its message. */
+  /** Natural key of the creation event, and CID of its message. */
   key: string
   cid: string
   createdEpoch: number
   /** Unix seconds. */
   createdTimeS: number
-  /** Who made it: not necessarily one of the parties. */
+  /** The creator, which need not be one of the parties. */
   sender: FilecoinIdentity
   from: FilecoinIdentity
   recipient: FilecoinIdentity
-  /** attoFIL that it was made with, and that were ever put in; decimal text. */
+  /** attoFIL at creation, and all attoFIL ever deposited; decimal text. */
   value: string
   deposits: string
   /**
-   * Those that can be redeemed, or were. In the order in which they became known, and those redeemed before those
-   * handed in where all was folded at once.
+   * Vouchers that were or can be redeemed, in the order they became known. A fold of all entries puts redeemed ones
+   * before handed-in ones.
    */
   vouchers: KnownVoucher[]
   redemptions: Redemption[]
   settlement: Settlement | null
   collection: Collection | null
   statements: Statement[]
-  /** Place of the last of its messages: tipset height, and index in the execution. */
+  /** Place of the channel's last message: tipset height, and index in the execution. */
   lastEpoch: number
   lastIndex: number
 }
 
-/** The names of somebody by which they can be found, in the form in which addresses are compared. */
+/** All names of an identity in canonical form. */
 export function namesOf({ asWritten, id, robust }: FilecoinIdentity): string[] {
   const names = [asWritten, ...(id === null ? [] : [id]), ...robust].flatMap(
     (name) => canonicalAddress(name) ?? [],
@@ -102,7 +102,7 @@ export function isSameParty(a: FilecoinIdentity, b: FilecoinIdentity): boolean {
   return namesOf(b).some((name) => names.has(name))
 }
 
-/** The channel after one more of its entries: those of the chain in chain order, then those handed in. */
+/** Applies one more entry: first all chain entries in chain order, then those handed in. */
 export function evolveChannel(channel: Channel | undefined, entry: LogEntry): Channel | undefined {
   const { event } = entry
   if (event === null || isEvmEvent(event)) return channel
@@ -128,7 +128,7 @@ export function evolveChannel(channel: Channel | undefined, entry: LogEntry): Ch
       lastIndex: event.logIndex,
     }
   }
-  // What is signed for a channel that holds no longer (or not yet) waits in the log for its creation.
+  // A voucher or statement for a missing channel stays in the log until the creation arrives.
   if (channel === undefined) return undefined
   if (isHandedIn(event)) return evolveBySigned(channel, event)
   return {
@@ -139,8 +139,8 @@ export function evolveChannel(channel: Channel | undefined, entry: LogEntry): Ch
 }
 
 /**
- * Whether these entries may be folded onto the channel without its others: they only add, and its messages come
- * behind those that are folded in. What is signed off-chain has no place in that order.
+ * Whether these entries can be folded onto the stored channel: all are appends, and its messages follow those already
+ * folded. Entries signed off-chain have no place in that order.
  */
 export function continuesChannel(channel: Channel, entries: readonly LogEntry[]): boolean {
   let last: PlaceInChain = { blockNumber: channel.lastEpoch, logIndex: channel.lastIndex }
@@ -201,7 +201,7 @@ function evolveByMessage(
   }
 }
 
-/** All of a channel's entries; undefined when its creation is not among them. */
+/** Folds all of a channel's entries; undefined if its creation is not among them. */
 export function foldChannel(entries: readonly LogEntry[]): Channel | undefined {
   return entries.reduce<Channel | undefined>(evolveChannel, undefined)
 }
@@ -212,7 +212,7 @@ function deposit(channel: Channel, value: string): Channel {
     : { ...channel, deposits: (BigInt(channel.deposits) + BigInt(value)).toString() }
 }
 
-/** The chain took it, so it was signed by the party that did not send it. */
+/** The chain accepted the voucher, so the party that did not send the message signed it. */
 function redeem(channel: Channel, key: string, event: UpdateChannelEvent): Channel {
   const signedBy = otherPartyThan(channel, event.sender)
   const { txHash: cid, voucher: facts, secret } = event
@@ -223,7 +223,7 @@ function redeem(channel: Channel, key: string, event: UpdateChannelEvent): Chann
   return signRedeemed(bringForward(redeemed, facts), facts, signedBy)
 }
 
-/** Of what was redeemed: where no node could tell the state after a settle, the rule alone did not know of these. */
+/** If no node had the state after a settle, its epoch follows from the rule alone, without these heights. */
 function minSettleHeights({ redemptions }: Channel): number[] {
   return redemptions.map(({ facts }) => Number(facts.minSettleHeight))
 }
@@ -249,8 +249,8 @@ function partyNamed(channel: Channel, signer: string): Party | null {
 }
 
 /**
- * The same voucher by two ways is one, with the signature that the chain took, if it took one. One that neither party
- * signed is of another channel with this address.
+ * A voucher that arrives twice counts once, with the signature that the chain accepted, if any. A signer that is
+ * neither party signed for another channel with this address.
  */
 function sign(channel: Channel, facts: VoucherFacts, signedBy: Party | null): Channel {
   if (signedBy === null || !names(channel, facts)) return channel
@@ -260,7 +260,7 @@ function sign(channel: Channel, facts: VoucherFacts, signedBy: Party | null): Ch
   return known || isTaken ? channel : { ...channel, vouchers: [...channel.vouchers, voucher] }
 }
 
-/** Takes the place of itself as it was handed in. The others of its slot never count, whichever was known first. */
+/** Replaces the same voucher if it was handed in, and drops the others of its slot, whichever came first. */
 function signRedeemed(channel: Channel, facts: VoucherFacts, signedBy: Party | null): Channel {
   if (signedBy === null || !names(channel, facts)) return channel
   const voucher = { facts, signedBy }
@@ -276,12 +276,12 @@ function isSame(a: KnownVoucher, b: KnownVoucher): boolean {
   return a.facts.key === b.facts.key && a.signedBy === b.signedBy
 }
 
-/** A party's vouchers of one lane and nonce: the actor takes one of them. */
+/** The actor accepts only one voucher per party, lane and nonce. */
 function isOfSameSlot(a: Pick<Redemption, 'facts' | 'signedBy'>, b: KnownVoucher): boolean {
   return a.signedBy === b.signedBy && a.facts.lane === b.facts.lane && a.facts.nonce === b.facts.nonce
 }
 
-/** An ID address may be another channel's in this branch. */
+/** An ID address may belong to another channel on this fork. */
 function names(channel: Channel, { channelAddr }: VoucherFacts): boolean {
   const named = canonicalAddress(channelAddr)
   return named === canonicalAddress(channel.robust) || named === canonicalAddress(channel.channelId)

@@ -37,9 +37,9 @@ import {
 import { compareRights, isGivenUp } from './rightful-channel.evolve.ts'
 
 /**
- * The Filecoin side of every loan: channels folded from the log, tied to loans, their parts of the lookups and their
- * records of the history. After each step all of it is what the channels and loans of that moment say, whichever was
- * known first; what did not change keeps its ids and times.
+ * The Filecoin side of every loan: channels folded from the log, their links, lookup parts and history records. After
+ * each step the result depends only on the current channels and loans, not on their order of arrival. Unchanged rows
+ * keep their ids and times.
  */
 export const channelsProjection: Projection = {
   name: 'channels',
@@ -48,7 +48,7 @@ export const channelsProjection: Projection = {
     const own = segment.filter(isAboutChannel)
     if (first === undefined || (own.length === 0 && context.counters.channels === 0)) return
     const folded = await foldChannels(context, own)
-    // Before anybody asks which channels a loan has.
+    // Must precede the queries below, which read the channels of each loan.
     await deleteChannels(
       context,
       folded.gone.map(({ stored }) => stored),
@@ -91,14 +91,16 @@ async function relink(context: FoldContext, channels: Linked[], changed: Set<str
   return channels.flatMap((linked) => {
     const { link, claimants } = linkChannel(linked.stored.channel, loans, named)
     const isSame = sameLink(link, linked.stored.link) && claimants.join() === linked.stored.claimants.join()
-    // A loan that a channel belongs to may say other things now, though the link is the same.
+    // The loan behind an unchanged link may itself have changed, so only unlinked channels are skipped.
     return isSame && link === null && !changed.has(nameOf(linked.stored))
       ? []
       : [{ ...linked, link, claimants }]
   })
 }
 
-/** The channels that these loans name: of `channels`, which are not all stored as they are now, and of the stored others. */
+/**
+ * The channels that these loans name, from `channels` (which may be newer than stored) and from all other stored ones.
+ */
 async function getNamed(
   context: FoldContext,
   channels: Linked[],
@@ -121,7 +123,7 @@ async function getNamed(
   return new Map([...byAddress].map(([address, found]) => [address, found.map(({ parties }) => parties)]))
 }
 
-/** The one channel of each place that the loan's lookup shows. */
+/** The one channel that a lookup shows for each place: a role of a loan. */
 function rightfulOf(all: Linked[], sides: Map<string, StoredLoanSide>): Set<Linked> {
   const claimed = all.flatMap((linked) => {
     const { stored, link } = linked
@@ -138,7 +140,7 @@ function rightfulOf(all: Linked[], sides: Map<string, StoredLoanSide>): Set<Link
   )
 }
 
-/** What each loan's lookup shows of its channels. */
+/** Writes the channels whose part, link, claimants or `shown` flag changed. */
 async function show(
   context: FoldContext,
   all: Linked[],
@@ -173,9 +175,9 @@ async function show(
 }
 
 /**
- * Channels that only their parties tie to a loan which has another one in that place by a stronger link: the loan is
- * not theirs, unless that one was given up and theirs is shown. (A contract's event that a reorg took leaves such a
- * channel behind.)
+ * Channels linked only by their parties, where another channel has a stronger link to the same place. The loan is not
+ * theirs, unless the other channel was given up and theirs is shown. A reorg that removes a contract's event leaves
+ * such channels behind.
  */
 function outdoneOf(all: Linked[], rightful: Set<Linked>): Set<Linked> {
   const isStrong = ({ link }: Linked): boolean => link !== null && link.strength > STRENGTH.parties
@@ -188,7 +190,7 @@ function outdoneOf(all: Linked[], rightful: Set<Linked>): Set<Linked> {
   )
 }
 
-/** '0.5' where the Filecoin side is ahead of the contract and not given up: protocol.md section 7. */
+/** '0.5' if the Filecoin side is ahead of the contract and was not given up: protocol.md section 7. */
 async function deriveStates(
   context: FoldContext,
   shown: Linked[],
@@ -223,17 +225,19 @@ function nothingOf({ stored: { network, robust } }: Linked): ChannelHistory {
   return { network, robust, records: [] }
 }
 
-/** Of an entry's ids: what was known before and is visible only now, then the vouchers it tells, then itself. */
+/**
+ * Offsets within an entry's ids: records known before and visible only now, then its voucher, then the entry itself.
+ */
 const IDS = { knownBefore: 1, voucher: IDS_PER_ENTRY * 0.5, own: IDS_PER_ENTRY * 0.75 } as const
 
-/** Where the ids of records begin that this step makes visible: at the entry that tells each, or at the last one. */
+/** Start id of each record that becomes visible: at the entry that holds it, or at the segment's last entry. */
 function idsOf(segment: LogEntry[]): (record: ChannelRecord) => number {
   const starts = new Map<string, number>()
   for (const { event, position } of segment) {
     if (event === null || isEvmEvent(event)) continue
     starts.set(naturalKey(event), position * IDS_PER_ENTRY + IDS.own)
     if (event.kind === 'UpdateChannel' || event.kind === 'SignedVoucher') {
-      // A voucher is signed before it is redeemed.
+      // The sign record comes first, because a voucher is signed before it is redeemed.
       const key = `sign/${event.channel ?? ''}/${event.voucher.key}`
       if (!starts.has(key)) starts.set(key, position * IDS_PER_ENTRY + IDS.voucher)
     }
@@ -254,7 +258,7 @@ function oldAndNewLoans({ stored, link }: Linked): string[] {
   return [stored.link, link].flatMap((one) => (one === null ? [] : [subjectOfLink(one)]))
 }
 
-/** The first list rules where both have a channel. Ordered by age, so that ids follow from the log alone. */
+/** The first list takes precedence for channels in both. Sorting by age makes ids follow from the log alone. */
 function merge(channels: Linked[], others: (Linked | StoredChannel)[]): Linked[] {
   const known = new Set(channels.map(({ stored }) => nameOf(stored)))
   const rest = others.map((other) => ('stored' in other ? other : { stored: other, link: other.link }))

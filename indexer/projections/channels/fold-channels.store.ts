@@ -5,7 +5,7 @@ import type { FoldContext } from '../projection.ts'
 import { addressesOf, getChannels, type ChannelKey, type StoredChannel } from './channel-rows.store.ts'
 import { continuesChannel, evolveChannel, foldChannel, namesOf, type Channel } from './channel.evolve.ts'
 
-/** A channel with the link that it is to have; `stored.link` is the one that it had. */
+/** A channel with its new link; `stored.link` is the previous one. */
 export interface Linked {
   stored: StoredChannel
   link: Link | null
@@ -15,17 +15,20 @@ export interface Linked {
 
 export interface Folded {
   held: Linked[]
-  /** Channels whose creation holds no longer. */
+  /** Channels whose creation was retracted. */
   gone: Linked[]
-  /** Channels whose entries changed, by key. */
+  /** Keys (see {@link nameOf}) of the channels whose entries changed. */
   changed: Set<string>
-  /** Addresses that named no channel before, or name none now, or one of other parties: what contracts say of them counts anew. */
+  /**
+   * Addresses that gained or lost a channel, or whose channel's parties changed. Contracts that name them are evaluated
+   * again.
+   */
   renamed: string[]
 }
 
 /**
- * Folds the channels that these entries are about: onto what is stored where the entries continue it, from all that the
- * log holds otherwise.
+ * Folds the channels of these entries onto the stored rows where the entries continue them, else from all entries in
+ * the log.
  */
 export async function foldChannels(context: FoldContext, entries: LogEntry[]): Promise<Folded> {
   const folded: Folded = { held: [], gone: [], changed: new Set(), renamed: [] }
@@ -70,7 +73,7 @@ export async function foldChannels(context: FoldContext, entries: LogEntry[]): P
   return folded
 }
 
-/** Whether it is named alike, as are its parties. */
+/** Whether both have the same addresses and parties. */
 function hasSameNames(a: Channel | undefined, b: Channel | undefined): boolean {
   if (a === undefined || b === undefined) return a === b
   const names = ({ robust, channelId, from, recipient }: Channel): string =>
@@ -93,12 +96,12 @@ function unknownChannel(key: ChannelKey, [first]: LogEntry[]): Omit<StoredChanne
   }
 }
 
-/** What an entry is about, and what it was about before. */
+/** The current and the previous subject of an entry. */
 export function subjectsOf({ subject, previousSubject }: LogEntry): string[] {
   return [subject, previousSubject].filter((one) => one !== null)
 }
 
-/** `channel/<network id>/<robust address>`, whether the entry is of the chain or was handed in beside it. */
+/** The subject is `channel/<network id>/<robust address>`, for chain entries and handed-in ones alike. */
 function keyOfSubject(subject: string): ChannelKey {
   const [, networkId = '', robust = ''] = subject.split('/')
   return { network: `filecoin:${networkId}`, robust }

@@ -10,11 +10,11 @@ import type { FoldContext } from '../projection.ts'
 import type { LoanSide } from './channel-parts.evolve.ts'
 import { namesOf, type Channel } from './channel.evolve.ts'
 
-/** The contract's half of a loan, as far as payment channels are concerned. */
+/** The contract's half of a loan, as far as payment channels need it. */
 export interface StoredLoanSide extends LoanSide {
   /** `<loan type>/<loan id>`. */
   subject: string
-  /** As on the contract. */
+  /** The contract's own state. */
   state: string
   derivedState: string | null
 }
@@ -35,7 +35,7 @@ export async function getLoanSides(
   return rows.map(toSide)
 }
 
-/** The loans that any of these channels could belong to, and perhaps a few more: the pure rule decides. */
+/** The loans that these channels could belong to, and perhaps a few more: the pure rule decides. */
 export async function getLoansFor(
   { trx, schema }: FoldContext,
   channels: Channel[],
@@ -55,7 +55,7 @@ export async function getLoansFor(
     select loan_type, loan_id from party join ${loans} loan on loan.${sql.ref(column)} = party.name
       and coalesce(loan.ended_s, 9007199254740991) > party.first_s - ${toleranceS}::bigint
     where loan.opened_s <= party.last_s + ${toleranceS}::bigint`
-  // Plain SQL: each of the six ways to a loan is a line here and would be ten of the builder's.
+  // Plain SQL: the builder needs about ten lines for each of these six ways to a loan.
   const { rows } = await sql<Selectable<LoansTable>>`
     with party as (
       select name, min(created_s) as first_s, max(created_s) as last_s
@@ -74,7 +74,7 @@ export async function getLoansFor(
   return rows.map(toSide)
 }
 
-/** Subjects of the loans whose contracts name a channel by one of these addresses. */
+/** Subjects of the loans whose contract names a channel at one of these addresses. */
 export async function getLoansNaming({ trx, schema }: FoldContext, addresses: string[]): Promise<string[]> {
   if (addresses.length === 0) return []
   const rows = await trx
@@ -86,7 +86,7 @@ export async function getLoansNaming({ trx, schema }: FoldContext, addresses: st
   return rows.map(({ loan_type: type, loan_id: id }) => `${type}/${id}`)
 }
 
-/** What a loan's state is shown as where its Filecoin side is ahead; null for the contract's own. */
+/** Sets the state shown while the Filecoin side is ahead; null shows the contract's own. */
 export async function putDerivedStates(
   { trx, schema }: FoldContext,
   states: { subject: string; derivedState: string | null }[],

@@ -8,7 +8,7 @@ export interface ListedChannel {
   channel: Channel
 }
 
-/** Channels of one network, by id, after `afterId`. */
+/** Channels of one network with ids above `afterId`, in id order. */
 export async function getChannelsAfter(
   db: Db | Trx,
   network: string,

@@ -3,20 +3,20 @@ import type { LoanFacts } from '../links/loan-facts.evolve.ts'
 import { vouchersFor } from './channel-records.evolve.ts'
 import type { Channel } from './channel.evolve.ts'
 
-/** A channel with a claim to a place: one role of one loan. */
+/** A channel that claims a place: one role of one loan. */
 export interface Claimant {
   channel: Channel
   link: Link
 }
 
-/** Whether its funds go back to whoever made it: it was settled and nothing redeemed. */
+/** Whether the funds return to their funder: the channel was settled or collected without a redemption. */
 export function isGivenUp({ settlement, collection, redemptions }: Channel): boolean {
   return (settlement !== null || collection !== null) && redemptions.length === 0
 }
 
 /**
- * Less than 0 where `a` has the better right to the place. First the channel that the contract names; then those that
- * are not given up, by their links, by how far they came, and by age. It depends on the channels and the loan alone.
+ * Negative if `a` has the better right to the place. The channel that the contract names comes first; then those not
+ * given up, by link, progress and age. The order depends on the channels and the loan alone.
  */
 export function compareRights(a: Claimant, b: Claimant, loan: LoanFacts | undefined): number {
   const [left, right] = [rightOf(a, loan), rightOf(b, loan)]
@@ -27,7 +27,7 @@ export function compareRights(a: Claimant, b: Claimant, loan: LoanFacts | undefi
   return a.channel.robust < b.channel.robust ? -1 : 1
 }
 
-/** What decides, in turn: of each the greater number comes first. */
+/** The criteria in order; the greater number wins. */
 function rightOf({ channel, link }: Claimant, loan: LoanFacts | undefined): number[] {
   return [
     link.strength === STRENGTH.contract ? 1 : 0,

@@ -3,10 +3,10 @@ import { canonicalAddress } from '../../../shared/filecoin/address.ts'
 import { namesOf, type Channel } from '../channels/channel.evolve.ts'
 import type { LoanFacts } from './loan-facts.evolve.ts'
 
-/** What a channel is for a loan: FIL collateral of a token loan; principal or payback of a FIL loan. */
+/** Collateral secures a token loan in FIL; principal and payback carry the FIL of a FIL loan. */
 export type ChannelRole = 'collateral' | 'principal' | 'payback'
 
-/** How we know, strongest first: the contract names the channel; a secret hash; a signed statement; the parties. */
+/** Evidence, strongest first: the contract names the channel; a secret hash; a signed statement; the parties. */
 export const STRENGTH = { contract: 4, secretHash: 3, statement: 2, parties: 1 } as const
 export type Strength = (typeof STRENGTH)[keyof typeof STRENGTH]
 
@@ -20,41 +20,40 @@ export interface Link {
 export interface LinkDecision {
   link: Link | null
   /**
-   * Subjects of the loans that had a claim: when one of them changes, the decision is made anew. Of loans that nothing
-   * but their parties could tie to the channel a few are named: two are as undecided as a thousand.
+   * Subjects of the loans with a claim: a change of one of them repeats the decision. Only a few loans tied by their
+   * parties alone are listed, because two are as undecided as a thousand.
    */
   claimants: string[]
 }
 
 /**
- * Block times of two chains are compared with this tolerance: a tipset's time is the beginning of its epoch, a block's
- * is whatever its maker said. It serves the beginning of a loan: by the time that one ends it has its channel, and so
- * those come first that had not ended.
+ * Seconds of tolerance between the block times of two chains. A tipset's time is the start of its epoch; a block's time
+ * is chosen by its producer. A loan that has ended normally has its channel already, so loans that had not ended come
+ * first.
  */
 export const CLOCK_TOLERANCE_S = 120
 
-/** Names of a channel's two parties, in the form in which addresses are compared. */
+/** Names of a channel's two parties in canonical form. */
 export interface PartyNames {
   from: readonly string[]
   recipient: readonly string[]
 }
 
-/** A channel's names, read once, and the channels that loans name. */
+/** A channel's names, computed once, and the channels that loans name. */
 interface Names extends PartyNames {
   robust: string | null
   channelId: string | null
   named: NamedChannels
 }
 
-/** The channels that exist, by each of their addresses: as far as a loan's contract names them. */
+/** The existing channels that loan contracts name, by each of their addresses. */
 export type NamedChannels = ReadonlyMap<string, readonly PartyNames[]>
 
 /**
- * The loan that a channel belongs to, by protocol.md section 5: the strongest claim decides, and claims of equal
- * strength by two loans (or for two roles) decide nothing, unless something that was signed on Filecoin speaks for one
- * of them: anybody can write anybody's channel into a contract of their own. Of two that fit by their parties, one that
- * had not ended comes before one that had, if only just. Depends on the channels and the loans alone and not on which of
- * them was known first.
+ * Decides which loan a channel belongs to, by protocol.md section 5: the strongest claim wins. Equally strong claims by
+ * two loans or roles decide nothing, unless something signed on Filecoin supports one. Anybody can write any channel
+ * into a contract of their own. Between matches by parties, a loan that had not ended comes first. The result depends
+ * only on the channels and loans, not on their order of arrival.
  */
 export function linkChannel(channel: Channel, loans: LoanIndex, named: NamedChannels): LinkDecision {
   const names: Names = {
@@ -73,7 +72,7 @@ export function linkChannel(channel: Channel, loans: LoanIndex, named: NamedChan
   }
 }
 
-/** Claims of all loans that something strong could tie to the channel, and of a few that only fit by their parties. */
+/** Claims of all loans with strong evidence, and of a few that match by their parties alone. */
 function claimsOn(channel: Channel, names: Names, loans: LoanIndex): Claim[] {
   const strong = new Set([
     ...[names.robust, names.channelId].flatMap((name) =>
@@ -103,7 +102,7 @@ function claimsOn(channel: Channel, names: Names, loans: LoanIndex): Claim[] {
   return claims
 }
 
-/** Loans by what can tie a channel to them; in each list in the order of their subjects. */
+/** Loans by each kind of evidence; every list is in the order of subjects. */
 export interface LoanIndex {
   byChannel: Map<string, LoanFacts[]>
   bySecretHash: Map<string, LoanFacts[]>
@@ -143,19 +142,22 @@ function linkOf(claims: readonly Claim[]): Link | null {
   return { loanType, loanId, role, strength }
 }
 
-/** Anybody can copy the parties' addresses too: that is better than none, and decides nothing between two. */
+/** Anybody can copy the parties' addresses too: a match beats none, but does not decide between two. */
 const PROOF = { parties: 1, secretHash: 2, statement: 3 } as const
 
-/** A link and what decides between it and others of its strength. */
+/** A link, with what decides between claims of equal strength. */
 interface Claim extends Link {
-  /** Where the contract names the channel: whether the channel's own parties signed for this loan, and how plainly. */
+  /**
+   * How plainly the channel's own parties signed for this loan (see {@link PROOF}); 0 unless the contract names the
+   * channel.
+   */
   proof: number
-  /** Where it fits by its parties: whether it had not ended when the channel was made. */
+  /** Whether the loan had not ended when the channel was made; false unless it matches by parties. */
   isOpen: boolean
   agreedS: number
 }
 
-/** Those of the strongest claims that go before the others. */
+/** Narrows equally strong claims to those that take precedence. */
 function decided(claims: readonly Claim[], strength: number): readonly Claim[] {
   if (strength !== STRENGTH.parties) return proven(claims)
   const open = claims.filter(({ isOpen }) => isOpen)
@@ -163,8 +165,8 @@ function decided(claims: readonly Claim[], strength: number): readonly Claim[] {
 }
 
 /**
- * Of loans whose contracts name one channel: the one that its maker's statement or voucher is for. Who copies the hash
- * out of a contract comes after that contract.
+ * Among loans whose contracts name one channel, selects the one with its maker's statement or voucher. A contract that
+ * copies the hash is agreed later than the original, so the earliest one wins.
  */
 function proven(claims: readonly Claim[]): readonly Claim[] {
   const most = Math.max(...claims.map(({ proof }) => proof))
@@ -192,10 +194,10 @@ function proofOf(loan: LoanFacts, role: ChannelRole, channel: Channel, names: Na
   return hasHashOf(loan, role, channel) ? PROOF.secretHash : PROOF.parties
 }
 
-/** The strongest tie between a loan and a channel in that role; null when there is none. */
+/** The strongest tie between a loan and a channel in that role; null if there is none. */
 function strengthOf(loan: LoanFacts, role: ChannelRole, channel: Channel, names: Names): Strength | null {
   const parties = compareParties(loan, role, names)
-  // Anybody can write any channel into a contract of their own making: parties that can be read must be right.
+  // Anybody can write any channel into their own contract, so readable parties must match.
   if (parties === 'other') return null
   const claimed = claimedChannel(loan, names)
   if (role === 'payback') {
@@ -210,8 +212,8 @@ function strengthOf(loan: LoanFacts, role: ChannelRole, channel: Channel, names:
 }
 
 /**
- * Which channel the contract claims for the loan. A name that no channel has, or one whose parties are not the loan's, is no
- * claim: a party can write anything there, and a Filecoin reorg can give the channel another number.
+ * The channel that the contract claims for the loan. A name counts only if a channel has it and the parties do not
+ * contradict the loan. A party can write anything there, and a Filecoin reorg can renumber the channel.
  */
 function claimedChannel(loan: LoanFacts, names: Names): 'this' | 'other' | 'none' {
   const { namedChannel } = loan
@@ -223,14 +225,14 @@ function claimedChannel(loan: LoanFacts, names: Names): 'this' | 'other' | 'none
   return names.named.get(namedChannel)?.some(fits) === true ? 'other' : 'none'
 }
 
-/** Whose funds the channel holds, and for whom, in that role; null for what the contract does not (yet) say. */
+/** The funder and the recipient of a channel in that role; null while the contract does not name them. */
 function partiesOf(loan: LoanFacts, role: ChannelRole): { from: string | null; recipient: string | null } {
   return role === 'principal'
     ? { from: loan.lender, recipient: loan.borrower }
     : { from: loan.borrower, recipient: loan.lender }
 }
 
-/** 'same' when at least one party is known and each known one is the channel's. */
+/** 'same' if at least one party is known and each comparable one is the channel's. */
 function compareParties(loan: LoanFacts, role: ChannelRole, names: PartyNames): 'same' | 'other' | 'unknown' {
   const { from, recipient } = partiesOf(loan, role)
   const found = [compareNames(from, names.from), compareNames(recipient, names.recipient)]
@@ -238,7 +240,7 @@ function compareParties(loan: LoanFacts, role: ChannelRole, names: PartyNames): 
   return found.includes('same') ? 'same' : 'unknown'
 }
 
-/** 'unknown' also where no node could tell the name of that kind: it may be the same one's. */
+/** 'unknown' also if no node knew a name of that kind: both names may belong to one actor. */
 function compareNames(name: string | null, names: readonly string[]): 'same' | 'other' | 'unknown' {
   if (name === null) return 'unknown'
   if (names.includes(name)) return 'same'
@@ -247,7 +249,7 @@ function compareNames(name: string | null, names: readonly string[]): 'same' | '
 
 type NameKind = 'id' | 'key' | 'actor' | 'delegated'
 
-/** Everybody has one ID; and either one key and nothing else, or an actor's address, a delegated one, or both. */
+/** Every actor has one ID, and either a key address alone, or an actor address, a delegated one, or both. */
 function excludes(a: NameKind, b: NameKind): boolean {
   if (a === b) return true
   return a !== 'id' && b !== 'id' && (a === 'key' || b === 'key')
@@ -266,7 +268,7 @@ function kindOf(name: string): NameKind {
   }
 }
 
-/** The party that owns the loan's other secret signs with the hash: who redeems must show that secret. */
+/** A voucher of the expected signer with the loan's hash: its redeemer must reveal the loan's secret. */
 function hasHashOf(loan: LoanFacts, role: ChannelRole, { vouchers }: Channel): boolean {
   const { secretHashA1, secretHashB1 } = loan
   return vouchers.some(({ facts: { secretHash }, signedBy }) => {
@@ -278,7 +280,7 @@ function hasHashOf(loan: LoanFacts, role: ChannelRole, { vouchers }: Channel): b
 }
 
 function isStated(loan: LoanFacts, role: ChannelRole, { statements }: Channel, names: Names): boolean {
-  // A statement names the loan and not the role; who made the channel's funds available tells it.
+  // A statement names the loan but not the role, which follows from the channel's funder.
   const paysBack = loan.borrower !== null && names.from.includes(loan.borrower)
   if (loan.loanType === 'FILERC20' && paysBack !== (role === 'payback')) return false
   return statements.some(
@@ -289,7 +291,7 @@ function isStated(loan: LoanFacts, role: ChannelRole, { statements }: Channel, n
   )
 }
 
-/** One who could be meant: the loan was waiting for such a channel when this one was made, or had so shortly before. */
+/** Whether the loan was waiting for such a channel when it was made, or had stopped within the end tolerance. */
 function isFitting(
   loan: LoanFacts,
   role: ChannelRole,
@@ -308,7 +310,7 @@ function isFitting(
     case 'principal':
       return (
         isParty(recipient, names.recipient) &&
-        // Anybody can add to a channel later: what it was made with counts as well.
+        // Anybody can add funds later, so the initial value counts as well.
         [channel.value, channel.deposits].some((amount) => BigInt(amount) === loan.requestedAttoFil) &&
         isWithin(channel.createdTimeS, openedS, agreedS ?? endedS, endToleranceS)
       )
@@ -327,7 +329,7 @@ function isParty(name: string | null, names: readonly string[]): boolean {
   return name !== null && names.includes(name)
 }
 
-/** Unix seconds of two chains; null as `toS` means that it has no end yet. The beginning always has the clocks' tolerance. */
+/** Unix seconds of two chains; null as `toS` is an open end. The start always has the clock tolerance. */
 function isWithin(timeS: number, fromS: number | null, toS: number | null, endToleranceS: number): boolean {
   if (fromS === null || timeS < fromS - CLOCK_TOLERANCE_S) return false
   return toS === null || timeS < toS + endToleranceS

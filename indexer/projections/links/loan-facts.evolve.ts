@@ -6,22 +6,22 @@ import type { CollateralLockPart } from '../loans/collateral-lock.evolve.ts'
 import { FIL_DECIMALS, type Erc20LoanPart } from '../loans/erc20-loan.evolve.ts'
 import type { LoanTimes } from '../loans/loans.evolve.ts'
 
-/** What of a loan can tie a payment channel to it. Addresses are in the form in which they are compared. */
+/** The facts of a loan that can tie a payment channel to it. Addresses are in canonical form. */
 export interface LoanFacts {
   loanType: LoanType
   loanId: string
   contractLoanId: string
   contract: string
   networkId: string
-  /** The channel that the contract names; null while it names none that can be read. */
+  /** The channel that the contract names; null while it names none that is readable. */
   namedChannel: string | null
-  /** The parties on Filecoin as the contract names them; null for what is no address. */
+  /** The Filecoin parties that the contract names; null if the text is no address. */
   borrower: string | null
   lender: string | null
   /** 0x hex of 32 bytes. */
   secretHashA1: string | null
   secretHashB1: string | null
-  /** attoFIL that a borrow request asks for; null for a loan of tokens. */
+  /** attoFIL that a borrow request asks for; null for a token loan. */
   requestedAttoFil: bigint | null
   times: LoanTimes
 }
@@ -51,13 +51,13 @@ export function loanFacts(
   }
 }
 
-/** Parties come again and again, and a checksum is dear. */
+/** Parties repeat often, and a checksum is expensive. */
 const MAX_REMEMBERED = 5_000
-/** `f0` and `t0`: most channels are named so, each by its own number, and that is told sooner than it is remembered. */
+/** Hex of `f0` and `t0`: most channels are named by their own ID, and parsing one is cheaper than a cache look-up. */
 const BEGINNINGS_OF_IDS = ['0x6630', '0x7430']
 const addressOfText = remembering(MAX_REMEMBERED, (hex) => canonicalAddress(textIn(hex)))
 
-/** The address whose text these bytes are (a `bytes32` is padded with zeros); null for whatever else is there. */
+/** The address whose text these bytes hold (a `bytes32` is padded with zeros); null for anything else. */
 export function addressIn(hex: string | null): string | null {
   if (hex === null || hex.length > 300) return null
   return BEGINNINGS_OF_IDS.includes(hex.slice(0, 6)) ? canonicalAddress(textIn(hex)) : addressOfText(hex)

@@ -7,7 +7,7 @@ export type CollateralLockEvent = Extract<
   { kind: (typeof KINDS_OF_ROLE)['erc20CollateralLock'][number] }
 >
 
-/** The `collateralLock` part of a lookup without its id and times, in the order of its fields. */
+/** The `collateralLock` part of a lookup, without id and times; fields in response order. */
 export interface CollateralLockPart {
   contractLoanId: string
   paymentChannelId: string | null
@@ -30,7 +30,7 @@ export interface CollateralLockPart {
   interestRate: string | null
   lockPrice: string | null
   liquidationPrice: string | null
-  /** As on the contract: 0 Funded … 4 Canceled. */
+  /** The contract's state: 0 Funded … 4 Canceled. */
   state: string
   blockchain: string
   networkId: string
@@ -70,7 +70,7 @@ export function initialCollateralLock(
   }
 }
 
-/** The lock after one more event of its own, in chain order. */
+/** Applies one more event of this lock, in chain order. */
 export function evolveCollateralLock(
   lock: CollateralLockPart,
   event: CollateralLockEvent,
@@ -109,7 +109,7 @@ export function evolveCollateralLock(
         state: '2',
       }
     case 'UnlockRefundableCollateral':
-      // The borrower's share of a seizure: the same transaction's SeizeCollateral made the state.
+      // The borrower's share of a seizure: SeizeCollateral in the same transaction already set the state.
       return lock
     case 'UnlockCollateral':
       return { ...lock, secretB1: event.terms.values.secretB1, state: '3' }

@@ -4,7 +4,7 @@ import type { EvmLoanEvent, KINDS_OF_ROLE, UintText } from '../../../shared/even
 /** Events of the market that lends ERC20 tokens against Filecoin collateral. */
 export type Erc20LoanEvent = Extract<EvmLoanEvent, { kind: (typeof KINDS_OF_ROLE)['erc20Loans'][number] }>
 
-/** The `erc20Loan` part of a lookup without its id and times, in the order of its fields. */
+/** The `erc20Loan` part of a lookup, without id and times; fields in response order. */
 export interface Erc20LoanPart {
   contractLoanId: string
   borrower: string | null
@@ -15,7 +15,7 @@ export interface Erc20LoanPart {
   secretHashB1: string | null
   secretA1: string | null
   secretB1: string | null
-  /** Unix seconds, as the two below; the period is in seconds. */
+  /** Unix seconds, like the next field; the period is in seconds. */
   loanExpiration: string | null
   acceptExpiration: string | null
   loanExpirationPeriod: string | null
@@ -25,7 +25,7 @@ export interface Erc20LoanPart {
   /** Whole FIL. */
   collateralAmount: string | null
   paymentChannelId: string | null
-  /** As on the contract: 0 Funded … 6 Canceled. */
+  /** The contract's state: 0 Funded … 6 Canceled. */
   state: string
   blockchain: string
   networkId: string
@@ -64,7 +64,7 @@ export function initialErc20Loan(
   }
 }
 
-/** The loan after one more event of its own, in chain order. */
+/** Applies one more event of this loan, in chain order. */
 export function evolveErc20Loan(loan: Erc20LoanPart, event: Erc20LoanEvent): Erc20LoanPart {
   switch (event.kind) {
     case 'CreateLoanOffer':
@@ -106,7 +106,7 @@ export function evolveErc20Loan(loan: Erc20LoanPart, event: Erc20LoanEvent): Erc
   }
 }
 
-/** Exact whole units; null where the amount or the token's decimals are unknown. */
+/** Exact whole units; null if the amount or the token's decimals are unknown. */
 export function inUnits(amount: UintText | null, decimals: number | null): string | null {
   return amount === null || decimals === null ? null : formatUnits(BigInt(amount), decimals)
 }

@@ -5,7 +5,10 @@ import { stepsOf } from '../segments.evolve.ts'
 import type { Change, StoredLoan } from './loan-rows.store.ts'
 import { evolveLoan, isAfter, type Loan } from './loans.evolve.ts'
 
-/** What the entries of a segment make of these loans. Entries that do not continue what is stored need what the log holds. */
+/**
+ * The changes that a segment's entries make to these loans. Entries that do not continue the stored loan require a fold
+ * from the log.
+ */
 export async function changesOf(
   context: FoldContext,
   entriesOf: ReadonlyMap<string, LogEntry[]>,
@@ -20,7 +23,7 @@ export async function changesOf(
   )
 }
 
-/** What holds of each of these loans; an empty list where nothing does. */
+/** The entries that hold for each of these loans; an empty list if there are none. */
 async function getHeldBySubject(context: FoldContext, subjects: string[]): Promise<Map<string, HeldEntry[]>> {
   const held = new Map(subjects.map((subject): [string, HeldEntry[]] => [subject, []]))
   if (held.size === 0) return held
@@ -28,7 +31,7 @@ async function getHeldBySubject(context: FoldContext, subjects: string[]): Promi
   return held
 }
 
-/** Whether the entries may be folded one after the other onto what is stored. */
+/** Whether the entries can be folded one by one onto the stored loan. */
 function inOrder(loan: Loan | undefined, entries: LogEntry[]): boolean {
   let last: PlaceInChain | null = loan === undefined ? null : lastOf(loan)
   for (const entry of entries) {
@@ -43,8 +46,8 @@ function lastOf({ lastBlock, lastLogIndex }: Loan): PlaceInChain {
 }
 
 /**
- * Step by step, for updatedAt is the time of the last step that changed something, however the log is cut. A step that does
- * not continue the loan makes it anew from all that held then (`held`, which has everything up to the last step).
+ * Folds step by step: updatedAt is the time of the last step with a change, however the log is cut. A step that does
+ * not continue the loan folds it again from `held`, which reaches up to the last step.
  */
 function fold(
   subject: string,
@@ -81,7 +84,9 @@ function fold(
   }
 }
 
-/** The loan after a step. Where several steps are folded at once they only append: what held then is what holds of before. */
+/**
+ * The loan after a step. Several steps are folded at once only if all append, so `held` contains every earlier state.
+ */
 function foldAnew(subject: string, held: HeldEntry[] | undefined, step: LogEntry[]): Loan | undefined {
   const last = step.at(-1)?.position
   if (held === undefined || last === undefined) throw new Error(`what holds of ${subject} was not read`)
@@ -93,7 +98,7 @@ function saysTheSame(a: Loan | undefined, b: Loan | undefined): boolean {
   return a.part === b.part || sameTexts(a.part, b.part)
 }
 
-/** Parts are flat, of texts and nulls. */
+/** Parts are flat: texts and nulls only. */
 function sameTexts<P extends object>(a: P, b: P): boolean {
   for (const name in a) if (a[name] !== b[name]) return false
   for (const name in b) if (!(name in a)) return false

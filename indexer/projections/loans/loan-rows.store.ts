@@ -15,18 +15,18 @@ export interface StoredLoan {
 
 export interface Change {
   subject: string
-  /** Undefined: no event of this loan is left. */
+  /** Undefined if no event of this loan is left. */
   loan: Loan | undefined
   isNew: boolean
-  /** Position of the first entry of the segment that concerns this loan: a new loan's id. */
+  /** Position of the segment's first entry for this loan; a new loan takes it as its id. */
   firstPosition: number
   createdAt: Date
   updatedAt: Date
-  /** Whether it is stored, and what the contract says of it is the same now: it may be of other blocks. */
+  /** Whether a stored loan keeps its contract part; its block and times may differ. */
   isMoved: boolean
 }
 
-/** Of a loan that has events. */
+/** A change of a loan that still has events. */
 export type ChangeOfOne = Change & { loan: Loan }
 
 export async function getLoans(
@@ -34,7 +34,7 @@ export async function getLoans(
   subjects: string[],
 ): Promise<Map<string, StoredLoan>> {
   if (subjects.length === 0) return new Map()
-  // LIMIT makes each loan one look-up by its key. A plain join would scan a table that has no statistics yet.
+  // LIMIT forces one key look-up per loan. A plain join would scan a table that has no statistics yet.
   const rows = await trx
     .withSchema(schema)
     .selectFrom(unnest('wanted', LOAN_KEY, subjects.map(loanKeyOf)))
@@ -102,7 +102,7 @@ async function deleteLoans({ trx, schema }: FoldContext, gone: Change[]): Promis
     .execute()
 }
 
-/** A loan's row, with its part as `toPart` makes it. */
+/** A loan's row; `toPart` converts its part. */
 function rowOf<P>(
   { loan, firstPosition, createdAt, updatedAt }: ChangeOfOne,
   toPart: (part: Loan['part']) => P,
@@ -130,7 +130,7 @@ function rowOf<P>(
   }
 }
 
-/** Loans that are not stored: most of a backfill's. */
+/** Inserts loans that are not stored, as most are during a backfill. */
 function addLoans({ trx, schema }: FoldContext, added: ChangeOfOne[]): Promise<void> {
   return copyRows(
     trx,
@@ -139,12 +139,12 @@ function addLoans({ trx, schema }: FoldContext, added: ChangeOfOne[]): Promise<v
   )
 }
 
-/** Loans that are stored; they keep their ids. */
+/** Updates stored loans, which keep their ids. */
 async function changeLoans({ trx, schema }: FoldContext, changed: ChangeOfOne[]): Promise<void> {
   if (changed.length === 0) return
   const rows = changed.map((change) => rowOf(change, (part) => part))
-  // Plain SQL, for one parameter holds any number of rows. ON CONFLICT looks each up by its key; an UPDATE would join, and scan a
-  // table that has no statistics yet. json keeps the order of evm_part's fields.
+  // Plain SQL: one parameter holds any number of rows. ON CONFLICT looks up each row by its key; an UPDATE would scan a
+  // table that has no statistics yet. `json` keeps the order of evm_part's fields.
   await sql`
     insert into ${sql.table(`${schema}.loans`)} (loan_type, loan_id, id, network, evm_part,
       fil_borrower, fil_lender, named_channel, secret_hash_a1, secret_hash_b1, contract_loan_id,
@@ -164,7 +164,7 @@ async function changeLoans({ trx, schema }: FoldContext, changed: ChangeOfOne[])
       updated_at = excluded.updated_at`.execute(trx)
 }
 
-/** Loans that stay as they are, by events of other blocks: many of those that a reorg is about. */
+/** Updates only the place and times of loans whose part stays the same; a reorg moves many of these. */
 async function moveLoans({ trx, schema }: FoldContext, moved: ChangeOfOne[]): Promise<void> {
   if (moved.length === 0) return
   const rows = moved.map(({ loan }) => ({
@@ -177,7 +177,7 @@ async function moveLoans({ trx, schema }: FoldContext, moved: ChangeOfOne[]): Pr
     last_block: loan.lastBlock,
     last_log_index: loan.lastLogIndex,
   }))
-  // As in getLoans, LIMIT makes each loan one look-up by its key; the update then goes to the row's place.
+  // LIMIT forces one key look-up per loan, as in getLoans; the update then finds the row by its ctid.
   await trx
     .withSchema(schema)
     .updateTable('loans')

@@ -20,15 +20,15 @@ import {
   type Erc20LoanPart,
 } from './erc20-loan.evolve.ts'
 
-/** One loan as the log tells it so far. */
+/** A loan folded from the log. */
 export interface Loan {
   loanType: LoanType
   loanId: string
   network: string
   part: Erc20LoanPart | CollateralLockPart
-  /** Unix seconds of the events that made the loan, agreed on it (approval, accepted offer) and ended it. */
+  /** Unix seconds of the events that opened the loan, agreed on it (approval, accepted offer) and ended it. */
   times: LoanTimes
-  /** Place of the last event that was folded in. */
+  /** Place of the last folded event. */
   lastBlock: number
   lastLogIndex: number
 }
@@ -39,7 +39,7 @@ export interface LoanTimes {
   endedS: number | null
 }
 
-/** Folds one more entry of this loan into it, in chain order. An entry without a loan changes nothing. */
+/** Folds one more entry of this loan, in chain order. An entry without a loan event changes nothing. */
 export function evolveLoan(loan: Loan | undefined, entry: LogEntry): Loan | undefined {
   const { event } = entry
   if (event === null || !isEvmLoanEvent(event)) return loan
@@ -81,7 +81,7 @@ function evolveTimes(times: LoanTimes, { kind, blockTimeS }: EvmLoanEvent): Loan
     case 'UnlockCollateral':
     case 'SeizeCollateral':
     case 'CancelBorrowRequest':
-      // A contract accepts a repayment in any state, also of a loan that has ended.
+      // A contract accepts a repayment in any state, even after the loan ended.
       return { ...times, endedS: times.endedS ?? blockTimeS }
     case 'Withdraw':
     case 'Payback':
@@ -92,7 +92,7 @@ function evolveTimes(times: LoanTimes, { kind, blockTimeS }: EvmLoanEvent): Loan
   }
 }
 
-/** Whether an event continues what ends with `last` of the same loan: only then may it be folded in without the rest. */
+/** Whether an event follows `last` of the same loan; only then can it be folded without the other entries. */
 export function isAfter(event: PlaceInChain, last: PlaceInChain | null): boolean {
   return last === null || compareByChain(last, event) < 0
 }

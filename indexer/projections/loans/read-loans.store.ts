@@ -9,13 +9,13 @@ export interface ListedLoan {
   loanType: 'ERC20FIL' | 'FILERC20'
   loanId: string
   part: Record<string, string | null>
-  /** As the log knows them of the event that made the loan; null when the token has none. */
+  /** Decimals from the event that opened the loan; null if the token has none. */
   tokenDecimals: number | null
-  /** Whether the event that made it was read; if not, what only that event tells is null. */
+  /** Whether the opening event was read; if not, the fields that only it has are null. */
   isBeginningRead: boolean
 }
 
-/** Loans of one network, by id, after `afterId`. */
+/** Loans of one network with ids above `afterId`, in id order. */
 export async function getLoansAfter(
   db: Db | Trx,
   network: string,
@@ -33,7 +33,9 @@ export async function getLoansAfter(
   return rows
 }
 
-/** At most MOST_COUNTED + 1. Rejects after two seconds, as while a replay's switch holds the table. */
+/**
+ * Counts up to MOST_COUNTED + 1 loans. Rejects after two seconds, for example while a replay's switch locks the table.
+ */
 export async function countLoansWithoutBeginning(db: Db, network: string): Promise<number> {
   return db.transaction().execute(async (trx) => {
     await sql`set local statement_timeout = '2s'`.execute(trx)
