@@ -5,8 +5,8 @@ import type { Trx } from '../../shared/db/transaction.ts'
 import { updateChannelAddresses } from './channel-addresses.ts'
 
 /**
- * Gives entries their positions, which {@link writeEntries} is to fill in this transaction. Positions follow the order of
- * commits and times never go back, whatever the clock does: the log's head is locked until the transaction ends.
+ * Assigns positions to entries, which {@link writeEntries} must write in this transaction. The log's head stays locked
+ * until the transaction ends: positions follow the order of commits. Times never go back, whatever the clock does.
  */
 export async function takePositions(trx: Trx, entries: NewEntry[]): Promise<WholeEntry[]> {
   if (entries.length === 0) return []
@@ -25,8 +25,8 @@ export async function takePositions(trx: Trx, entries: NewEntry[]): Promise<Whol
 }
 
 /**
- * Appends entries that have their positions. The caller sees to it that nobody appends of the same natural keys since they
- * were planned.
+ * Appends entries that have their positions. The caller must prevent other appends under the same natural keys since
+ * planning.
  */
 export async function writeEntries(trx: Trx, entries: WholeEntry[]): Promise<void> {
   await copyRows(trx, 'ledger.event_log', entries.map(toRow))

@@ -5,13 +5,13 @@ import { copyRows } from '../../shared/db/copy-rows.ts'
 import type { Trx } from '../../shared/db/transaction.ts'
 import { ofNetwork } from './of-network.ts'
 
-/** A channel whose creation the log holds now: robust address and the ID address it has in this branch. */
+/** A channel whose creation the log holds: its robust address, and its ID address on this fork. */
 export interface ChannelAddress {
   robust: string
   channelId: string
 }
 
-/** Of these addresses (ID or robust), those that are channels made before the tipset `beforeBlock`. */
+/** The channels at these addresses (ID or robust) that were created before tipset `beforeBlock`, oldest first. */
 export async function getChannelsAt(
   db: Db | Trx,
   network: string,
@@ -27,7 +27,7 @@ export async function getChannelsAt(
   return rows
 }
 
-/** Keeps the table in step with the creations that the log holds. */
+/** Makes the table match the creations that the log holds. */
 export async function updateChannelAddresses(trx: Trx, entries: WholeEntry[]): Promise<void> {
   const concerned = entries.filter(({ kind }) => kind === 'CreateChannel')
   const [first] = concerned

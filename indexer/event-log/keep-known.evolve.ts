@@ -2,8 +2,8 @@ import { isEvmLoanEvent, type ChainEvent } from '../../shared/events/chain-event
 import type { FilecoinIdentity } from '../../shared/events/filecoin-event.ts'
 
 /**
- * (pure) `event`, read again from the block of `before`, with what only the first reading could know: nodes drop the
- * state of old blocks. A term, decimals or an ID that is known now replaces what was known before.
+ * (pure) Returns `event`, read again from the block of `before`, with the values that only the first reading knew.
+ * Nodes drop the state of old blocks. A term, decimals or an ID that is known now takes precedence.
  */
 export function withKnown<Event extends ChainEvent>(before: ChainEvent, event: Event): Event {
   const known: Record<string, unknown> = {}

@@ -6,8 +6,8 @@ import type { NetworkStatusTable } from '../../shared/db/schema.ts'
 import type { NetworkRow } from '../../shared/indexing-health.ts'
 
 /**
- * Tells the readers of the database how this process sees its networks. With `unlessToldForMs` only of those of which nobody
- * has told anything for so long.
+ * Stores how this process sees its networks. `unlessToldForMs` limits this to networks without any report in that many
+ * milliseconds.
  */
 export async function putNetworkStatus(
   db: Db,
@@ -46,15 +46,15 @@ export async function putNetworkStatus(
     .execute()
 }
 
-/** Asks for nothing: rejects when the database is away. */
+/** Rejects if the database is unreachable. */
 export async function askDatabase(db: Db): Promise<void> {
   await sql`select 1`.execute(db)
 }
 
 /**
- * Forgets networks that are no longer configured, so that they do not hold readiness down for ever: those that were told
- * along with one of the `configured`, and those of which nobody has said anything for an hour. Another indexer's are its own,
- * also while it is away for a moment.
+ * Deletes networks that are no longer configured, so that they do not block readiness forever. A network qualifies if
+ * it was reported along with a `configured` one, or not at all for an hour. Networks of another indexer stay, even if
+ * it is briefly away.
  */
 export async function forgetOtherNetworks(db: Db, configured: string[]): Promise<void> {
   await sql`
@@ -71,7 +71,7 @@ export interface Status {
   networks: (NetworkRow & { leader: string | null })[]
 }
 
-/** What the database knows of every network that was ever indexed. Cheap: no table is counted. */
+/** The stored state of every network that was ever indexed. Cheap: no table is counted. */
 export async function getStatus(db: Db): Promise<Status> {
   const totals = await sql<{ records: number; position: number }>`
     select records, (select last_position from ledger.log_head) as position

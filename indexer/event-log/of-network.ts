@@ -1,8 +1,8 @@
 import { sql, type RawBuilder } from 'kysely'
 
 /**
- * The network of rows that another index finds. The concatenation keeps the planner from an index by networks: it takes a network
- * that its statistics do not know for one without rows, and would scan all rows of that network.
+ * The network of rows that another index finds. The concatenation keeps the planner from an index by network. It
+ * assumes that a network missing from its statistics has no rows, and would scan them all.
  */
 export function ofNetwork(column: string): RawBuilder<string> {
   return sql`(${sql.ref(column)} || '')`

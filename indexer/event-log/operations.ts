@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Db } from '../../shared/db/connect.ts'
 import type { Trx } from '../../shared/db/transaction.ts'
 
-/** Notes the block that an operation goes on with, should it be interrupted after this transaction. */
+/** Stores the block from which an operation resumes if it is interrupted after this transaction. */
 export async function putProgress(trx: Trx, operation: string, next: number): Promise<void> {
   await trx
     .insertInto('ledger.operations')
@@ -13,7 +13,7 @@ export async function putProgress(trx: Trx, operation: string, next: number): Pr
     .execute()
 }
 
-/** The block an interrupted operation goes on with; undefined when there is none. */
+/** The block from which an interrupted operation resumes; undefined if there is none. */
 export async function findProgress(db: Db, operation: string): Promise<number | undefined> {
   const { rows } = await sql<{ next: number }>`
     select (progress->>'next')::float8 as next from ledger.operations where name = ${operation}`.execute(db)
@@ -25,8 +25,8 @@ export async function forgetProgress(db: Db, operation: string): Promise<void> {
 }
 
 /**
- * Forgets how far operations came whose names begin with `prefix` and do not end with `suffix`: another one has been at work
- * on the same since.
+ * Deletes the progress of operations whose names begin with `prefix` and do not end with `suffix`. Another operation
+ * has worked on the same data since.
  */
 export async function forgetOtherProgress(db: Db, prefix: string, suffix: string): Promise<void> {
   await sql`

@@ -4,26 +4,25 @@ import type { NewEntry } from '../../shared/events/log-entry.ts'
 import { naturalKey, subjectOf } from '../../shared/events/natural-key.ts'
 import { withKnown } from './keep-known.evolve.ts'
 
-/** The newest entry of a natural key: what holds, or that nothing does. */
+/** The newest entry of a natural key; a retraction means that nothing holds. */
 export interface LastEntry extends Pick<
   NewEntry,
   'op' | 'naturalKey' | 'revision' | 'subject' | 'kind' | 'blockNumber' | 'blockHash' | 'logIndex'
 > {
-  /** The position of the entry that appended it. */
+  /** Position of the entry that appended it. */
   origin: number
-  /** The event it holds; null, for it may be long, where none of the new events is of its block: then it is another one. */
+  /** The stored event. Null if none of the new events is from its block: it may be long, and it differs in any case. */
   event: ChainEvent | null
 }
 
-/** Why entries are replaced or retracted: the chain left a branch, or a second reading found otherwise. */
+/** The reason for replacing or retracting entries: the chain left a fork, or a second reading differed. */
 export type Cause = 'reorg' | 'reindex'
 
 /**
- * What to append to the log so that `events` hold in place of what holds by `last`: the difference and nothing else, so
- * that an event in both keeps its entry's history (and with it the record's id). Retractions first, newest first; then
- * what is new or changed, in chain order. `last` has the newest entry of each event's natural key, if there is one, and
- * of all keys that hold in the scope of `events`; what holds elsewhere must not be among it. A second reading of the same
- * block does not replace what is known by what no node can say any more.
+ * Plans the entries that make `events` hold instead of `last`. Only differences are planned, so an event in both keeps
+ * its entry's history and record id. Retractions come first, newest first; then new and changed events, in chain order.
+ * `last` must have the newest entry of each event's natural key, and of all keys that hold in the scope. Entries that
+ * hold elsewhere must not be in it. A second reading of the same block does not erase values that no node has any more.
  */
 export function planEntries(
   network: { network: string; blockchain: string },
@@ -38,13 +37,13 @@ export function planEntries(
     .sort((a, b) => compareByChain(b, a))
     .map((entry) => retractionOf(network, entry, cause))
   const additions: NewEntry[] = []
-  // No `flatMap`: node 20 takes many times as long for one as for this.
+  // A loop: `flatMap` is many times slower on Node 20.
   for (const [key, read] of eventByKey) {
     const before = lastByKey.get(key)
     const event = before === undefined ? read : keptIn(before, read)
     const entry = describe(network, key, (before?.revision ?? 0) + 1, event)
     if (before === undefined || before.op === 'retract') {
-      // The usual case by far: the object that is there is the entry.
+      // This is by far the usual case, so the object is used without a copy.
       additions.push(entry)
     } else if (!saysTheSame(before, event)) {
       const previousSubject = before.subject === entry.subject ? null : before.subject
@@ -54,7 +53,7 @@ export function planEntries(
   return [...retractions, ...additions]
 }
 
-/** Name by name: of rows from the database node 20 takes some forty times as long to copy what they have (docs/performance.md). */
+/** Lists every field: copying a database row is some forty times slower on Node 20 (docs/performance.md). */
 function retractionOf(
   { network, blockchain }: { network: string; blockchain: string },
   { naturalKey, revision, subject, kind, blockNumber, blockHash, logIndex, origin }: LastEntry,
@@ -78,7 +77,6 @@ function retractionOf(
   }
 }
 
-/** The entry that appends it. */
 function describe(
   { network, blockchain }: { network: string; blockchain: string },
   naturalKey: string,
@@ -103,7 +101,7 @@ function describe(
   }
 }
 
-/** How many of `events` lack something that the log knows of the same block: nobody can compare that. */
+/** Counts the events that lack a value which the log has for the same block; these cannot be compared. */
 export function countUnread(last: LastEntry[], events: ChainEvent[]): number {
   const lastByKey = new Map(last.map((entry) => [entry.naturalKey, entry]))
   return events.filter((event) => {
@@ -117,14 +115,14 @@ function keptIn(before: LastEntry, event: ChainEvent): ChainEvent {
   return isSameBlock && before.event !== null ? withKnown(before.event, event) : event
 }
 
-/** In another branch nothing is the same: then only the blocks' hashes are looked at. */
+/** Events of different forks always differ, so their bodies need no comparison. */
 function saysTheSame(entry: LastEntry, event: ChainEvent): boolean {
   if (entry.blockHash !== event.blockHash) return false
   if (entry.event === null) throw new Error(`what entry ${entry.naturalKey} holds was not read`)
   return canonicalJson(entry.event) === canonicalJson(event)
 }
 
-/** JSON with sorted keys: `jsonb`, which all bodies once were, gives an object's keys back in an order of its own. */
+/** JSON with sorted keys: `jsonb`, which once held all bodies, returns keys in its own order. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, inner: unknown) =>
     inner !== null && typeof inner === 'object' && !Array.isArray(inner)

@@ -8,18 +8,18 @@ import type { Trx } from '../../shared/db/transaction.ts'
 import { ofNetwork } from './of-network.ts'
 import type { LastEntry } from './plan-entries.evolve.ts'
 
-/** The row of an entry is the entry, once {@link requireWhole} has looked at it. */
+/** Selects rows in the shape of an entry; {@link requireWhole} checks them. */
 const ENTRY =
   sql.raw(`position, step, recorded_at as "recordedAt", last.network, blockchain, op, origin, subject,
   previous_subject as "previousSubject", body as event`)
 
 export interface ReadEntry {
   entry: LogEntry
-  /** Of its body, as JSON. */
+  /** Bytes of the body as JSON. */
   bytes: number
 }
 
-/** The entries after position `after` up to and including `upTo`, in order: a step that is cut there comes in part. */
+/** Entries after position `after` up to and including `upTo`, in order. The last step may be incomplete. */
 export async function getEntriesBetween(db: Db | Trx, after: number, upTo: number): Promise<ReadEntry[]> {
   const rows = await db
     .selectFrom('ledger.event_log')
@@ -40,16 +40,16 @@ export async function getEntriesBetween(db: Db | Trx, after: number, upTo: numbe
     .where('position', '<=', upTo)
     .orderBy('position')
     .execute()
-  // The table's constraints hold what an entry of its kind has, but for what requireWhole checks.
+  // The table's constraints guarantee everything else about an entry's shape.
   return rows.map(({ bytes, ...entry }) => ({ entry: requireWhole(entry as LogEntry), bytes }))
 }
 
 /**
- * What the log holds of these subjects as of `position`: each event's newest entry up to there, unless it is a retraction, by
- * network and in chain order.
+ * The entries that hold for these subjects as of `position`, by network and in chain order. An event holds if its
+ * newest entry up to there is not a retraction.
  */
 export async function getHeldEntriesOf(trx: Trx, subjects: string[], position: number): Promise<HeldEntry[]> {
-  // `+ 0` keeps the planner from walking the primary key: nearly all entries are up to that position.
+  // `+ 0` keeps the planner from walking the primary key: nearly all entries match the condition.
   const { rows } = await sql<HeldEntry>`
     with keys as (
       select distinct network, natural_key from ledger.event_log
@@ -70,8 +70,8 @@ function compareInNetworks(a: HeldEntry, b: HeldEntry): number {
 }
 
 /**
- * The newest entries of the keys of `events`, and those that hold now in the blocks `from` … `to` (inclusive); with what
- * they hold where one of the events is of their block.
+ * The newest entries of the keys of `events`, and those that hold in blocks `from` to `to` (inclusive). A body is read
+ * only if one of the events is from the same block.
  */
 export async function getLastEntries(
   db: Db | Trx,
@@ -80,8 +80,8 @@ export async function getLastEntries(
 ): Promise<LastEntry[]> {
   const keys = scope.events.map(naturalKey)
   const hashes = [...new Set(scope.events.map(({ blockHash }) => blockHash))]
-  // Each key is looked up by itself: of a list of them, on a table without statistics, the planner makes a scan of it all.
-  // By the key, and nothing but that: of a network that the statistics do not know it would scan all by their blocks.
+  // The lateral join looks up each key: for a list of keys, the planner scans a table without statistics. It uses the
+  // key alone: for a network missing from the statistics, the planner would scan by block.
   const { rows } = await sql<LastEntry>`
     select last.op, last.natural_key as "naturalKey", last.revision, coalesce(last.origin, last.position) as origin,
       last.subject, last.kind, last.block_number as "blockNumber", last.block_hash as "blockHash",
@@ -103,13 +103,13 @@ export async function getLastEntries(
   return rows
 }
 
-/** The newest position of the log; 0 when it is empty. */
+/** The newest position of the log; 0 if it is empty. */
 export async function getLastPosition(db: Db | Trx): Promise<number> {
   const row = await db.selectFrom('ledger.log_head').select('last_position').executeTakeFirstOrThrow()
   return row.last_position
 }
 
-/** Keeps everybody from appending until this transaction ends, and returns the log's newest position. */
+/** Blocks all appends until this transaction ends, and returns the log's newest position. */
 export async function lockLog(trx: Trx): Promise<number> {
   const row = await trx
     .selectFrom('ledger.log_head')
@@ -119,7 +119,7 @@ export async function lockLog(trx: Trx): Promise<number> {
   return row.last_position
 }
 
-/** Throws where a row cannot be: a JSON null passes the table's own checks. */
+/** Throws on a row that cannot exist: a JSON null passes the table's own checks. */
 function requireWhole<E extends LogEntry>(entry: E): E {
   const { position, op, event, origin } = entry
   if ((event === null) === (op === 'retract') && (origin === null) === (op === 'append')) return entry
