@@ -4,7 +4,7 @@ import type { CreateChannelEvent, FilecoinIdentity } from '../../shared/events/f
 import { canonicalAddress } from '../../shared/filecoin/address.ts'
 import type { ChannelFacts, Party } from './verify-voucher.ts'
 
-/** What a channel's entries of the log say, as far as it matters for what is signed off-chain; undefined without a creation. */
+/** The facts in a channel's log entries that matter for what is signed off-chain; undefined without a creation. */
 export function channelFactsOf(events: ChainEvent[]): ChannelFacts | undefined {
   const creation = events.find((event) => event.kind === 'CreateChannel')
   if (creation === undefined) return undefined
@@ -45,13 +45,13 @@ export function channelFactsOf(events: ChainEvent[]): ChannelFacts | undefined {
         break
     }
   }
-  // A voucher redeemed while the channel settles puts the settlement off to its own height.
+  // A voucher redeemed while the channel settles defers the settlement to its own minSettleHeight.
   if (facts.settlingAtEpoch !== null && latestMinSettle > BigInt(facts.settlingAtEpoch))
     facts.settlingAtEpoch = Number(latestMinSettle)
   return facts
 }
 
-/** Who redeems did not sign. */
+/** The sender of a redemption is never the voucher's signer. */
 function signerPartyOf(sender: FilecoinIdentity, { from, recipient }: CreateChannelEvent): Party | null {
   if (sharesName(sender, from)) return 'recipient'
   return sharesName(sender, recipient) ? 'from' : null

@@ -3,16 +3,16 @@ import { canonicalAddress } from '../../shared/filecoin/address.ts'
 
 const INIT_ACTOR = 'f01'
 
-/** A payment channel that the log holds: its robust address, and the ID address it has in this branch. */
+/** A payment channel that the log holds: its robust address, and its ID address on this fork. */
 export interface KnownChannel {
   robust: string
   channelId: string
 }
 
 /**
- * What concerns a payment channel, of what a source read: a source cannot know which receivers are channels, for
- * only a successful creation tells. Each message gets the robust address of its channel; what is sent to anybody
- * else goes. `known` are the channels made before these events; `events` are in chain order.
+ * Keeps the events that concern a payment channel. A source cannot know which receivers are channels, because only a
+ * successful creation reveals one. Each message gets the robust address of its channel; messages to other receivers are
+ * dropped. `known` are the channels made before these events; `events` are in chain order.
  */
 export function concerningChannels(events: ChainEvent[], known: KnownChannel[]): ChainEvent[] {
   const robustOf = new Map<string, string>()
@@ -28,21 +28,21 @@ export function concerningChannels(events: ChainEvent[], known: KnownChannel[]):
       learn({ robust: event.channel, channelId: event.channelId })
       return [event]
     }
-    // A channel may have been made, and nobody can tell which: that must not be lost from sight.
+    // The message may have created a channel that cannot be identified, so it must stay visible.
     if (event.kind === 'UndecodableMessage' && canonicalAddress(event.to) === INIT_ACTOR) return [event]
     const channel = robustOf.get(event.to)
     return channel === undefined ? [] : [{ ...event, channel }]
   })
 }
 
-/** The channels that these events make. */
+/** The channels that these events create. */
 export function channelsMadeBy(events: ChainEvent[]): KnownChannel[] {
   return events.flatMap((event) =>
     event.kind === 'CreateChannel' ? [{ robust: event.channel, channelId: event.channelId }] : [],
   )
 }
 
-/** The receivers of messages, by any form of address: those of them that are channels must be known. */
+/** The receivers of messages, in any form of address; the log knows which of them are channels. */
 export function receiversOf(events: ChainEvent[]): string[] {
   const receivers = events.flatMap((event) =>
     'to' in event && event.kind !== 'CreateChannel' ? [event.to] : [],

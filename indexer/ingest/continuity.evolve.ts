@@ -1,11 +1,11 @@
 import type { BlockRef, BlocksStep, ReorgStep } from '../../shared/events/chain-step.ts'
 
 /**
- * What to do with a step, given how far its network is written:
- * - `apply`: it continues the position, and nothing else does;
+ * The decision about a step, given its network's position:
+ * - `apply`: it continues the position, and no other step does;
  * - `seen`: it was applied before;
- * - `future`: steps are missing between the position and it;
- * - `broken`: it continues a position that never was (another branch, or ranges cut anew). The source must read again
+ * - `future`: steps are missing between the position and this one;
+ * - `broken`: it continues a position that never was (another fork, or ranges cut anew). The source must read again
  *   from the position.
  */
 export type Continuity = 'apply' | 'seen' | 'future' | 'broken'
@@ -23,8 +23,8 @@ export function continuityOfBlocks(
 }
 
 /**
- * `ancestorHash`: of our block at the ancestor's height; undefined when it is not remembered. The block before the
- * first one that is read is nobody's: while nothing is final, a reorg may replace everything that was read.
+ * `ancestorHash`: hash of our block at the ancestor's height; undefined if it is not stored. The block before the first
+ * one is never stored: while nothing is final, a reorg may replace everything that was read.
  */
 export function continuityOfReorg(
   {
@@ -44,7 +44,7 @@ export function continuityOfReorg(
   return ancestorHash === step.ancestor.hash ? 'apply' : 'broken'
 }
 
-/** `ourHash`: of our block at its height; undefined when it is not remembered. */
+/** `ourHash`: hash of our block at its height; undefined if it is not stored. */
 export function continuityOfFinalized(
   { block: position, finalized }: { block: BlockRef | null; finalized: BlockRef | null },
   ourHash: string | undefined,

@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Db } from '../../shared/db/connect.ts'
 import { letterOf, putDeadLetters, type Letter, type Refusal } from './dead-letters.store.ts'
 
-/** Letters of one statement: with the largest payloads, 32 MiB of parameters. */
+/** Letters per statement: with the largest payloads, 32 MiB of parameters. */
 const MOST_AT_ONCE = 500
 
 /**
- * A statement waits so long for letters that come together. A transaction for each few of them takes Postgres as much time as
+ * A statement waits this long to gather letters. A transaction for every few letters takes Postgres as much time as
  * BullMQ's queue does.
  */
 const GATHER_MS = 25
@@ -18,7 +18,8 @@ interface Posted {
 }
 
 /**
- * Keeps dead letters together: those that come within some milliseconds share a transaction, also in a flood of garbage.
+ * Writes dead letters together: those that arrive within some milliseconds share a transaction, even in a flood of
+ * garbage.
  */
 export class DeadLetterBox {
   readonly #db: Db
@@ -29,12 +30,12 @@ export class DeadLetterBox {
     this.#db = db
   }
 
-  /** Letters that are not written yet, without those of the statement under way. */
+  /** Letters that are not written yet, excluding those of the current statement. */
   get size(): number {
     return this.#waiting.length
   }
 
-  /** Resolves once the letter is kept; rejects when the database fails. */
+  /** Resolves once the letter is stored; rejects if the database fails. */
   put(refusal: Refusal): Promise<void> {
     return new Promise((kept, failed) => {
       this.#waiting.push({ letter: letterOf(refusal), kept, failed })

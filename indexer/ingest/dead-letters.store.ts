@@ -6,21 +6,21 @@ import type { HandInWay } from '../../shared/events/filecoin-event.ts'
 import { VOUCHER_QUEUE } from '../../shared/events/handed-in.ts'
 import { storablePayload, type StorablePayload } from './storable-json.ts'
 
-/** Something that was refused for good, and why. */
+/** A permanent refusal and its reason. */
 export interface Refusal {
-  /** The queue it came through, or the other way in, as {@link queueOf} names it. */
+  /** The queue that delivered it, or the other way in, as {@link queueOf} names it. */
   queue: string
   jobId: string | null
   network: string | null
   payload: unknown
   reason: string
-  /** No voucher, statement or job whatever the version: only its beginning is kept. */
+  /** Whether it is no voucher, statement or job of any version; then only its beginning is kept. */
   isMalformed?: boolean
-  /** The beginning of a payload that was never read. */
+  /** The length and beginning of a payload that was never read. */
   unread?: { characters: number; beginning: string } | undefined
 }
 
-/** A refusal as it is kept: its payload is cut, so that many can wait in memory. */
+/** A refusal as it is stored: its payload is cut, so that many can wait in memory. */
 export interface Letter extends Omit<Refusal, 'payload' | 'isMalformed' | 'unread'> {
   stored: StorablePayload
 }
@@ -28,20 +28,20 @@ export interface Letter extends Omit<Refusal, 'payload' | 'isMalformed' | 'unrea
 export type DeadLetter = Selectable<DeadLettersTable>
 type DeadLetterRow = Omit<Insertable<DeadLettersTable>, 'queue'> & { queue: string | RawBuilder<string> }
 
-/** The newest that are kept. */
+/** Number of dead letters that are kept, the newest ones. */
 export const DEAD_LETTERS_KEPT = 10_000
 const HAND_IN_QUEUES = (['queue', 'import', 'node-store'] satisfies HandInWay[]).map(queueOf)
 const MAX_REASON = 1_000
 const MAX_JOB_ID = 200
-/** Bytes kept of what is malformed: at most 80 MiB of a flood stay in the table. */
+/** Bytes kept of a malformed payload: a flood leaves at most 80 MiB in the table. */
 const MALFORMED_KEPT_BYTES = 8 * 1024
 
-/** What a refusal of this way in has as its queue. */
+/** The `queue` value of refusals that came this way. */
 export function queueOf(way: HandInWay): string {
   return way === 'queue' ? VOUCHER_QUEUE : way
 }
 
-/** Keeps a refusal to be looked at, as {@link putDeadLetters} does. */
+/** Stores a refusal for inspection, as {@link putDeadLetters} does. */
 export async function putDeadLetter(db: Db | Trx, refusal: Refusal): Promise<void> {
   await putDeadLetters(db, [letterOf(refusal)])
 }
@@ -54,9 +54,9 @@ export function letterOf({ payload, isMalformed, unread, ...refusal }: Refusal):
 }
 
 /**
- * Keeps refusals to be looked at, in two statements however many they are; the same thing refused again counts up. A
- * voucher or statement is the same by whichever way it comes, for all of them are retried through the queue: it stays
- * under the way it came first. The oldest beyond the limit go.
+ * Stores refusals for inspection in two statements, however many they are; a repeated refusal increments its count. A
+ * voucher or statement is the same whichever way it comes, because all of them are retried through the queue. It stays
+ * under the way it came first. The oldest beyond the limit are deleted.
  */
 export async function putDeadLetters(db: Db | Trx, letters: Letter[]): Promise<void> {
   if (letters.length === 0) return
@@ -76,7 +76,7 @@ export async function putDeadLetters(db: Db | Trx, letters: Letter[]): Promise<v
     select id from ledger.dead_letters order by id desc offset ${DEAD_LETTERS_KEPT} limit 1)`.execute(db)
 }
 
-/** One row for each thing, as an upsert wants it; in one order, so that two writers never wait for each other. */
+/** One row per payload, as an upsert requires. The fixed order keeps two writers from a deadlock. */
 function rowsOf(letters: Letter[]): DeadLetterRow[] {
   const counts = new Map<string, number>()
   const latest = new Map<string, Letter>()
@@ -117,12 +117,12 @@ function firstQueueOf(digest: string, queue: string): RawBuilder<string> {
     where digest = ${digest} and queue = any(${HAND_IN_QUEUES}::text[]) order by id limit 1), ${queue})`
 }
 
-/** What was refused before and is good now is no dead letter any more. */
+/** Deletes the dead letters of a payload that is accepted now. */
 export async function forgetDeadLetters(db: Db | Trx, digest: string): Promise<void> {
   await db.deleteFrom('ledger.dead_letters').where('digest', '=', digest).execute()
 }
 
-/** The newest first, without their payloads. */
+/** Newest first, without payloads. */
 export async function getDeadLetters(
   db: Db,
   { queue, limit }: { queue?: string | undefined; limit: number },
@@ -156,12 +156,12 @@ export async function countDeadLetters(db: Db): Promise<{ queue: string; count: 
     .execute()
 }
 
-/** With its payload. */
+/** The dead letter with its payload; undefined if there is none. */
 export async function findDeadLetter(db: Db, id: number): Promise<DeadLetter | undefined> {
   return db.selectFrom('ledger.dead_letters').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
-/** Up to `limit` with greater ids, ascending: for going through all of them. */
+/** Up to `limit` dead letters with greater ids, ascending; pages through all of them. */
 export async function getDeadLettersAfter(db: Db, id: number, limit: number): Promise<DeadLetter[]> {
   return db
     .selectFrom('ledger.dead_letters')
@@ -172,7 +172,7 @@ export async function getDeadLettersAfter(db: Db, id: number, limit: number): Pr
     .execute()
 }
 
-/** How many there were of `ids`; null means all. */
+/** Deletes the dead letters with these ids (null means all) and returns how many there were. */
 export async function dropDeadLetters(db: Db, ids: number[] | null): Promise<number> {
   const { numDeletedRows } = await db
     .deleteFrom('ledger.dead_letters')
@@ -185,7 +185,7 @@ function storable(text: string, length: number): string {
   return text.slice(0, length).replaceAll(/[\p{Cc}\p{Cs}]/gu, '\u{FFFD}')
 }
 
-/** Whether a program without a Redis ever opened a queue in this database: BullMQ notes its version then. */
+/** Whether a program without Redis ever opened a queue in this database: BullMQ then stores its version. */
 export async function hasQueueInPostgres(db: Db): Promise<boolean> {
   const { rows: prepared } = await sql`select 1 where to_regclass('queue.meta') is not null`.execute(db)
   if (prepared.length === 0) return false

@@ -14,28 +14,30 @@ import { voucherFacts } from '../../shared/filecoin/voucher-facts.ts'
 import { readStatement, verifyStatement } from './verify-statement.ts'
 import { reasonAgainstForm, verifyVoucher, type ChannelFacts } from './verify-voucher.ts'
 
-/** What was handed in, read as far as it goes without its channel. */
+/** A voucher or statement, read as far as possible without its channel. */
 export interface ReadHandedIn {
-  /** The channel as it is named, with the letter of the network. */
+  /** The channel that it names, with the network's letter. */
   channelAddr: string
-  /** The same thing in its one spelling: by it two of them are told to be one. */
+  /** The same item in its only spelling, by which duplicates are found. */
   item: HandedIn
-  /** The `txHash` of its event, where that has the signature in it: what was accepted under it was this, proven. */
+  /**
+   * The `txHash` of its event if that contains the signature: an accepted event with the same text proves this item.
+   */
   signedText: string | null
-  /** The event it is, or why it is none. Verifies its signature. */
+  /** Returns its event, or the reason for a refusal. Verifies the signature. */
   judge: (channel: ChannelFacts, way: HandInWay) => Judgement
 }
 
-/** `mayChange` and `isSigned` as a voucher's verdict has them. */
+/** `mayChange` and `isSigned` mean the same as in a voucher's verdict. */
 export type Judgement =
   { ok: true; event: HandedInEvent } | { ok: false; reason: string; mayChange: boolean; isSigned: boolean }
 
 type Reading = { ok: true; read: ReadHandedIn } | { ok: false; reason: string }
 
-/** What is signed off-chain stands in no block. */
+/** No block contains what is signed off-chain. */
 const NOWHERE = { blockNumber: 0, blockHash: '', blockTimeS: 0, logIndex: 0, txLogIndex: 0 }
 
-/** What no channel could make good is refused here. Never throws. */
+/** Refuses an item that no channel could make valid. Never throws. */
 export function readHandedIn(item: HandedIn, letter: NetworkLetter): Reading {
   return 'voucher' in item ? readVoucher(item.voucher, letter) : readSigned(item.statement, letter)
 }
@@ -87,7 +89,7 @@ function readSigned(
   const address = parseAddress(named)
   if (address === null || !canBeChannel(address))
     return { ok: false, reason: `the statement's channel ${JSON.stringify(named)} is no address of an actor` }
-  // Its text is too long to find it by.
+  // A hash: the text is too long for look-ups.
   const txHash = bytesToHex(blake2b256(utf8ToBytes(statement.message)))
   const judge = (channel: ChannelFacts, way: HandInWay): Judgement => {
     const verdict = verifyStatement(statement, channel, letter)

@@ -10,17 +10,17 @@ import { getLastEntries } from '../event-log/read-log.ts'
 import type { KnownChannel } from './channel-messages.evolve.ts'
 import { concerning, replaceEvents, type NetworkIdentity } from './ingest-step.ts'
 
-/** Blocks that were written before and read again, from `from` up to and including `last`. */
+/** Blocks that were written before and read again, from `from` to `last` (inclusive). */
 export interface SecondReading {
   from: number
   last: BlockRef
-  /** Of the blocks that are not final yet. */
+  /** Headers of the blocks that are not final yet. */
   headers: BlockHeader[]
   events: ChainEvent[]
   evidence: RangeEvidence[]
 }
 
-/** How many entries a second reading added, changed and took back. */
+/** Numbers of entries that a second reading added, changed and retracted. */
 export interface Corrections {
   appended: number
   replaced: number
@@ -28,8 +28,8 @@ export interface Corrections {
 }
 
 /**
- * Appends what a second reading found otherwise than the log says, and notes in the same transaction how far the
- * operation is. Undefined when these blocks are not (or no longer) the ones that are written: read them again.
+ * Appends the differences between a second reading and the log, and stores the operation's progress in the same
+ * transaction. Returns undefined if these blocks are not (or no longer) the written ones: they must be read again.
  */
 export function ingestReading(
   db: Db,
@@ -48,16 +48,16 @@ export function ingestReading(
   })
 }
 
-/** A second reading against the log. */
+/** A second reading compared with the log. */
 export interface Comparison {
   differences: NewEntry[]
-  /** Entries of which the log knows what no node says any more: that part is not compared. */
+  /** Number of entries with a value that no node has any more; that value is not compared. */
   unread: number
 }
 
 /**
- * What a second reading would change, without changing it. `made` are the channels that were read before these blocks,
- * whether the log has them or not.
+ * Plans the corrections of a second reading without writing them. `made` are the channels read before these blocks,
+ * whether in the log or not.
  */
 export async function compareReading(
   db: Db,
@@ -82,7 +82,7 @@ async function isWritten(
 ): Promise<boolean> {
   if (position?.block == null || last.number > position.block.number) return false
   const known = [...(await getHeaders(trx, network)), position.block]
-  // Of final blocks the newest alone is remembered: that the others lead up to it is known since they were read.
+  // Only the newest final block is stored; it was verified to follow the older ones when they were read.
   if (position.finalized !== null) known.push(position.finalized)
   const ours = new Map(known.map(({ number, hash }) => [number, hash]))
   return [last, ...headers].every(({ number, hash }) => (ours.get(number) ?? hash) === hash)

@@ -25,21 +25,24 @@ import {
 } from './waiting-vouchers.store.ts'
 
 /**
- * `accepted`: it is a fact now. `known`: it was one before. `waiting`: its channel is not known, or not yet as it
- * must be; it is looked at again when that changes. `refused`: it can never be one, for the reason given.
+ * The fate of a voucher or statement:
+ * - `accepted`: it is a fact now;
+ * - `known`: it was a fact before;
+ * - `waiting`: its channel is unknown or not ready; a change of the channel repeats the judgement;
+ * - `refused`: it can never be a fact, for the reason given.
  */
 export interface HandInOutcome {
   outcome: 'accepted' | 'known' | 'waiting' | 'refused'
   reason?: string
 }
 
-/** What one signer can have handed in for one channel: a loan has two vouchers and one statement. */
+/** Most items that one signer can hand in for one channel. A loan has two vouchers and one statement. */
 export const HANDED_IN_PER_CHANNEL = 256
 
 /**
- * Judges and writes one voucher or statement for a Filecoin network (`filecoin:<id>`), in one transaction; handing it
- * in again is no harm. Refusals are the caller's to keep; what waits and has to give way to others is kept as a dead
- * letter here. Rejects only when the database fails.
+ * Judges and writes one voucher or statement for a Filecoin network (`filecoin:<id>`), in one transaction; repeating it
+ * is harmless. The caller stores refusals. Waiting items that are evicted become dead letters here. Rejects only if the
+ * database fails.
  */
 export async function ingestHandedIn(
   db: Db,
@@ -51,17 +54,16 @@ export async function ingestHandedIn(
   return inTransaction(db, (trx) => ingestRead(trx, network, reading.read, way))
 }
 
-/** How far a Filecoin network is known now: what an {@link ingestAwaited} looks up to. */
+/** How far a Filecoin network is known now: the upper bound of an {@link ingestAwaited}. */
 export async function getKnown(db: Db | Trx, network: string): Promise<Known> {
-  // Finality first: it is never further than what the log is read at.
+  // Finality is read first, so it is never ahead of the log's position.
   const finalizedEpoch = (await findPosition(db, network))?.finalized?.number ?? -1
   return { finalizedEpoch, position: await getLastPosition(db) }
 }
 
 /**
- * Looks again at what waits for channels of which the log learned something since, or of which something became final:
- * one page of them. `nextAfterId` is where the next page begins; null after the last. What is refused now becomes a
- * dead letter.
+ * Judges one page of waiting items again: their channels gained log entries, or such entries became final.
+ * `nextAfterId` is where the next page begins; null after the last. Items refused now become dead letters.
  */
 export async function ingestAwaited(
   db: Db,
@@ -95,7 +97,7 @@ async function ingestRead(
   read: ReadHandedIn,
   way: HandInWay,
 ): Promise<HandInOutcome> {
-  // Taken before anything is looked at: what the log learns from here on makes it worth another look.
+  // Read before anything else: an entry that the log gains from here on justifies another look.
   const known = await getKnown(trx, network)
   const digest = payloadDigest(read.item)
   const before = await getChannelEntries(trx, network, read.channelAddr)
@@ -132,8 +134,8 @@ async function ingestRead(
 }
 
 /**
- * Against the channel as the log holds it. Signatures are verified while others may write; whoever is about to append
- * looks once more, with the log locked, whether the channel is still the same.
+ * Judges against the channel in the log. Signatures are verified without a lock. Before an append, the channel is read
+ * again under the log's lock in case it changed.
  */
 async function judge(
   trx: Trx,
@@ -151,7 +153,7 @@ async function judge(
     : judgeBy({ ...before, entries }, read, way)
 }
 
-/** Word for word what was accepted before, signature included: it need not be verified again. */
+/** Whether exactly this, signature included, was accepted before; it needs no second verification. */
 function isProven(entries: HeldEntry[], { signedText }: ReadHandedIn): boolean {
   if (signedText === null) return false
   return entries.some(({ event }) => event.kind === 'SignedVoucher' && event.txHash === signedText)
@@ -163,8 +165,8 @@ interface KnownChannel {
 }
 
 /**
- * A refusal is for ever only where the final part of the chain says the same: an ID, a party, a creation or what was
- * redeemed or collected can be another one in the branch that wins.
+ * A refusal is permanent only if the final part of the chain leads to it as well. An ID, party, creation, redemption or
+ * collection may differ on the winning fork.
  */
 function judgeBy({ entries, finalizedEpoch }: KnownChannel, read: ReadHandedIn, way: HandInWay): Judgement {
   const judgement = judgeChannel(entries, read, way)
@@ -182,7 +184,7 @@ function judgeChannel(entries: HeldEntry[], read: ReadHandedIn, way: HandInWay):
   return { ok: false, reason: `no channel ${read.channelAddr} is known`, mayChange: true, isSigned: false }
 }
 
-/** By signer, so that one party cannot take the other's share. */
+/** The limit is per signer, so that one party cannot take the other's share. */
 function withinShare(entries: HeldEntry[], judgement: Extract<Judgement, { ok: true }>): Judgement {
   const key = naturalKey(judgement.event)
   const { signer } = judgement.event
@@ -220,7 +222,7 @@ function offchainIdentity(network: string): { network: string; blockchain: strin
   return { network: offchainLedger(network), blockchain: FILECOIN_BLOCKCHAIN }
 }
 
-/** `testnet` of `filecoin:testnet`. */
+/** Returns `testnet` for `filecoin:testnet`. */
 function networkIdOf(network: string): string {
   return network.slice(network.indexOf(':') + 1)
 }

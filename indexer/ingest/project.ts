@@ -9,14 +9,14 @@ import type { Projection, ProjectionSchema } from '../projections/projection.ts'
 import { segmentsOf } from '../projections/segments.evolve.ts'
 
 /**
- * All read models, in the order in which they are folded: channels are tied to loans that are up to date, and their records
- * take their places among those of the history.
+ * All read models in the order of folding. Channels come last: they need current loans, and their records join the
+ * history.
  */
 const PROJECTIONS: Projection[] = [activityProjection, loansProjection, channelsProjection]
 
 /**
- * Folds whole steps of the log, which are written there, into the read model of `schema`. It must stand at the position `after`:
- * entries left out would make a read model of a log that never was, and are an error.
+ * Folds whole steps, already written to the log, into the read model of `schema`. Throws unless that stands at position
+ * `after`: it must not skip entries.
  */
 export async function project(
   trx: Trx,

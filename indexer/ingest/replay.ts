@@ -26,12 +26,12 @@ import { project } from './project.ts'
 export interface ReplayProgress {
   foldedPosition: number
   lastPosition: number
-  /** The index that is being made, when all but a little is folded or the first payment channel comes. */
+  /** The index that is being built: when almost all is folded, or before the first payment channel. */
   index?: string
 }
 
 export interface ReplayOptions {
-  /** Throws away what an interrupted replay has built, instead of going on with it. */
+  /** Discards the work of an interrupted replay instead of resuming it. */
   restart: boolean
   signal: AbortSignal
   onProgress: (progress: ReplayProgress) => void
@@ -40,13 +40,13 @@ export interface ReplayOptions {
 /** A chunk is folded in one transaction. Two are held at once, and a log may be all junk of 128 KiB an entry. */
 const MOST_BYTES = 32 * 1024 * 1024
 const CHUNK: ChunkSize = { entries: 2_000, bytes: MOST_BYTES }
-/** With payment channels each step is folded by itself, and an interruption waits for the chunk. */
+/** Each step is folded alone once there are payment channels, and an interruption waits for the whole chunk. */
 const CHUNK_WITH_CHANNELS: ChunkSize = { entries: 500, bytes: MOST_BYTES }
-/** What is left may be folded while nobody can append. */
+/** Entries that may be left to fold while appends are blocked. */
 const LITTLE = 500
-/** Indexes that are made side by side. */
+/** Indexes that are built at the same time. */
 const INDEXES_AT_ONCE = 2
-/** Between attempts to take the old tables from their readers. */
+/** Pauses between attempts to lock the old tables. */
 const FIRST_PAUSE_MS = 50
 const LAST_PAUSE_MS = 5_000
 const PATIENT_EVERY = 4
@@ -54,9 +54,9 @@ const PATIENT_EVERY = 4
 type Watching = Pick<ReplayOptions, 'signal' | 'onProgress'>
 
 /**
- * Builds the read model again from the log alone, in a schema of its own, and switches to it in one step: readers
- * see the old one until then, and never a half-built one. An interrupted replay (by `signal` or by a kill) goes on
- * where it was. Returns false when it was interrupted. The caller sees to it that only one runs at a time.
+ * Rebuilds the read model from the log alone, in its own schema, and switches to it in one step. Queries see the old
+ * one until then, and never a half-built one. A replay interrupted by `signal` or a kill resumes where it stopped.
+ * Returns false if it was interrupted. The caller must ensure that only one runs at a time.
  */
 export async function replay(db: Db, { restart, ...watching }: ReplayOptions): Promise<boolean> {
   await dropOldSchema(db)
@@ -74,7 +74,7 @@ export async function replay(db: Db, { restart, ...watching }: ReplayOptions): P
   return true
 }
 
-/** Folds until little is left, which is folded while nobody can append. Returns false when it was interrupted. */
+/** Folds until little is left for the switch. Returns false if it was interrupted. */
 async function foldAlmostAll(db: Db, watching: Watching): Promise<boolean> {
   for (let isIndexed = false; ; isIndexed = true) {
     const end = await foldChunks(db, { ...watching, isIndexed })
@@ -84,8 +84,8 @@ async function foldAlmostAll(db: Db, watching: Watching): Promise<boolean> {
 }
 
 /**
- * Folds chunk by chunk; the next one is read while the database writes the one before. Indexes are wanted before the first payment
- * channel, which looks for its loans by them, and when little is left: more is appended while they are made.
+ * Folds chunk by chunk, and reads the next one while the database writes the previous one. The first payment channel
+ * needs the indexes to find its loans. They are also wanted when little is left: the log grows while they are built.
  */
 async function foldChunks(
   db: Db,
@@ -98,7 +98,7 @@ async function foldChunks(
   const reader = new StepReader(db, foldedPosition)
   const read = (): ReturnType<StepReader['next']> => {
     const reading = reader.next(withChannels ? CHUNK_WITH_CHANNELS : CHUNK)
-    // Its failure is reported when its turn comes.
+    // Prevents an unhandled rejection; awaiting `next` reports the failure.
     reading.catch(() => undefined)
     return reading
   }
@@ -118,12 +118,15 @@ async function foldChunks(
     }
     return 'interrupted'
   } finally {
-    // Nothing is under way when this has ended.
+    // The read must not outlive this function.
     await next.catch(() => undefined)
   }
 }
 
-/** And room for what changes from here on. Returns false when it was interrupted: the indexes that are there stay. */
+/**
+ * Builds the missing indexes, and leaves room for later changes. Returns false if it was interrupted; finished indexes
+ * stay.
+ */
 async function makeIndexes(db: Db, { signal, onProgress }: Watching): Promise<boolean> {
   await leaveRoom(db)
   const { foldedPosition } = await getFoldState(db, NEXT_SCHEMA)
@@ -132,7 +135,7 @@ async function makeIndexes(db: Db, { signal, onProgress }: Watching): Promise<bo
     onProgress({ foldedPosition, lastPosition: await getLastPosition(db), index })
     await makeIndex(db, index)
   }
-  // When one fails, the others are made to their end: nothing is under way when this has ended.
+  // If one fails, the others still finish: no statement may outlive this function.
   await pMap(await missingIndexes(db), make, { concurrency: INDEXES_AT_ONCE, stopOnError: false }).catch(
     (error: unknown) => {
       throw error instanceof AggregateError ? error.errors[0] : error
@@ -142,8 +145,8 @@ async function makeIndexes(db: Db, { signal, onProgress }: Watching): Promise<bo
 }
 
 /**
- * Somebody may read the old read model for long (a dump, an autovacuum). The tables are tried for by themselves first, so
- * that the writer does not wait as well; and now and then for long enough that an autovacuum gives way.
+ * A dump or an autovacuum may read the old read model for long. The tables are locked on their own first, so that the
+ * writer does not wait as well. Some attempts wait long enough that Postgres ends an autovacuum.
  */
 async function trySwitch(db: Db, attempt: number): Promise<boolean> {
   const waitMs = attempt % PATIENT_EVERY === 0 ? LONG_WAIT_MS : SHORT_WAIT_MS

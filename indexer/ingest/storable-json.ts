@@ -1,24 +1,29 @@
 import { createHash } from 'node:crypto'
 import { canonicalJson } from '../event-log/plan-entries.evolve.ts'
 
-/** Whatever somebody put into a queue, as Postgres can keep it. */
+/** Any data from a queue, in a form that Postgres can store. */
 export interface StorablePayload {
   payload: unknown
-  /** Characters of its JSON; 0 where it has none. */
+  /** Bytes of its JSON, or characters if it was never read; 0 without JSON. */
   bytes: number
-  /** The payload is only its beginning, as text under `beginning`. */
+  /** Whether the payload is only its beginning, as text under `beginning`. */
   isCut: boolean
-  /** Of the whole: two payloads of one digest are the same. */
+  /** Digest of the whole payload: equal digests mean equal payloads. */
   digest: string
 }
 
 /** More than any voucher or statement has. */
 const KEPT_BYTES = 64 * 1024
 
-/** A job has three. Writing JSON takes time with the square of the depth, and thousands overflow the stack. */
+/**
+ * A job has a depth of three. Writing JSON takes time with the square of the depth, and thousands overflow the stack.
+ */
 const MAX_DEPTH = 256
 
-/** Never throws: data without JSON, or nested too deep, are kept as an empty beginning. Cut where larger than `keptBytes`. */
+/**
+ * Never throws: data without JSON, or nested too deeply, becomes an empty beginning. A payload above `keptBytes` is
+ * cut.
+ */
 export function storablePayload(data: unknown, keptBytes = KEPT_BYTES): StorablePayload {
   const json = storableJson(data)
   if (json === undefined) {
@@ -27,12 +32,12 @@ export function storablePayload(data: unknown, keptBytes = KEPT_BYTES): Storable
   const digest = digestOf(json)
   const bytes = Buffer.byteLength(json)
   if (bytes <= keptBytes) return { payload: JSON.parse(json) as unknown, bytes, isCut: false, digest }
-  // Cut anywhere, the text can end in half a character: as storable JSON it does not.
+  // The cut may split a surrogate pair, which `storableText` replaces.
   const beginning = storableText(json.slice(0, keptBytes / 4))
   return { payload: { beginning }, bytes, isCut: true, digest }
 }
 
-/** Hash of a payload, whatever the order of its keys. */
+/** Hash of a payload, independent of the order of its keys. */
 export function payloadDigest(data: unknown): string {
   return storablePayload(data).digest
 }
@@ -52,14 +57,14 @@ function nestsDeeperThan(depth: number, value: unknown): boolean {
   return depth === 0 || Object.values(value).some((inner) => nestsDeeperThan(depth - 1, inner))
 }
 
-/** Of an object its own names only: `JSON.stringify` asks for their values next. */
+/** Converts an object's own names only; `JSON.stringify` visits the values next. */
 function storableValue(value: unknown): unknown {
   if (typeof value === 'string') return storableText(value)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [storableText(name), inner]))
 }
 
-/** Postgres keeps no NUL in JSON, and no half of a surrogate pair. */
+/** Postgres rejects NUL and half a surrogate pair in JSON. */
 function storableText(text: string): string {
   return text.replaceAll(/[\0\p{Cs}]/gu, '\u{FFFD}')
 }

@@ -13,19 +13,19 @@ import {
 import { recoverSecp256k1Address } from '../../shared/filecoin/verify-signature.ts'
 
 /**
- * A statement as the dapp signs it when it has made a channel: JSON text and 65 bytes (r, s, recovery id) over its
- * blake2b-256. What it says besides (names, amounts, the message's CID) is told by the chains and not read here.
+ * A statement that the dapp signs after making a channel: JSON text, and 65 bytes (r, s, recovery id) over its
+ * blake2b-256. Its other fields (names, amounts, the message's CID) are known from the chains and not read here.
  */
 export interface StatementFacts {
   /** Decimal, without leading zeros. */
   contractLoanId: string
   /** EIP-55. */
   contract: string
-  /** The EVM chain's id as decimal text; null where the statement has none. */
+  /** The EVM chain's id as decimal text; null if the statement has none. */
   networkId: string | null
-  /** 0x hex of 32 bytes; null where the statement has none. */
+  /** 0x hex of 32 bytes; null if the statement has none. */
   secretHash: string | null
-  /** The channel's two addresses as the statement names them: at least one. */
+  /** The channel's two addresses as the statement names them: at least one is set. */
   channelAddress: string | null
   channelId: string | null
 }
@@ -44,7 +44,7 @@ const hash = z
 const contract = z.string().regex(/^0x[0-9a-fA-F]{40}$/)
 const channel = z.string().max(115)
 
-/** The names that the dapp used: of the collateral channel's statement, and of the two others. */
+/** Field names that the dapp used, for the collateral channel's statement and for the two others. */
 const statementSchema = z.looseObject({
   contractLoanId: uintText,
   erc20LoansContract: contract.nullish(),
@@ -61,11 +61,11 @@ const statementSchema = z.looseObject({
 type Facts = { ok: true; facts: StatementFacts } | { ok: false; reason: string }
 type Read = { ok: true; facts: StatementFacts; signer: FilecoinAddress } | { ok: false; reason: string }
 
-/** What a statement says and which key signed it, whosever that is. Never throws. */
+/** Reads a statement and recovers the key that signed it, whoever owns that key. Never throws. */
 export function readStatement({ message, signature }: SignedStatement): Read {
   if (utf8ToBytes(message).length > MAX_STATEMENT_BYTES)
     return { ok: false, reason: `the statement has more than ${MAX_STATEMENT_BYTES} bytes` }
-  // Postgres keeps no NUL, and half a surrogate pair is no text that could have been signed.
+  // Postgres rejects NUL, and a text with half a surrogate pair cannot have been signed.
   if (/[\0\p{Cs}]/u.test(message))
     return { ok: false, reason: 'the statement has characters that are no text' }
   const parsed = statementSchema.safeParse(parseJson(message))
@@ -112,7 +112,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Of the channel that a statement is about. */
+/** The channel that a statement is about. */
 interface StatedChannel {
   robust: string
   id: string
@@ -120,8 +120,8 @@ interface StatedChannel {
 }
 
 /**
- * Whether the channel's maker says so: the statement names this channel (by its robust address, which no reorg
- * changes; by its ID address only where it has no other) and the key that signed it is the channel's `from`.
+ * Whether the channel's `from` signed this statement about the channel. It must name the robust address, which no reorg
+ * changes; the ID address counts only if it has no other.
  */
 export function verifyStatement(
   statement: SignedStatement,

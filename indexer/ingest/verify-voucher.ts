@@ -12,18 +12,18 @@ import { voucherKey, voucherSigningBytes, type SignedVoucher } from '../../share
 
 export type Party = 'from' | 'recipient'
 
-/** What must be known of a channel to judge a voucher. Amounts in attoFIL, heights in epochs. */
+/** The facts of a channel that decide about a voucher. Amounts in attoFIL, heights in epochs. */
 export interface ChannelFacts {
-  /** With the letter of the network. */
+  /** Robust address with the network's letter. */
   robust: string
-  /** The ID address it has now. */
+  /** The current ID address. */
   id: string
   from: FilecoinIdentity
   recipient: FilecoinIdentity
   createdEpoch: number
-  /** All that was ever put in: nothing leaves a channel before it is collected. */
+  /** The sum of all deposits: nothing leaves a channel before it is collected. */
   largestBalance: bigint
-  /** From this epoch on the actor takes no voucher any more; null while nobody settles. */
+  /** The actor accepts no voucher from this epoch on; null before a settle. */
   settlingAtEpoch: number | null
   collectedEpoch: number | null
   redeemed: RedeemedVoucher[]
@@ -32,39 +32,38 @@ export interface ChannelFacts {
 export interface RedeemedVoucher {
   lane: bigint
   nonce: bigint
-  /** {@link voucherKey} of it. */
+  /** The {@link voucherKey} of the voucher. */
   key: string
-  /** The party that did not send the message; null where the sender cannot be told to be one of them. */
+  /** The party that did not send the message; null if the sender is neither known party. */
   signedBy: Party | null
 }
 
 /**
- * `mayChange`: what speaks against the voucher is the channel as it is known now. More funds or a later settlement can
- * still make it good, so that the order in which messages and vouchers arrive does not decide. `isSigned`: a party of
- * the channel signed it; false where nobody looked.
+ * `mayChange`: only the channel's current state speaks against the voucher. More funds or a later settlement can still
+ * make it valid, so the order of arrival does not matter. `isSigned`: a party of the channel signed it; false if the
+ * signature was not checked.
  */
 export type Verdict =
   | { ok: true; signer: string; signedBy: Party; facts: VoucherFacts }
   | { ok: false; reason: string; mayChange: boolean; isSigned: boolean }
 
 const MAX_LANE = (1n << 63n) - 1n
-/** The chain takes 8192; loans need none, and each one handed in costs us. */
+/** The chain accepts 8192; loans need none, and each one costs time here. */
 export const MAX_MERGES = 64
 const SECRET_HASH_BYTES = 32
 const SIGNATURE_BYTES = new Set([65, 96])
 
 /**
- * Whether a voucher that was handed in is a fact about this channel, by the rules of the payment channel actor. A
- * voucher is accepted if there was, or can still be, a moment in the channel's life at which the actor would have
- * taken it: it says what was signed, and not what is still worth something. Therefore
- * - the channel's life is from its creation to the epoch before it is settled or collected, and the voucher's time
- *   locks must leave a moment of it;
- * - the balance is the largest that the channel ever had;
- * - a nonce behind what is redeemed by now is no objection: every lane starts empty, so there was a moment before. The
- *   one objection by nonce is that the same party's other voucher of the same lane and nonce was redeemed, for then
- *   this one never can be, nor is it the one that was meant.
- * The secret, and an extra call, are matters of the redemption. What may still change is told only of vouchers that a
- * party signed, for they take a place while they wait: the signature comes before the rules that time can mend.
+ * Whether a handed-in voucher is a fact about this channel, by the rules of the payment channel actor. It is one if the
+ * actor could have accepted it at some moment of the channel's life, past or future. A fact is what was signed, not
+ * what is still worth something. Therefore:
+ * - The channel lives from its creation to the epoch before it is settled or collected. The voucher's time locks must
+ *   leave a moment of that.
+ * - The balance is the largest that the channel ever had.
+ * - A nonce below the redeemed ones is no objection, because every lane starts empty. The one objection by nonce is
+ *   another redeemed voucher with the same party, lane and nonce: this one can never be redeemed then.
+ * The secret and an extra call concern only the redemption. Only a voucher that a party signed can be `mayChange`,
+ * because it takes a place while it waits. The signature is therefore checked before the rules that time can mend.
  */
 export function verifyVoucher(voucher: SignedVoucher, channel: ChannelFacts, letter: NetworkLetter): Verdict {
   const formReason = reasonAgainstForm(voucher)
@@ -104,7 +103,7 @@ function objectionToChannel({ channelAddr }: SignedVoucher, { robust, id }: Chan
   return no(`it names the channel ${named}`)
 }
 
-/** Why no actor takes it, whatever the channel; null where nothing speaks against its form. */
+/** The reason why no actor accepts the voucher, whatever the channel; null if its form is valid. */
 export function reasonAgainstForm(voucher: SignedVoucher): string | null {
   const { lane, secretHash, amount, merges, signature, timeLockMin, timeLockMax } = voucher
   if (signature === null) return 'it is not signed'
@@ -123,7 +122,7 @@ export function reasonAgainstForm(voucher: SignedVoucher): string | null {
   return null
 }
 
-/** Both ends of the time lock are inclusive; at the epoch of settling the actor takes nothing any more. */
+/** Both ends of the time lock are inclusive; the actor accepts nothing from the settling epoch on. */
 function objectionToTime(
   { timeLockMin, timeLockMax }: SignedVoucher,
   channel: ChannelFacts,
@@ -150,7 +149,7 @@ function shortened(amount: bigint): string {
   return text.length <= 40 ? text : `${text.slice(0, 20)}… (${text.length} digits)`
 }
 
-/** Whose signature it is. A party that is an actor signs nothing; one whose key nobody could tell proves nothing. */
+/** The party whose signature it is. An actor cannot sign, and a party with an unknown key proves nothing. */
 function findSigner(
   voucher: SignedVoucher,
   channel: ChannelFacts,
@@ -166,7 +165,7 @@ function findSigner(
   return null
 }
 
-/** The key addresses by which somebody is known, each once. */
+/** The key addresses of an identity, each once. */
 function keysOf({ asWritten, robust }: FilecoinIdentity): FilecoinAddress[] {
   const texts = new Set([asWritten, ...robust].flatMap((text) => canonicalAddress(text) ?? []))
   return [...texts].flatMap((text) => {

@@ -5,29 +5,29 @@ import type { HandInWay } from '../../shared/events/filecoin-event.ts'
 import type { Trx } from '../../shared/db/transaction.ts'
 import { ofNetwork } from '../event-log/of-network.ts'
 
-/** Something that cannot be judged yet: its channel is not known, or not yet as it must be for this. */
+/** An item that cannot be judged yet: its channel is unknown, or not yet in the required state. */
 export interface Waiting {
   id: number
   network: string
-  /** As the voucher or statement names the channel, with the letter of the network. */
+  /** The channel as the voucher or statement names it, with the network's letter. */
   channelAddr: string
   item: HandedIn
   way: HandInWay
   reason: string
 }
 
-/** A hostile producer can fill no more than this. */
+/** Limit of all waiting items: a hostile producer can fill no more. */
 export const WAITING_KEPT = 10_000
 /**
- * For one channel: whoever comes when they are taken has to go. What a party of the channel signed has twice as many
- * places, so that what nobody vouches for can never take all of them.
+ * Limit for one channel; later items are refused. Items that a party signed have twice as many places, so that unsigned
+ * ones can never take all of them.
  */
 export const WAITING_PER_CHANNEL = 64
 
-/** False: there was no place. `evicted` are those that had to go for it, the oldest of all channels. */
+/** `isKept` is false if there was no place. `evicted` are the oldest items of all channels that had to make room. */
 export type Place = { isKept: true; evicted: Waiting[] } | { isKept: false }
 
-/** Keeps it once, or notes that it was looked at again. */
+/** Stores the item once, or updates the reason and the position of the last look. */
 export async function putWaiting(
   trx: Trx,
   waiting: Omit<Waiting, 'id'> & { digest: string; lookedPosition: number; isSigned: boolean },
@@ -81,26 +81,26 @@ export async function removeWaiting(trx: Trx, network: string, digest: string): 
     .execute()
 }
 
-/** How far a network was known: the log's position, and the epoch up to which no reorg changes it (-1: none). */
+/** How far a network is known: the log's position, and the epoch up to which no reorg changes it (-1: none). */
 export interface Known {
   position: number
   finalizedEpoch: number
 }
 
-/** Which of those that wait are looked at again, by ascending id from after `afterId`. */
+/** Selects the waiting items to judge again, by ascending id after `afterId`. */
 export interface Look {
   from: Known
   to: Known
-  /** Of all rows, or only by way of the channels that changed between `from` and `to`. */
+  /** All rows, or only those of channels that changed between `from` and `to`. */
   of: 'all' | 'changed'
   afterId: number
   limit: number
 }
 
 /**
- * Those of whose channel the log learned something since they were looked at last, and those of whose channel something
- * became final between `from` and `to`. `changed` begins at the channels and costs nothing for the rows of others; it
- * overlooks what another transaction commits meanwhile, which `all` finds.
+ * The items whose channel gained log entries since the last look, or entries that became final between `from` and `to`.
+ * `changed` starts from the channels and costs nothing for the rows of others. It misses what another transaction
+ * commits meanwhile, which `all` finds.
  */
 export async function getAwaited(db: Db, network: string, look: Look): Promise<Waiting[]> {
   const { rows } = await (
@@ -123,7 +123,7 @@ function awaitedOfAll(network: string, { from, to, afterId, limit }: Look): RawB
 
 function awaitedOfChanged(network: string, { from, to, afterId, limit }: Look): RawBuilder<WaitingRow> {
   const prefix = subjectsOf(network)
-  // By position and by block, which are few; not by how subjects begin, which is half the log.
+  // Position and block select few rows; the prefix of subjects would select half the log.
   return sql<WaitingRow>`
     with learned as materialized (
       select subject, max(position) as position from ledger.event_log
@@ -145,7 +145,7 @@ function awaitedOfChanged(network: string, { from, to, afterId, limit }: Look): 
     order by w.id limit ${limit}`
 }
 
-/** How the subjects of a network's channels begin. */
+/** The prefix of the subjects of a network's channels. */
 function subjectsOf(network: string): string {
   return `channel/${network.slice(network.indexOf(':') + 1)}/`
 }
