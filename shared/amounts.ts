@@ -1,6 +1,6 @@
 /**
- * Exact decimal text of an amount, in whole units: 1500000n with 6 decimals is "1.5".
- * Never an exponent, never trailing zeros, never a JavaScript number on the way.
+ * Exact decimal text of an amount in whole units: 1500000n with 6 decimals is "1.5". It has no exponent and no trailing
+ * zeros, and never passes through a JavaScript number. Throws a RangeError on invalid `decimals`.
  */
 export function formatUnits(amount: bigint, decimals: number): string {
   if (!Number.isInteger(decimals) || decimals < 0)

@@ -1,12 +1,12 @@
 /**
- * Whether trying again can help is a class, not a guess from a message.
- * Messages carry what was wrong (network, height, hash) and never a token.
+ * A retry can help. The class decides this, not a guess from the message. Messages carry what was wrong (network,
+ * height, hash) and never a token.
  */
 export class RetryableError extends Error {
   override name = 'RetryableError'
 }
 
-/** Trying again cannot help: the job becomes a dead letter, the network stops with this message. */
+/** A retry cannot help: the job becomes a dead letter, the network stops with this message. */
 export class PermanentError extends Error {
   override name = 'PermanentError'
 }
@@ -20,7 +20,7 @@ export function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') {
     return error.errors.map(messageOf).join('; ')
   }
-  // What `fetch` throws says why only in its cause.
+  // An error of `fetch` has its reason only in its cause.
   if (error instanceof TypeError && error.message === 'fetch failed' && error.cause !== undefined) {
     return `fetch failed: ${messageOf(error.cause)}`
   }

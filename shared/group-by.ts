@@ -1,4 +1,4 @@
-/** The items of each key, in their order; keys in the order of their first items. (`Map.groupBy` of Node 21.) */
+/** Groups items by key in their order; keys are in the order of their first items. (`Map.groupBy` of Node 21.) */
 export function groupBy<Key, Item>(items: Iterable<Item>, keyOf: (item: Item) => Key): Map<Key, Item[]> {
   const groups = new Map<Key, Item[]>()
   for (const item of items) {

@@ -1,34 +1,34 @@
-/** The indexer tells its state every second: one that was silent for so long is not there. */
+/** The indexer reports its state every second; after this many silent seconds it counts as gone. */
 const SILENT_S = 15
 /** An index that moved within this time is not stuck, and a head younger than this may still be on its way. */
 const PATIENCE_S = 30
-/** How far behind the head an index may be and still be called fresh: either is enough. */
+/** An index this close to the head still counts as fresh; either limit is enough. */
 const FRESH_BLOCKS = 10
 const FRESH_S = 60
-/** How many new blocks may appear at once on a chain that stood still, before that counts against us. */
+/** New blocks that may appear at once on a chain that stood still, before they count as a lag. */
 const NEW_BLOCKS = 2
-/** From this age of the head on, it is worth saying that the chain stands still. */
+/** Age of the head, in seconds, from which the note mentions that the chain stands still. */
 const STANDSTILL_S = 120
 
-/** More loans than this are not counted one by one. */
+/** Loans beyond this number are not counted. */
 export const MOST_COUNTED = 1000
 
 /** The state of a network that was indexed once, and that no indexer is configured to follow. */
 export const NOT_FOLLOWED = 'not followed'
 
 /**
- * The part that fails, most important first: a network that stopped for good, the database, the queue, the node, a step
- * that cannot be written, a worker that takes nothing, anything else.
+ * Failing parts, most important first: a network that stopped permanently, the database, the queue, the node, an
+ * unwritable step, a stalled worker, anything else.
  */
 export const PROBLEM_KINDS = ['stopped', 'database', 'queue', 'node', 'step', 'worker', 'other'] as const
 export type ProblemKind = (typeof PROBLEM_KINDS)[number]
 
-/** What the database knows of a network. Heights are block numbers, times Unix seconds of the chain's own clock. */
+/** The stored state of a network. Heights are block numbers, times Unix seconds of the chain's own clock. */
 export interface NetworkRow {
   network: string
   blockchain: string | null
   networkId: string | null
-  /** As the indexer told it; null when none is configured to. */
+  /** The indexer's report; null if none is configured to follow it. */
   state: string | null
   problem: string | null
   problemKind: ProblemKind | null
@@ -41,9 +41,9 @@ export interface NetworkRow {
   queueWaiting: number | null
   queueFailed: number | null
   workerHealthy: boolean | null
-  /** Loans whose first event was not read: at most one more than MOST_COUNTED; null when nobody counted them. */
+  /** Loans whose first event was not read: at most MOST_COUNTED + 1; null if not counted. */
   loansWithoutBeginning: number | null
-  /** Seconds since the indexer last told its state, by the database's clock; null when none is configured to. */
+  /** Seconds since the indexer's last report, by the database's clock; null if none is configured to follow it. */
   observedAgoS: number | null
   /** Seconds since the last block was written, by the database's clock; null before the first. */
   movedAgoS: number | null
@@ -55,7 +55,7 @@ export interface NetworkHealth {
   network: string
   blockchain: string | null
   networkId: string | null
-  /** As the indexer tells it; 'unobserved': it has told nothing for a while; NOT_FOLLOWED. */
+  /** The indexer's report; 'unobserved' if there was none for a while; or {@link NOT_FOLLOWED}. */
   state: string
   problem: string | null
   problemKind: ProblemKind | null
@@ -63,22 +63,22 @@ export interface NetworkHealth {
   indexed: number | null
   finalized: number | null
   lagBlocks: number | null
-  /** Between the head's time and the indexed block's, both by the chain's clock. */
+  /** Seconds between the head's time and the indexed block's, both by the chain's clock. */
   lagSeconds: number | null
-  /** Whether what was indexed is fresh: the verdict of readiness. */
+  /** Whether the index is fresh; readiness depends on it. */
   synced: boolean
-  /** Why it is synced or not, in one line. */
+  /** The reason for `synced`, in one line. */
   note: string
   queueWaiting: number | null
   queueFailed: number | null
 }
 
 /**
- * (pure) Judges a network's freshness from its row alone, so that every copy of the API and `ops status` say the same:
- * - in no indexer’s configuration → not followed, which is nobody’s fault and says nothing of the others;
- * - silent indexer, stopped network, worker that takes nothing → not synced;
- * - at the head → synced, also when the chain stands still (unless the node is out of reach: then the head is
- *   what we last heard, and only its age can vouch for it);
+ * (pure) Judges a network's freshness from its row alone, so that every copy of the API and `ops status` agree:
+ * - in no indexer’s configuration → not followed, which is no failure and does not affect the others;
+ * - silent indexer, stopped network, stalled worker → not synced;
+ * - node out of reach → synced while the last indexed block is young;
+ * - at the head → synced, even if the chain stands still;
  * - behind and moving → synced while the distance is small, else it is catching up;
  * - behind and not moving → stuck, unless the head has only just appeared.
  */
@@ -107,7 +107,7 @@ export function judgeNetwork(told: NetworkRow): NetworkHealth {
   }
 }
 
-/** No fault of the index, which holds what it was told to read: it only says what is missing. */
+/** Missing beginnings are not a fault of the index, which holds everything it was configured to read. */
 function beginningsNote(count: number | null): string {
   if (count === null || count === 0) return ''
   const loans =
@@ -116,8 +116,8 @@ function beginningsNote(count: number | null): string {
 }
 
 /**
- * What was indexed is on the chain, so the head is never behind it: it is told once a second, and may be older than
- * the last block written. An unknown head stays unknown.
+ * The head is never behind the indexed blocks, but its report comes once a second and may be older than they are. An
+ * unknown head stays unknown.
  */
 function withHeadOf(row: NetworkRow): NetworkRow {
   if (row.head === null || row.indexed === null || row.head >= row.indexed) return row
@@ -143,12 +143,12 @@ function judge(
   return judgeBehind(row, lagBlocks, lagSeconds ?? 0)
 }
 
-/** What is not known is not known for a reason, where there is one. */
+/** Adds the reported problem, if there is one, as the reason. */
 function withProblem({ state, problem }: NetworkRow, what: string): string {
   return problem === null ? what : `${state ?? 'unknown state'}: ${problem}; ${what}`
 }
 
-/** Nobody can say where the head is now: what was indexed is fresh only as long as its age by the clock is small. */
+/** The current head is unknown: the index counts as fresh only while its age by the clock is small. */
 function judgeWithoutNode(row: NetworkRow): Verdict {
   const why = `${row.state ?? 'unknown state'}: ${row.problem ?? 'the chain is not being followed'}`
   const age = row.nowS - (row.indexedTimeS ?? 0)

@@ -1,6 +1,6 @@
 import { messageOf } from './errors.ts'
 
-/** An error of one line that names the variable to set, of one that a server had when it was to listen. */
+/** Turns a server's listen error into one line that names the variable to set. */
 export function listenFailure(
   variable: { host: string; port: string },
   address: { host: string; port: number },

@@ -4,24 +4,24 @@ import { hideInJsonLine } from './secrets.ts'
 export type { Logger }
 
 /**
- * A logger of one program. `level` is pino's ("silent" … "trace"); lines are JSON on standard output. A program whose
- * log nobody reads any more goes on, and says nothing.
+ * Creates the logger of one program. `level` is pino's ("silent" … "trace"); lines are JSON on standard output. A
+ * program continues without logging if its log has no reader any more.
  */
 export function createLogger(program: string, level: string): Logger {
   if (!process.stdout.listeners('error').includes(ignore)) process.stdout.on('error', ignore)
-  // Node's own stream: pino's waits for ever when it has a line left at the end and the reader is gone, with the
-  // writer's lock in its hands.
+  // Node's own stream: pino's waits forever if a line is left at the end and the reader is gone. The process would keep
+  // the writer's lock.
   const hooks = { streamWrite: hideInJsonLine }
   return pino({ level, base: { program }, timestamp: pino.stdTimeFunctions.isoTime, hooks }, process.stdout)
 }
 
 function ignore(): void {
-  // There is nowhere left to say it.
+  // No output is left to report this error.
 }
 
 /**
- * An endpoint's name for logs, metrics and answers: scheme and host. Tokens travel in the path, in the query
- * and in the user part of an RPC URL, so none of these is ever shown.
+ * An endpoint's name for logs, metrics and responses: scheme and host. Path, query and user part of an RPC URL can
+ * contain tokens, so none of them is ever shown.
  */
 export function endpointLabel(url: string): string {
   try {

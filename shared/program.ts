@@ -3,8 +3,8 @@ import { hideSecrets } from './secrets.ts'
 import { onStopSignals } from './stop-signals.ts'
 
 /**
- * Runs a program's `main`: prints the help when asked for, and turns an error into one line on standard error and
- * an exit code: 2 for a mistake in the configuration, 1 for everything else. Passwords never reach that line.
+ * Runs a program's `main`, or prints the help if asked for. An error becomes one line on standard error and an exit
+ * code: 2 for a mistake in the configuration, 1 for everything else. Passwords never reach that line.
  */
 export async function runProgram(name: string, help: string, main: () => Promise<void>): Promise<void> {
   if (process.argv.includes('--help') || process.argv.includes('-h')) {
@@ -18,16 +18,16 @@ export async function runProgram(name: string, help: string, main: () => Promise
     console.error(hideSecrets(`${name}: ${describeFailure(error)}`))
     process.exitCode = error instanceof ConfigError ? 2 : 1
   }
-  // Whatever still holds the event loop (a socket that never answers) must not hold the program.
+  // A handle that still holds the event loop (a socket that never answers) must not hold the program.
   setTimeout(() => process.exit(), 2000).unref()
 }
 
 const OVER_TLS =
   '?sslmode=verify-full&sslrootcert=FILE, a file with the certificate of whoever signed the server’s'
-/** As OpenSSL and Node call what they refuse. */
+/** The names that OpenSSL and Node give to certificates they refuse. */
 const UNKNOWN_CERTIFICATE = /SELF_SIGNED_CERT|^UNABLE_TO_(VERIFY|GET)_|^CERT_|^ERR_TLS_CERT_ALTNAME_INVALID$/
 
-/** One line that says what was wrong and what to do about it. `variable` has the URL of the database. */
+/** One line that states the error and its remedy. `variable` is the name of the variable with the database's URL. */
 export function describeFailure(error: unknown, variable = 'DATABASE_URL'): string {
   const { code, address, port } = (error ?? {}) as { code?: unknown; address?: unknown; port?: unknown }
   const message = messageOf(error).split('\n')[0] ?? ''
@@ -35,7 +35,7 @@ export function describeFailure(error: unknown, variable = 'DATABASE_URL'): stri
     case 'EADDRINUSE':
       return `port ${String(port)} on ${String(address)} is in use: stop what listens there, or choose another port`
     case '28000':
-      // The only word of it that says so.
+      // Only the end of the message identifies this case.
       if (message.endsWith('no encryption')) return `${variable}: ${message}: add ${OVER_TLS}`
       return `${variable}: ${message}: check the user and the password`
     case '28P01':
@@ -64,23 +64,23 @@ function isConnectionRefusal(error: unknown): boolean {
   )
 }
 
-/** How long a program may take to end in order once the one that started it is gone. */
+/** The time that a program has for an orderly end once its parent is gone. */
 const ORPHAN_STOPS_WITHIN_MS = 10_000
 
 /**
- * Calls `stop` once when the program is asked to leave: by a signal, or because the process that started it is
- * gone. The same signal again ends it at once.
+ * Calls `stop` once when the program is asked to leave: by a signal, or because its parent process is gone. The same
+ * signal again ends the program at once.
  */
 export function onStopRequest(stop: (reason: string) => void): void {
   const request = onStopSignals(['SIGINT', 'SIGTERM'], stop, () => process.exit(130))
   const orphaned = (): void => {
     request('the supervisor is gone')
-    // And with it, perhaps, the database that a clean end waits for; nobody is left to lose patience.
+    // The database that a clean end waits for may be gone too, and no one is left to signal again.
     setTimeout(() => process.exit(1), ORPHAN_STOPS_WITHIN_MS).unref()
   }
   if (process.connected) process.on('disconnect', orphaned)
   // The parent died while this program was loading, so no event will report it.
   else if (process.send !== undefined) setImmediate(orphaned)
-  // Listening for its end must not keep a program alive that is done.
+  // Listening for the parent's end must not keep a finished program alive.
   process.channel?.unref()
 }

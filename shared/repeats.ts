@@ -1,7 +1,7 @@
 export interface RepeatsOptions {
   /** Writes a line: the first of an episode, a count, or the end. */
   write: (line: string, kind: 'first' | 'count' | 'end') => void
-  /** Pauses after a line, in milliseconds: the first, and the longest. */
+  /** The first and the longest pause after a line, in milliseconds. */
   firstMs?: number
   mostMs?: number
 }
@@ -10,15 +10,15 @@ const FIRST_MS = 5_000
 const MOST_MS = 60_000
 
 /**
- * Sums up a line that repeats. The first is written at once, then a count at growing intervals, then one line when it is
- * over. An episode that begins again within the interval is counted with it, so that a line which comes and goes stays rare.
+ * Condenses a line that repeats: the first is written at once, then a count at growing intervals, then one line at the
+ * end. An episode that begins again within the interval is counted with it, so a line that comes and goes stays rare.
  */
 export class Repeats {
   readonly #write: RepeatsOptions['write']
   readonly #firstMs: number
   readonly #mostMs: number
   #pauseMs: number
-  /** Nothing but an end is written before this time of the monotonic clock. */
+  /** Only the end of an episode is written before this time of the monotonic clock. */
   #quietUntilMs = 0
   #timer: NodeJS.Timeout | undefined
   #episode: { sinceMs: number; lastMs: number; notes: number; written: number; last: string } | undefined
@@ -32,7 +32,7 @@ export class Repeats {
 
   note(message: string): void {
     const now = performance.now()
-    // A caller that never says `over` begins anew after a long silence.
+    // A caller that never calls `over` begins a new episode after a long silence.
     if (this.#episode !== undefined && now - this.#episode.lastMs > this.#mostMs) this.#episode = undefined
     this.#episode ??= { sinceMs: now, lastMs: now, notes: 0, written: 0, last: message }
     this.#episode.notes += 1
@@ -42,13 +42,13 @@ export class Repeats {
     else this.#timer ??= setTimeout(() => this.#flush(performance.now()), this.#quietUntilMs - now).unref()
   }
 
-  /** It works again. */
+  /** Ends the episode: the operation works again. */
   over(): void {
     const episode = this.#episode
     if (episode === undefined) return
     this.#stopTimer()
     this.#episode = undefined
-    // An episode without a line of its own needs none about its end.
+    // An episode without a written line needs no line about its end.
     if (episode.written === 0) return
     this.#write(`over after ${seconds(performance.now() - episode.sinceMs)}: ${episode.last}`, 'end')
   }

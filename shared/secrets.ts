@@ -1,24 +1,24 @@
 /**
- * Hides secrets in text that others wrote, however they wrote them: plain, with URL or JSON escapes, in hex, in base64 and
- * base64url at every alignment, as in the header of Basic authentication.
+ * Hides secrets in text from other programs, in every form: plain, with URL or JSON escapes, in hex, in base64 and
+ * base64url at every alignment. The header of Basic authentication is an example of the latter.
  */
 
-/** Shorter ones stand in ordinary words: to hide them would make text unreadable. They are not hidden. */
+/** Shorter secrets occur in ordinary words, and hiding them would make text unreadable. They stay visible. */
 export const SHORTEST_SECRET = 4
 const HIDDEN = '***'
-/** Characters of one character in the longest encoding: `\\u0041`, four times inside another JSON text. */
+/** Characters of one character's longest encoding: `u0041` after 15 backslashes, four levels of JSON deep. */
 const WIDEST_ESCAPE = 20
 
 export interface Redactor {
   (text: string): string
-  /** Characters that the longest secret has in its longest encoding. */
+  /** Length of the longest secret in its longest encoding. */
   longest: number
 }
 
-/** Names such as `filecoin` or `main-net`: no token, and each line of a log would miss them. */
+/** Names such as `filecoin` or `main-net` are no tokens, and hiding them would spoil each line of a log. */
 const WORD = /^[a-z]{1,12}(-[a-z]{1,12})*$/
 
-/** The parts of a URL in which tokens travel, as written and as meant. Empty where it is no URL. */
+/** The parts of a URL that can contain tokens, with and without escapes. Empty if `text` is no URL. */
 export function secretsInUrl(text: string): string[] {
   if (!URL.canParse(text)) return []
   const { pathname, search, searchParams, hash } = new URL(text)
@@ -26,13 +26,13 @@ export function secretsInUrl(text: string): string[] {
   return [...loginIn(text), ...withUnescaped([...pathname.split('/'), ...query, hash.slice(1)])]
 }
 
-/** As {@link secretsInUrl}, for all that a program writes: without path segments and parameters that are words. */
+/** The {@link secretsInUrl} to hide in all output of a program: without path segments and parameters that are words. */
 export function tokensInUrl(text: string): string[] {
   const login = loginIn(text)
   return secretsInUrl(text).filter((secret) => login.includes(secret) || !WORD.test(secret))
 }
 
-/** The password of a URL, and what Basic authentication makes of it. */
+/** The password of a URL, and its `user:password` for Basic authentication. */
 export function passwordInUrl(text: string): string[] {
   if (!URL.canParse(text)) return []
   const { username, password } = new URL(text)
@@ -51,7 +51,7 @@ function withUnescaped(parts: string[]): string[] {
 }
 
 export function createRedactor(given: readonly string[]): Redactor {
-  // The longest first, for one may hold another.
+  // Longest first, because one secret may contain another.
   const secrets = [...new Set(given)]
     .filter((secret) => secret.length >= SHORTEST_SECRET)
     .sort((a, b) => b.length - a.length)
@@ -61,7 +61,10 @@ export function createRedactor(given: readonly string[]): Redactor {
   return Object.assign(redact, { longest: (secrets[0]?.length ?? 0) * WIDEST_ESCAPE })
 }
 
-/** Redacts the first characters of a text of any length. Its end is left out: a secret may have been cut there. */
+/**
+ * Redacts the first characters of a text of any length. Their end is left out, because a secret may have been cut
+ * there.
+ */
 export function redactedStart(redact: Redactor, text: string, length: number): string {
   if (text.length <= length) return redact(text)
   const shown = redact(text.slice(0, length))
@@ -79,8 +82,8 @@ function encodingsOf(secret: string): string[] {
 }
 
 /**
- * A pattern of the digits of base64 that the secret decides, where so many bytes stand before it in their group of three.
- * A digit at its edges belongs to its neighbour as well: it is hidden with it.
+ * A pattern of the base64 digits that the secret determines, if `before` bytes precede it in its group of three. A
+ * digit at its edges belongs to its neighbour as well, and is hidden with it.
  */
 function base64Within(bytes: Buffer, before: number): string {
   const digits = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64')
@@ -94,7 +97,7 @@ function base64Within(bytes: Buffer, before: number): string {
 
 const ANY_BASE64 = '(?:[A-Za-z0-9+\\/_\\-]|%2[bBfF])'
 
-/** A pattern of a character as it is, or with the escapes of URLs or JSON, also where those were escaped again. */
+/** A pattern of a character, plain or with the escapes of URLs or JSON, even if those were escaped again. */
 function escapesOf(character: string): string {
   const percent = [...Buffer.from(character)].map((byte) => `%(?:25)?${hexOf(byte, 2)}`).join('')
   const units = Array.from({ length: character.length }, (_, index) => character.charCodeAt(index))
@@ -127,7 +130,7 @@ function literal(text: string): string {
     .join('')
 }
 
-/** A part of a URL without its escapes; as written where a `%` begins none. */
+/** A part of a URL without its escapes; unchanged if a `%` begins none. */
 export function unescaped(part: string): string {
   try {
     return decodeURIComponent(part)
@@ -139,19 +142,19 @@ export function unescaped(part: string): string {
 const known = new Set<string>()
 let redactKnown = createRedactor([])
 
-/** Secrets of this process's configuration: no line of its log shows one. */
+/** Adds secrets of this process's configuration; no line of its log shows one. */
 export function rememberSecrets(secrets: readonly string[]): void {
   const before = known.size
   for (const secret of secrets) known.add(secret)
   if (known.size > before) redactKnown = createRedactor([...known])
 }
 
-/** Hides the secrets that were remembered. */
+/** Hides all remembered secrets. */
 export function hideSecrets(text: string): string {
   return redactKnown(text)
 }
 
-/** A line of JSON whose texts show no secret; numbers and the names of fields stay as they are. */
+/** Hides secrets in the texts of a JSON line; numbers and field names stay the same. */
 export function hideInJsonLine(line: string): string {
   const hide = (value: unknown): unknown => {
     if (typeof value === 'string') return hideSecrets(value)

@@ -1,11 +1,11 @@
-/** npm and the terminal both pass on the same Ctrl-C: within this time it is still the first. */
+/** npm and the terminal both pass on one Ctrl-C: within this time a repeated signal counts as the first. */
 const SAME_REQUEST_MS = 500
 
 type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP'
 
 /**
- * Calls `stop` at the first request to leave, and `leave` when the same one comes again. Another one may be the
- * supervisor's, after a Ctrl-C that both got, and is none. Returns how to hand in a request that is no signal.
+ * Calls `stop` at the first request to leave, and `leave` if the same one comes again. A different one does not count:
+ * it may be the supervisor's, after a Ctrl-C that both got. Returns a function that makes a request without a signal.
  */
 export function onStopSignals(
   signals: StopSignal[],

@@ -1,9 +1,9 @@
-/** (pure) Characters of all texts in a value, its names left out: what it takes in memory, about, where some texts are long. */
+/** (pure) Characters of all texts in a value, without property names: about its memory if some texts are long. */
 export function textLength(value: unknown): number {
   if (typeof value === 'string') return value.length
   if (!isRecord(value)) return 0
   let length = 0
-  // Each event is measured: a list of its values, made for this alone, would cost more than the looking.
+  // Every event is measured, and an array of its values would cost more than the measurement.
   for (const name in value) {
     const inner = value[name]
     if (typeof inner === 'string') length += inner.length

@@ -22,7 +22,7 @@ export async function unlessAborted<T>(
   try {
     return await Promise.race([promise, aborted])
   } finally {
-    // A signal that lives as long as the process would keep a listener for each promise.
+    // A long-lived signal would otherwise collect one listener per promise.
     signal.removeEventListener('abort', stop)
   }
 }

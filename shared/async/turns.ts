@@ -4,8 +4,8 @@ import pLimit from 'p-limit'
 const oneByOne = pLimit(1)
 
 /**
- * Resolves in a round of the event loop of its own, in the order of the calls. Long work waits for it, so that what
- * arrived meanwhile waits for one piece of work and not for all of them.
+ * Resolves in its own round of the event loop, in the order of the calls. Long work awaits it, so that new events wait
+ * for one part of the work only.
  */
 export function ownTurn(): Promise<void> {
   return oneByOne(() => nextRound())

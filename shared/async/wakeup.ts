@@ -1,6 +1,6 @@
 import { pause } from './pause.ts'
 
-/** A flag that one side raises and one other waits for; raised twice before it waits, it counts once. */
+/** A flag that one side raises and one other side awaits. Raising it twice before the wait counts once. */
 export class Wakeup {
   #raised = new AbortController()
 
@@ -11,7 +11,7 @@ export class Wakeup {
   /** Resolves once raised, after `ms` milliseconds or when the signal is aborted; lowers the flag. */
   async wait(ms: number, signal: AbortSignal): Promise<void> {
     const stop = (): void => this.raise()
-    // Not AbortSignal.any: on Node 20 a signal that lives long keeps each combination with it.
+    // AbortSignal.any would leak: on Node 20 a long-lived signal retains each combination.
     signal.addEventListener('abort', stop, { once: true })
     if (signal.aborted) stop()
     await pause(ms, this.#raised.signal)

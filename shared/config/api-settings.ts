@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import * as z from 'zod'
 
-/** How the variables of the API's load limits are written. */
+/** Formats of the variables for the API's load limits. */
 
 export interface RateLimit {
   requests: number
@@ -10,7 +10,7 @@ export interface RateLimit {
 
 const SECOND_MS = { s: 1000, m: 60_000, h: 3_600_000 }
 
-/** `6000/60s`, also with minutes (`m`) and hours (`h`), or `off`. */
+/** `6000/60s`, also with minutes (`m`) or hours (`h`); `off` becomes null. */
 export const rateLimitSchema = z.string().transform((text, context): RateLimit | null => {
   if (text === 'off') return null
   const [, requests = '', length = '', unit = ''] = /^([1-9]\d{0,8})\/([1-9]\d{0,4})([smh])$/.exec(text) ?? []
@@ -26,7 +26,7 @@ export const rateLimitSchema = z.string().transform((text, context): RateLimit |
 
 const listOf = (text: string): string[] => text.split(',').map((item) => item.trim())
 
-/** `*`, or origins as a browser sends them. */
+/** `*`, or a comma-separated list of origins as a browser sends them. */
 export const corsOriginsSchema = z.string().transform((text, context): '*' | string[] => {
   if (text === '*') return '*'
   const origins = listOf(text)
@@ -44,7 +44,7 @@ export const corsOriginsSchema = z.string().transform((text, context): '*' | str
   return z.NEVER
 })
 
-/** Bits of the longest prefix. */
+/** Bits of the longest prefix, by IP version. */
 const ADDRESS_BITS = { 0: 0, 4: 32, 6: 128 }
 
 function isAddressOrCidr(text: string): boolean {
@@ -54,7 +54,7 @@ function isAddressOrCidr(text: string): boolean {
   return prefix === undefined || (/^[1-9]\d{0,2}$/.test(prefix) && Number(prefix) <= bits)
 }
 
-/** `off`, or addresses and CIDRs. */
+/** `off` (an empty list), or comma-separated addresses and CIDRs. */
 export const trustProxySchema = z.string().transform((text, context): string[] => {
   if (text === 'off') return []
   const proxies = listOf(text)

@@ -5,7 +5,7 @@ import { passwordInUrl, rememberSecrets, tokensInUrl } from '../secrets.ts'
 import { corsOriginsSchema, rateLimitSchema, trustProxySchema } from './api-settings.ts'
 import { networksSchema, type Networks } from './networks.ts'
 
-/** The only reader of the environment: parsed once, typed, and it fails by the variable's name. */
+/** The only reader of the environment, which it parses once. Its errors name the variable. */
 
 const portSchema = z
   .string()
@@ -21,7 +21,7 @@ const urlSchema = (...schemes: string[]) =>
       `must be a URL that starts with ${schemes.map((scheme) => `${scheme}//`).join(' or ')}`,
     )
 
-/** Files that a database's URL may name, by which either side is known to the other. */
+/** Files that a database URL may name, with the certificates of either side. */
 const CERTIFICATE_FILES = ['sslrootcert', 'sslcert', 'sslkey']
 
 const databaseUrlSchema = urlSchema('postgres:', 'postgresql:').superRefine((text, context) => {
@@ -29,9 +29,9 @@ const databaseUrlSchema = urlSchema('postgres:', 'postgresql:').superRefine((tex
   const { searchParams } = new URL(text)
   for (const name of CERTIFICATE_FILES) {
     const file = searchParams.get(name)
-    // An empty name is none, for node-postgres as well.
+    // An empty name counts as none, as in node-postgres.
     if (file === null || file === '' || isReadable(file)) continue
-    // The file's own name may be anything, and no line.
+    // The message omits the file's name, which may contain anything, even line breaks.
     context.addIssue({
       code: 'custom',
       message: `names a file as ${name} that is not there or cannot be read`,
@@ -55,11 +55,11 @@ export const environmentSchema = z.object({
   NETWORKS_FILE: z.string().optional(),
   API_HOST: z.string().default('127.0.0.1'),
   API_PORT: portSchema.default(3000),
-  /** Origins whose pages may read answers. */
+  /** Origins whose pages may read responses. */
   API_CORS_ORIGINS: corsOriginsSchema.prefault('*'),
-  /** For each client; null: no limit. */
+  /** Limit per client; null means no limit. */
   API_RATE_LIMIT: rateLimitSchema.prefault('6000/60s'),
-  /** Addresses and CIDRs whose X-Forwarded-For counts; empty: none. */
+  /** Addresses and CIDRs whose X-Forwarded-For is trusted; empty means none. */
   API_TRUST_PROXY: trustProxySchema.prefault('off'),
   INDEXER_HOST: z.string().default('127.0.0.1'),
   INDEXER_PORT: portSchema.default(3001),
@@ -70,7 +70,7 @@ export const environmentSchema = z.object({
 export type Environment = z.infer<typeof environmentSchema>
 type EnvironmentSource = Record<string, string | undefined>
 
-/** Parses and checks the environment. An empty variable counts as unset. Throws a ConfigError of one line. */
+/** Parses and checks the environment. An empty variable counts as unset. Throws a one-line ConfigError. */
 export function loadEnvironment(source: EnvironmentSource = process.env): Environment {
   const set = Object.fromEntries(Object.entries(source).filter(([, value]) => value !== ''))
   const parsed = environmentSchema.safeParse(set)
@@ -83,7 +83,7 @@ export function loadEnvironment(source: EnvironmentSource = process.env): Enviro
   throw new ConfigError(`${issue?.path.join('.') ?? 'environment'} ${issue?.message ?? 'is malformed'}`)
 }
 
-/** As {@link loadEnvironment}, for the programs that cannot run without a database. */
+/** Returns the database URL of {@link loadEnvironment}; throws a ConfigError if it is not set. */
 export function requireDatabaseUrl(environment: Environment): string {
   if (environment.DATABASE_URL !== undefined) return environment.DATABASE_URL
   throw new ConfigError(
@@ -106,7 +106,7 @@ export function loadRolePasswords(source: EnvironmentSource = process.env): Role
   }
 }
 
-/** Reads, completes (`${NAME}` from the environment) and checks the networks file. */
+/** Reads the networks file, fills in `${NAME}` from the environment and checks it. Throws a one-line ConfigError. */
 export function loadNetworks(path: string | undefined, source: EnvironmentSource = process.env): Networks {
   if (path === undefined) {
     throw new ConfigError('NETWORKS_FILE is not set: name the JSON file that lists the networks to index')
@@ -127,7 +127,7 @@ export function parseNetworks(json: unknown, path: string, source: EnvironmentSo
   throw new ConfigError(`NETWORKS_FILE ${path}:${where} ${mistakeOf(issue)}`)
 }
 
-/** Of what the file says, a mistake quotes such keys only: others can hold a token, or be no line. */
+/** A message quotes only such keys of the file: others may hold a token or a line break. */
 const PLAIN_KEY = /^[A-Za-z][A-Za-z0-9]{0,31}$/
 
 function mistakeOf(issue: z.core.$ZodIssue | undefined): string {
@@ -150,7 +150,7 @@ function readJson(path: string): unknown {
   }
 }
 
-/** Where the parser stopped; its own message quotes the file, in which tokens may stand. */
+/** Line and column where the parser stopped. Its own message quotes the file, which may contain tokens. */
 function placeOf(error: unknown, text: string): string {
   const position = /position (\d+)/.exec(messageOf(error))?.[1]
   if (position === undefined) return ''
@@ -161,19 +161,19 @@ function placeOf(error: unknown, text: string): string {
 /** The schema nests five deep. */
 const MAX_DEPTH = 32
 
-/** Replaces `${NAME}` in every string; a name that is not set is an error, for an empty token fails much later. */
+/** Replaces `${NAME}` in every string. A name that is not set is an error, because an empty token fails much later. */
 function fillIn(value: unknown, path: string, source: EnvironmentSource, at: string[] = []): unknown {
   if (at.length > MAX_DEPTH)
     throw new ConfigError(`NETWORKS_FILE ${path}: more than ${MAX_DEPTH} levels deep`)
   if (typeof value === 'string') {
-    // A misspelt one would be taken for the token itself.
+    // A misspelt reference would be used as the token itself.
     if (value.replaceAll(/\$\{\w+\}/g, '').includes('${')) {
       throw new ConfigError(
         `NETWORKS_FILE ${path}: ${at.join('.')}: a variable's name in \${…} has letters, digits and _ only`,
       )
     }
     return value.replaceAll(/\$\{(\w+)\}/g, (_, name: string) => {
-      // Every object has a `constructor`, the environment as well.
+      // Every object inherits `constructor`, the environment as well.
       const filled = Object.hasOwn(source, name) ? source[name] : undefined
       if (filled === undefined || filled === '') {
         throw new ConfigError(`NETWORKS_FILE ${path}: \${${name}} is used there, but ${name} is not set`)

@@ -49,10 +49,10 @@ const evmNetworkSchema = z
   )
 
 const filecoinNetworkSchema = z.strictObject({
-  /** As records show it: `mainnet`, `testnet`. */
+  /** The name in records: `mainnet`, `testnet`. */
   networkId: z.string().regex(/^[a-z][a-z0-9-]{0,31}$/, 'must be a name such as testnet or mainnet'),
   rpcUrls: z.array(httpUrl).min(1, 'must name at least one URL'),
-  /** A JWT; `read` is enough, for the node's voucher store it takes `write`. */
+  /** A JWT; `read` is enough, but the node's voucher store requires `write`. */
   token: z.string().min(1).nullable().default(null),
   startEpoch: z.int().min(0).default(0),
   /** Epochs behind the newest executed tipset. */
@@ -80,29 +80,29 @@ export const networksSchema = z
   })
 
 export type EvmNetwork = z.infer<typeof evmNetworkSchema> & {
-  /** The idPrefix of a further listing of a chain: part of its key. Missing for a chain's first listing. */
+  /** The idPrefix of a chain's further listing, part of its key; missing for the first listing. */
   deployment?: string
 }
 export type FilecoinNetwork = z.infer<typeof filecoinNetworkSchema>
 export type Networks = z.infer<typeof networksSchema>
 
 /**
- * The name by which tables, queues, locks and commands know an EVM network: `evm:<chain id>`, and
- * `evm:<chain id>:<idPrefix>` for each further deployment that is listed on the same chain.
+ * The name of an EVM network in tables, queues, locks and commands: `evm:<chain id>`. Each further deployment listed on
+ * the same chain is `evm:<chain id>:<idPrefix>`.
  */
 export function networkKey({ networkId, deployment }: Pick<EvmNetwork, 'networkId' | 'deployment'>): string {
   return deployment === undefined ? `evm:${networkId}` : `evm:${networkId}:${deployment}`
 }
 
-/** As above, of a Filecoin network. */
+/** The name of a Filecoin network: `filecoin:<network id>`. */
 export function filecoinNetworkKey(network: Pick<FilecoinNetwork, 'networkId'>): string {
   return `filecoin:${network.networkId}`
 }
 
-/** What records name as the blockchain of everything on Filecoin. */
+/** The blockchain in all records from Filecoin. */
 export const FILECOIN_BLOCKCHAIN = 'FIL'
 
-/** The first listing of a chain keeps the plain key, so that a second one renames nothing that is indexed. */
+/** The first listing of a chain keeps the plain key, so that a second one renames nothing already indexed. */
 function withDeployments(networks: z.infer<typeof evmNetworkSchema>[]): EvmNetwork[] {
   const listed = new Set<string>()
   return networks.map((network) => {
@@ -115,7 +115,7 @@ function withDeployments(networks: z.infer<typeof evmNetworkSchema>[]): EvmNetwo
   })
 }
 
-/** Loan ids must not depend on the order in which chains are read, so two deployments may never share them. */
+/** Loan ids must not depend on the order of reading chains, so two deployments may never share them. */
 function collisions(networks: EvmNetwork[]): string[] {
   const messages: string[] = []
   const seen = new Set<string>()

@@ -8,14 +8,14 @@ import { SessionClient } from './session-client.ts'
 
 export type Db = Kysely<Tables>
 
-/** Half of what a failover may take until writing goes on: an address that moved answers the second attempt. */
+/** Half of the time that a failover may take: a second attempt reaches an address that moved. */
 const CONNECT_TIMEOUT_MS = 5_000
-/** A server whose machine is gone is noticed after this long and ten probes of a second. */
+/** TCP notices a dead server machine after this delay and ten probes, one a second. */
 const KEEP_ALIVE_MS = 5_000
 
 /**
- * Opens a pool of at most `max` connections. bigint columns (heights, positions, ids) are read as safe integers;
- * one beyond 2^53 is an error and never a rounded number. Amounts are never in such columns.
+ * Opens a pool of at most `max` connections. bigint columns (heights, positions, ids) are read as safe integers; a
+ * value beyond 2^53 throws a RangeError. Amounts are never in such columns.
  */
 export function connect(
   url: string,
@@ -30,12 +30,12 @@ export function connect(
     types,
     ...(options.session === undefined ? {} : { session: options.session }),
   })
-  // Without a listener an idle connection that the server closes would end the process.
+  // The server closing an idle connection would end the process without a listener.
   pool.on('error', (error) => options.onError?.(error))
   const lend = async (): Promise<LentClient> => new LentClient(await pool.connect())
   const db = kyselyOn({ connect: lend, end: () => pool.end() })
   lenders.set(db, lend)
-  // Kysely ends a pool that it has used itself; transactions use it without Kysely.
+  // Kysely ends only a pool that it used itself; transactions use it without Kysely.
   const destroy = db.destroy.bind(db)
   db.destroy = async () => {
     await destroy()
@@ -46,14 +46,14 @@ export function connect(
 
 const lenders = new WeakMap<Db, () => Promise<LentClient>>()
 
-/** A connection of the pool, which the caller releases. Throws where `db` is no pool but a transaction. */
+/** A connection of the pool, which the caller releases. Throws if `db` is a transaction instead of a pool. */
 export function lendClient(db: Db): Promise<LentClient> {
   const lend = lenders.get(db)
   if (lend === undefined) throw new Error('a connection is taken from a pool, and this is none')
   return lend()
 }
 
-/** Queries on one connection; it stays with whoever took it from the pool. */
+/** Runs queries on one connection, which its borrower must still release. */
 export function onClient(client: LentClient): Db {
   const shared: PostgresPoolClient = { query: client.query.bind(client), release: () => undefined }
   return kyselyOn({ connect: () => Promise.resolve(shared), end: () => Promise.resolve() })
@@ -70,7 +70,7 @@ function parseSafeInteger(text: string): number {
   return value
 }
 
-/** One connection of its own, for locks that live as long as the session. The caller ends it. */
+/** A separate connection for locks that live as long as the session. The caller ends it. */
 export async function connectSession(url: string, name: string): Promise<pg.Client> {
   const client = new SessionClient(clientConfig(url, name))
   await client.connect()

@@ -3,15 +3,15 @@ import { pipeline } from 'node:stream/promises'
 import { sql } from 'kysely'
 import { clientOf, type Trx } from './transaction.ts'
 
-/** Numbers are safe integers; JSON is its text. */
+/** Numbers are safe integers; JSON is passed as its text. */
 export type CopiedValue = string | number | Date | null
 
 /** Characters of rows that are sent together. */
 const PART_CHARACTERS = 64 * 1024
 
 /**
- * Adds rows to a table by COPY, which costs Postgres a fraction of an INSERT's time. All rows have the columns of the first.
- * Throws a RangeError for an unsafe integer or an invalid date.
+ * Adds rows to a table by COPY, which costs Postgres a fraction of an INSERT's time. All rows must have the columns of
+ * the first. Throws a RangeError for an unsafe integer or an invalid date.
  */
 export async function copyRows(
   trx: Trx,

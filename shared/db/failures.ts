@@ -1,15 +1,21 @@
 import { ReadOnlySession } from './session.ts'
 
-/** Connections failed (08P01 is a fault of the statement itself), the server ends or starts, a session was silent for too long, or it is read-only. */
+/**
+ * SQLSTATEs: a connection failed (08P01 is the statement's own fault), the server stops or starts, a session idled too
+ * long, or it is read-only.
+ */
 const LOST_SESSION = /^(08(?!P01)|57P|25P03|25006)/
-/** Beside those: out of something, a deadlock's victim, a lock that was waited for too long, a failing disk, cancelled by somebody. */
+/**
+ * Further SQLSTATEs: a resource is exhausted, a serialization failure, a deadlock, a lock timeout, a cancelled
+ * statement, a failing disk.
+ */
 const RETRYABLE = /^(53|40001|40P01|55P03|57014|58)/
 const NETWORK = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/
-/** node-postgres gives these no code. */
+/** node-postgres gives these errors no code. */
 const NO_CONNECTION =
   /Connection terminated|timeout exceeded when trying to connect|Client (has encountered a connection error|was closed)/
 
-/** Whether no later statement can succeed in the session on which this one failed: it must not be used again. */
+/** Whether no later statement can succeed in the session of this error: it must not be used again. */
 export function losesSession(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = sqlState(error)
@@ -18,7 +24,10 @@ export function losesSession(error: unknown): boolean {
     : LOST_SESSION.test(code) || NETWORK.test(code)
 }
 
-/** Whether the database may answer when asked again: it is away, restarting, a standby, full, or chose a deadlock's victim. */
+/**
+ * Whether a retry may succeed: the database is away, restarting, a standby, full, or chose this transaction as a
+ * deadlock's victim.
+ */
 export function isDatabaseRetryable(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.some(isDatabaseRetryable)
   if (losesSession(error) || error instanceof ReadOnlySession) return true

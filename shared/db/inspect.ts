@@ -3,23 +3,23 @@ import { sqlState } from './failures.ts'
 import { SteadyClient } from './steady-client.ts'
 
 export interface DatabaseFacts {
-  /** A pooler gives each transaction another session (PgBouncer: pool_mode transaction or statement). */
+  /** Whether a pooler gives each transaction another session (PgBouncer: pool_mode transaction or statement). */
   sharesSessions: boolean
-  /** Connections that this role may have; the smallest of the role's, the database's and the server's limit. */
+  /** Connections that this role may have: the smallest of the role's, the database's and the server's limits. */
   limit: number
-  /** Whose limit that is, for operators. */
+  /** The owner of that limit, for operators. */
   limitOf: string
-  /** Free connections of that limit now. */
+  /** Connections that are free now under all limits. */
   free: number
 }
 
 const CONNECT_TIMEOUT_MS = 5_000
-/** A pooler that shares sessions may give one client the same session twice by chance. */
+/** Repeats the check: a pooler that shares sessions may give one client the same session twice by chance. */
 const ROUNDS = 3
 
 /**
- * Looks at the way to a database before anything depends on it: bare sessions, no settings. Rejects when it cannot be
- * reached, and with a ConfigError where a pooler allows no transactions.
+ * Inspects the connection to a database before anything depends on it: bare sessions, no settings. Rejects if it cannot
+ * be reached, and with a ConfigError if a pooler allows no transactions.
  */
 export async function inspectDatabase(url: string, variable: string): Promise<DatabaseFacts> {
   const [first, second] = [bareClient(url), bareClient(url)]
@@ -33,7 +33,7 @@ export async function inspectDatabase(url: string, variable: string): Promise<Da
   }
 }
 
-/** Throws a ConfigError of one line where sessions are shared. */
+/** Throws a one-line ConfigError if sessions are shared. */
 export function requireOwnSessions({ sharesSessions }: DatabaseFacts): void {
   if (!sharesSessions) return
   throw new ConfigError(
@@ -43,8 +43,8 @@ export function requireOwnSessions({ sharesSessions }: DatabaseFacts): void {
 }
 
 /**
- * Connections for a pool: as many as wanted, or fewer where the limit leaves fewer beside the `others` of this program.
- * Throws a ConfigError with the numbers where even `least` do not fit.
+ * Connections for a pool: `wanted`, or fewer if the limit leaves fewer beside the `others` of this program. Throws a
+ * ConfigError with the numbers if even `least` do not fit.
  */
 export function poolSize(
   { limit, limitOf }: Pick<DatabaseFacts, 'limit' | 'limitOf'>,
@@ -66,7 +66,7 @@ function bareClient(url: string): SteadyClient {
   })
 }
 
-/** Two clients in one session, or one client in two, is a pooler's doing. */
+/** Two clients in one session, or one client in two sessions, reveal a pooler. */
 async function sharesSessions(one: SteadyClient, other: SteadyClient, variable: string): Promise<boolean> {
   for (let round = 0; round < ROUNDS; round += 1) {
     const before = await sessionOf(one)
@@ -79,7 +79,7 @@ async function sharesSessions(one: SteadyClient, other: SteadyClient, variable: 
       )
     }
     try {
-      // The second question waits for ever where a pool has one session and the other transaction holds it.
+      // The second query would wait forever if the other transaction held the only session of a pool.
       if ((await sessionOf(other)) === before || (await sessionOf(one)) !== before) return true
     } finally {
       await other.query('rollback')
@@ -101,7 +101,10 @@ interface LimitRow {
   used: string
 }
 
-/** An ordinary role sees the other roles' sessions without their kind. Superusers are under the server's limit alone, and may take the reserved connections. */
+/**
+ * An ordinary role sees other roles' sessions without their kind. Superusers are under the server's limit alone, and
+ * may use the reserved connections.
+ */
 const LIMITS = `
   with me as (select rolname, rolsuper, rolconnlimit from pg_catalog.pg_roles where rolname = session_user),
     clients as (select usename, datname from pg_catalog.pg_stat_activity

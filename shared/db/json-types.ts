@@ -1,6 +1,6 @@
 import pg from 'pg'
 
-/** The `types` of a connection that parses JSON by `parse`, and everything else as node-postgres does. */
+/** The `types` of a connection that parses JSON with `parse`, and everything else as node-postgres does. */
 export function jsonParsedBy(parse: (text: string) => unknown): pg.CustomTypesConfig {
   const types = new pg.TypeOverrides()
   types.setTypeParser(pg.types.builtins.JSON, 'text', parse)

@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { from, type CopyStreamQuery } from 'pg-copy-streams'
 import { losesSession } from './failures.ts'
 
-/** A connection of a pool. The pool discards it when a statement failed as only a lost session lets it fail. */
+/** A connection of a pool. The pool discards it after an error that means a lost session. */
 export class LentClient implements PostgresPoolClient {
   readonly #client: pg.PoolClient
   #isLost = false
@@ -22,7 +22,7 @@ export class LentClient implements PostgresPoolClient {
     return this.#ask(statement, parameters)
   }
 
-  /** Takes the rows of a `copy … from stdin`. */
+  /** Returns the stream that takes the rows of a `copy … from stdin`. */
   copyFrom(statement: string): CopyStreamQuery {
     const stream = this.#client.query(from(statement))
     stream.on('error', (error) => this.#note(error))

@@ -5,7 +5,7 @@ import { FileMigrationProvider, Migrator, sql } from 'kysely'
 import { ConfigError } from '../errors.ts'
 import type { Db } from './connect.ts'
 
-/** The nearest above this file: bundled, this is somewhere in dist/, which has the migrations as well. */
+/** The nearest folder above this file: a bundle is somewhere in dist/, which contains the migrations as well. */
 const FOLDER = ['../migrations', '../../migrations']
   .map((path) => fileURLToPath(new URL(path, import.meta.url)))
   .find((folder) => existsSync(folder))
@@ -25,8 +25,8 @@ function migrator(db: Db): Migrator {
 }
 
 /**
- * Brings the schema up to this program's and returns the names of the migrations it ran. Any number of processes
- * may do so at once: Kysely's migrator takes a lock, and the others find nothing left to do.
+ * Updates the schema to this program's and returns the names of the migrations it ran. Any number of processes may call
+ * it at once: Kysely's migrator locks, and the others find nothing left.
  */
 export async function migrate(db: Db): Promise<string[]> {
   await refuseUnknownMigrations(db)
@@ -35,7 +35,7 @@ export async function migrate(db: Db): Promise<string[]> {
   return (results ?? []).map((result) => result.migrationName)
 }
 
-/** Throws a ConfigError of one line unless the database has exactly the schema this program knows. */
+/** Throws a one-line ConfigError unless the database has exactly the schema of this program. */
 export async function requireKnownSchema(db: Db): Promise<void> {
   const applied = await appliedMigrations(db)
   const known = await knownMigrations(db)

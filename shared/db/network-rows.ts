@@ -1,4 +1,4 @@
-/** Answers a `NetworkRow` for every network that was ever indexed, or that an indexer is configured to follow. */
+/** Selects a `NetworkRow` for every network that was ever indexed, or that an indexer is configured to follow. */
 export const NETWORK_ROWS = `
   select network, blockchain, network_id as "networkId", state, problem, problem_kind as "problemKind",
     head_number as head, head_time_s as "headTimeS", number as indexed, time_s as "indexedTimeS",

@@ -5,7 +5,7 @@ import { writingIn } from './session.ts'
 /** The schema of BullMQ's tables. */
 const SCHEMA = 'queue'
 
-/** The class of BullMQ's connections. BullMQ passes the settings of the connection itself. */
+/** The class of BullMQ's connections; BullMQ passes the connection settings itself. */
 export class QueueClient extends SessionClient {
   constructor(config: pg.ClientConfig = {}) {
     super(config, writingIn(SCHEMA))

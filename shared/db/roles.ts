@@ -2,10 +2,10 @@ import { sql, type RawBuilder } from 'kysely'
 import type { Db } from './connect.ts'
 import { inTransaction } from './transaction.ts'
 
-/** Programs that have a database role of their own; `producer` hands in vouchers through the queue on Postgres. */
+/** Programs with a database role of their own; `producer` hands in vouchers through the queue on Postgres. */
 export type RoleProgram = 'indexer' | 'api' | 'producer'
 
-/** Each program has a role of its own, and none of them owns a table. */
+/** Privileges of each program's role; none of the roles owns a table. */
 const PRIVILEGES: Record<RoleProgram, { schemas: readonly string[]; tables: string }[]> = {
   indexer: [
     { schemas: ['ledger', 'projection', 'queue'], tables: 'select, insert, update, delete' },
@@ -20,13 +20,13 @@ export async function hasRole(db: Db, role: string): Promise<boolean> {
   return rows.length > 0
 }
 
-/** Creates the role, or gives it another password where it exists. */
+/** Creates the role, or changes the password of an existing one. */
 export async function putRole(db: Db, role: string, password: string): Promise<void> {
   const verb = (await hasRole(db, role)) ? sql`alter` : sql`create`
   await sql`${verb} role ${sql.id(role)} login password ${sql.lit(password)}`.execute(db)
 }
 
-/** Grants the role of a program what it needs, and takes every other privilege on the service's schemas from it. */
+/** Grants a program's role what it needs, and revokes every other privilege on the service's schemas. */
 export async function grantRole(db: Db, program: RoleProgram, role: string): Promise<void> {
   const schemas = await ownSchemas(db)
   await inTransaction(db, async (trx) => {
@@ -34,7 +34,7 @@ export async function grantRole(db: Db, program: RoleProgram, role: string): Pro
   })
 }
 
-/** The service's schemas that exist here. */
+/** The service's schemas that exist in this database. */
 async function ownSchemas(db: Db): Promise<string[]> {
   const all = Object.values(PRIVILEGES).flatMap((parts) => parts.flatMap(({ schemas }) => schemas))
   const { rows } = await sql<{ name: string }>`
@@ -42,7 +42,7 @@ async function ownSchemas(db: Db): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
-/** Starts from nothing, so that a role keeps no privilege that an earlier version gave it. */
+/** Revokes everything first, so that a role keeps no privilege from an earlier version. */
 function grants(program: RoleProgram, role: string, existing: string[]): RawBuilder<unknown>[] {
   const to = sql.id(role)
   const revoked = existing.flatMap((schema) => [
@@ -58,7 +58,7 @@ function grants(program: RoleProgram, role: string, existing: string[]): RawBuil
   return [...revoked, ...granted]
 }
 
-/** The tables that are there, and those that later migrations add. */
+/** Includes the tables that later migrations add. */
 function grantsIn(
   schema: RawBuilder<unknown>,
   tables: RawBuilder<unknown>,

@@ -1,6 +1,6 @@
 import { PostgresAdapter, PostgresDialect, sql, type Kysely, type MigrationLockOptions } from 'kysely'
 
-/** Kysely's dialect, but migrations wait for each other at a row: any role that may connect can hold an advisory lock. */
+/** Kysely's dialect, but migrations lock a row: any role that may connect can hold an advisory lock. */
 export class RowLockDialect extends PostgresDialect {
   override createAdapter(): PostgresAdapter {
     return new RowLockAdapter()
@@ -9,8 +9,9 @@ export class RowLockDialect extends PostgresDialect {
 
 class RowLockAdapter extends PostgresAdapter {
   /**
-   * Kysely calls this before it begins the migrations' transaction, on the same connection. A row lock needs a transaction, so
-   * it is begun here; Postgres answers the second `begin` with a warning only, and the commit frees the row.
+   * Kysely calls this before it begins the migrations' transaction, on the same connection. A row lock needs a
+   * transaction, so it begins here. Postgres answers the second `begin` with only a warning, and the commit frees the
+   * row.
    */
   override async acquireMigrationLock(db: Kysely<unknown>, options: MigrationLockOptions): Promise<void> {
     const table = sql.table([options.lockTableSchema ?? 'public', options.lockTable].join('.'))
@@ -18,7 +19,7 @@ class RowLockAdapter extends PostgresAdapter {
     await sql`select from ${table} where id = ${options.lockRowId} for update`.execute(db)
   }
 
-  /** Ends what is still open: the transaction of a lock that was not obtained. */
+  /** Ends the transaction that is still open if the lock was not obtained. */
   override async releaseMigrationLock(db: Kysely<unknown>): Promise<void> {
     await sql`rollback`.execute(db)
   }

@@ -2,7 +2,7 @@ import type { Generated, GeneratedAlways } from 'kysely'
 import type { ChainEvent, LoanType } from '../events/chain-event.ts'
 import type { ProblemKind } from '../indexing-health.ts'
 
-/** The tables' row types. Heights, positions and ids are safe integers; the migrations say what each means. */
+/** Row types of the tables. Heights, positions and ids are safe integers; the migrations explain each column. */
 
 export type LogOp = 'append' | 'replace' | 'retract'
 export type NetworkState = 'starting' | 'following' | 'standby' | 'retrying' | 'stopped'
@@ -84,9 +84,9 @@ export interface NetworkStatusTable {
   queue_waiting: number | null
   queue_failed: number | null
   worker_healthy: boolean
-  /** Up to 1001; null: not counted. */
+  /** Counts up to 1001; null if not counted. */
   loans_without_beginning: number | null
-  /** All networks of the process that told this. */
+  /** All networks of the process that reported this. */
   told_with: string[]
   observed_at: Date
 }
@@ -224,7 +224,7 @@ export interface ChannelsTable {
   updated_at: Date
 }
 
-/** A read model's tables, named without a schema: `withSchema` says which read model. */
+/** A read model's tables, named without a schema: `withSchema` selects the read model. */
 interface ReadModelTables {
   fold_state: FoldStateTable
   activity: ActivityTable
@@ -234,7 +234,7 @@ interface ReadModelTables {
   channels: ChannelsTable
 }
 
-/** The read model that is in use. */
+/** The read model in use. */
 type LiveTables = { [T in keyof ReadModelTables as `projection.${T}`]: ReadModelTables[T] }
 
 export interface Tables extends ReadModelTables, LiveTables {

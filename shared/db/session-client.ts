@@ -10,11 +10,14 @@ import {
 import { SteadyClient } from './steady-client.ts'
 
 export type SessionConfig = pg.ClientConfig & {
-  /** {@link WRITING} when omitted. */
+  /** Defaults to {@link WRITING}. */
   session?: Session
 }
 
-/** A client whose session has its settings before anybody gets it. Connecting rejects with a {@link ReadOnlySession} where it cannot write but must. */
+/**
+ * A client whose session has its settings before its first use. Connecting rejects with a {@link ReadOnlySession} if
+ * the session must write but cannot.
+ */
 export class SessionClient extends SteadyClient {
   readonly #session: Session
 
@@ -45,7 +48,7 @@ export class SessionClient extends SteadyClient {
       const reason = rows[0] && readOnlyReason(rows[0])
       if (this.#session.writes && reason !== undefined) throw new ReadOnlySession(reason)
     } catch (error) {
-      // A pool forgets a client that did not connect, and leaves it open.
+      // A pool drops a client that failed to connect, but leaves it open.
       this.end().catch(() => undefined)
       throw error
     }

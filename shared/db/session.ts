@@ -1,14 +1,14 @@
 /**
- * Settings that the statements of this service depend on, as a DBA may have changed them for a role, a database or a server.
- * They are set by a statement: poolers reject most settings among the startup parameters.
+ * Settings on which this service's statements depend; a DBA may have changed them for a role, a database or a server. A
+ * statement sets them, because poolers reject most settings among the startup parameters.
  */
 export interface Session {
   settings: Readonly<Record<string, string>>
-  /** Whether the session must be able to write; one that is read-only is refused. */
+  /** Whether the session must be able to write; a read-only one is then refused. */
   writes: boolean
 }
 
-/** A silent transaction (its process frozen, or its machine gone) must not hold its locks for ever. */
+/** The server ends a silent transaction after this: a frozen process or a lost machine must not hold locks forever. */
 const IDLE_IN_TRANSACTION_MS = 20_000
 
 const COMMON = {
@@ -22,12 +22,12 @@ const COMMON = {
   standard_conforming_strings: 'on',
   array_nulls: 'on',
   transform_null_equals: 'off',
-  // It is in the definitions of indexes that a replay copies.
+  // The setting affects the index definitions that a replay copies.
   quote_all_identifiers: 'off',
   default_text_search_config: 'pg_catalog.simple',
   default_transaction_isolation: 'read committed',
   default_transaction_deferrable: 'off',
-  // Rows that a policy hides are an error, and not silently left out.
+  // Rows that a policy hides become an error instead of missing silently.
   row_security: 'off',
   statement_timeout: '0',
   lock_timeout: '0',
@@ -37,7 +37,7 @@ const COMMON = {
 
 export const WRITING: Session = { settings: COMMON, writes: true }
 
-/** For operators, who may look at a standby: there a write fails by itself. */
+/** Operators may inspect a standby, where a write fails by itself. */
 export const ANYWHERE: Session = { settings: COMMON, writes: false }
 
 /** BullMQ's own statements name its tables without their schema. */
@@ -49,14 +49,17 @@ export function reading(settings: Readonly<Record<string, string>>): Session {
   return { settings: { ...COMMON, default_transaction_read_only: 'on', ...settings }, writes: false }
 }
 
-/** The row that `beginSession` answers. */
+/** The row that {@link beginSession} returns. */
 export interface Begun {
   isStandby: boolean
   /** `on` or `off`. */
   isReadOnly: string
 }
 
-/** One statement that settles a session and answers one row of {@link Begun}. All its names are qualified: it runs with anybody's search path. */
+/**
+ * One statement that applies the settings and returns one row of {@link Begun}. All its names are qualified, because it
+ * runs with any search path.
+ */
 export function beginSession({ settings }: Session): string {
   return `select pg_catalog.pg_is_in_recovery() as "isStandby",
     pg_catalog.current_setting('default_transaction_read_only') as "isReadOnly", ${setAll(settings, false)},
@@ -64,7 +67,7 @@ export function beginSession({ settings }: Session): string {
       then pg_catalog.set_config('transaction_timeout', '0', false) end` // since Postgres 17
 }
 
-/** The same settings for the rest of one transaction, where sessions are shared. */
+/** Applies the settings for the rest of one transaction, because sessions may be shared. */
 export function settleTransaction({ settings }: Session): string {
   return `select ${setAll(settings, true)}`
 }
@@ -75,13 +78,13 @@ function setAll(settings: Session['settings'], isLocal: boolean): string {
     .join(', ')
 }
 
-/** A session that cannot write where it must: another attempt may find a primary. Its code is that of a refused write. */
+/** A session that must write but cannot; another attempt may find a primary. Its code is that of a refused write. */
 export class ReadOnlySession extends Error {
   override name = 'ReadOnlySession'
   readonly code = '25006'
 }
 
-/** Why a session that must write cannot; undefined when it can. */
+/** The reason why a session cannot write; undefined if it can. */
 export function readOnlyReason({ isStandby, isReadOnly }: Begun): string | undefined {
   if (isStandby)
     return 'the database is a standby and takes no writes: it is asked again until a primary answers'

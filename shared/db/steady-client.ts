@@ -1,6 +1,9 @@
 import pg from 'pg'
 
-/** Without a listener, a connection that is lost between two statements would end the process. The next statement will fail. */
+/**
+ * The process would end without a listener when a connection is lost between two statements. The next statement fails
+ * anyway.
+ */
 export class SteadyClient extends pg.Client {
   constructor(config: string | pg.ClientConfig = {}) {
     super(config)

@@ -6,21 +6,21 @@ export { isDatabaseRetryable } from './failures.ts'
 
 declare const inside: unique symbol
 
-/** Queries within a transaction. They run one after the other: each is awaited before the next. */
+/** Queries within a transaction. They share a connection, so each is awaited before the next. */
 export type Trx = Db & { readonly [inside]: true }
 
-/** Runs `work` in one transaction: all of it is written, or nothing. Nothing of it may be under way when it has ended. */
+/** Runs `work` in one transaction: all of it is written, or nothing. None of its queries may still run when it ends. */
 export function inTransaction<T>(db: Db, work: (trx: Trx) => Promise<T>): Promise<T> {
   return within(db, 'begin', work)
 }
 
-/** Well below the time after which the server ends a transaction that is silent, see `connect`. */
+/** Well below the server's limit for silent transactions (`idle_in_transaction_session_timeout`). */
 const SIGN_OF_LIFE_MS = 1_000
 
 /**
- * All that `work` reads is of one state of the database, however long it takes and whatever else it waits for. That state
- * costs others something: dead rows stay, and the tables that were read cannot be taken (a replay waits with its switch).
- * So the limit of silence holds here too, for who is frozen or gone; who only waits gives signs of life.
+ * Runs `work` on one read-only snapshot of the database, however long it takes and whatever else it waits for. The
+ * snapshot has a price: dead rows stay, and a replay's switch waits for the tables that were read. The server's limit
+ * for silent transactions therefore applies here too. Signs of life protect a transaction that merely waits.
  */
 export function inOneState<T>(db: Db, work: (trx: Trx) => Promise<T>): Promise<T> {
   return within(db, 'begin isolation level repeatable read read only', async (trx) => {
@@ -33,7 +33,7 @@ export function inOneState<T>(db: Db, work: (trx: Trx) => Promise<T>): Promise<T
   })
 }
 
-/** Until the function that it returns is called. One that fails is no matter: the next statement will tell. */
+/** Repeats until the returned function is called. A failure is ignored: the next statement will report it. */
 function giveSignsOfLife(trx: Trx): () => void {
   let isOnItsWay = false
   const timer = setInterval(() => {
@@ -55,7 +55,7 @@ async function within<T>(db: Db, begin: string, work: (trx: Trx) => Promise<T>):
   try {
     await client.query(begin)
     const result = await work(trx)
-    // Postgres answers a commit with ROLLBACK where a statement failed.
+    // Postgres answers a commit with ROLLBACK if a statement failed.
     const { command }: { command: string } = await client.query('commit')
     if (command !== 'COMMIT') throw new Error('a statement failed and was ignored: nothing was written')
     return result
@@ -71,7 +71,7 @@ async function within<T>(db: Db, begin: string, work: (trx: Trx) => Promise<T>):
 
 const clients = new WeakMap<Trx, LentClient>()
 
-/** The connection of a transaction, for what Kysely cannot ask. */
+/** The connection of a transaction, for features that Kysely lacks. */
 export function clientOf(trx: Trx): LentClient {
   const client = clients.get(trx)
   if (client === undefined) throw new Error('this is no transaction')

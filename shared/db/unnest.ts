@@ -2,7 +2,7 @@ import { sql, type AliasedRawBuilder } from 'kysely'
 
 type ColumnType = 'text' | 'bigint' | 'integer' | 'timestamptz'
 
-/** A relation of these rows to join with: a statement has one parameter a column, however many rows there are. */
+/** A relation of these rows to join with. The statement has one parameter per column, however many rows there are. */
 export function unnest<A extends string, R extends Record<string, string | number | null>>(
   alias: A,
   columns: Readonly<Record<keyof R & string, ColumnType>>,

@@ -1,6 +1,6 @@
 /**
- * The normalized events: what a source reads, a job can carry and the log keeps. Plain JSON, so that the three are
- * the same text. Integers of a contract (uint256) are decimal text, bytes are 0x hex in lower case, addresses are
+ * The normalized events, as a source reads them, a job carries them and the log keeps them: plain JSON, the same text
+ * in all three. Integers of a contract (uint256) are decimal text, bytes are 0x hex in lower case, addresses are
  * EIP-55. Parameters of the contracts' events: docs/protocol.md, section 2.
  */
 
@@ -11,10 +11,10 @@ export type { AddressText, EventPlace, HexText, UintText }
 
 export type LoanType = 'ERC20FIL' | 'FILERC20'
 
-/** Which of a network's contracts wrote a log. */
+/** The contract of a network that wrote a log. */
 export type ContractRole = 'erc20Loans' | 'erc20CollateralLock'
 
-/** The arguments of each event as its contract declares them, without `loanId` (it is in the event itself). */
+/** The arguments of each event as its contract declares them, without `loanId`, which the event itself has. */
 export interface EvmEventArgs {
   CreateLoanOffer: { lender: AddressText; principal: UintText; token: AddressText }
   ApproveRequest: {
@@ -50,7 +50,7 @@ export interface EvmEventArgs {
 
 export type EvmEventKind = keyof EvmEventArgs
 
-/** What an event does not say and the contract knows: read at the event's block, or from the call itself. */
+/** Values that an event lacks and the contract knows, read at the event's block or from the call itself. */
 export interface EvmEventTerms {
   CreateLoanOffer: {
     secretHashB1: HexText
@@ -79,10 +79,10 @@ export interface EvmEventTerms {
 }
 type NoTerms = object
 
-/** Each term of an event's kind: its value, or null; where it is null, `unknown` says why, by the term's name. */
+/** The value of each term of an event's kind, or null; `unknown` explains each null. */
 export type Terms<K extends EvmEventKind> = {
   values: { [T in keyof EvmEventTerms[K]]: EvmEventTerms[K][T] | null }
-  /** Term name -> the reason why its value is null. */
+  /** Maps the name of a term to the reason why its value is null. */
   unknown?: Record<string, string>
 }
 
@@ -96,11 +96,11 @@ export type EvmLoanEvent = {
     kind: K
     /** The contract's own id, decimal. */
     contractLoanId: UintText
-    /** As records and lookups name the loan: the contract's id, with the deployment's prefix if it has one. */
+    /** The loan's name in records and lookups: the contract's id, with the deployment's prefix if it has one. */
     loanId: string
     args: EvmEventArgs[K]
     terms: Terms<K>
-    /** Decimals of the event's token; null when it has no usable `decimals()` or the event names no token. */
+    /** Decimals of the event's token; null if it has no usable `decimals()` or the event names no token. */
     tokenDecimals: number | null
   }
 }[EvmEventKind]
@@ -118,12 +118,12 @@ export interface UndecodableEvmEvent extends EvmEventBase {
 export type EvmEvent = EvmLoanEvent | UndecodableEvmEvent
 export type ChainEvent = EvmEvent | FilecoinEvent
 
-/** An event of one of the contracts, and not of a payment channel. */
+/** Whether the event comes from a loan contract instead of a payment channel. */
 export function isEvmEvent(event: ChainEvent): event is EvmEvent {
   return 'role' in event
 }
 
-/** As above, one that tells about a loan. */
+/** Whether the event comes from a loan contract and could be decoded. */
 export function isEvmLoanEvent(event: ChainEvent): event is EvmLoanEvent {
   return isEvmEvent(event) && event.kind !== 'Undecodable'
 }

@@ -1,6 +1,6 @@
 import type { ChainEvent } from './chain-event.ts'
 
-/** One block of one branch. */
+/** One block of one fork. */
 export interface BlockRef {
   number: number
   hash: string
@@ -16,12 +16,13 @@ export interface BlockHeader extends TimedBlock {
 }
 
 /**
- * How the completeness of a range was checked; 'unchecked' when nothing cheap was to be had. 'receipt-list': the bloom proves
- * nothing, but the endpoint's receipts, one for each transaction, have the same logs; their root was not computed.
+ * How the completeness of a range was checked; 'unchecked' if no cheap check was available. 'receipt-list': the bloom
+ * proves nothing, but the endpoint's receipts, one for each transaction, have the same logs. Their root was not
+ * computed.
  */
 export type RangeCheck = 'bloom' | 'second-endpoint' | 'receipt-list' | 'unchecked'
 
-/** Who answered for the blocks `from` … `to` (inclusive), and how the answer was checked. */
+/** The endpoint that answered for the blocks `from` to `to` (inclusive), and how the answer was checked. */
 export interface RangeEvidence {
   from: number
   to: number
@@ -29,24 +30,24 @@ export interface RangeEvidence {
   check: RangeCheck
 }
 
-/** Consecutive blocks of one branch, from the one after `after` up to and including `to`. */
+/** Consecutive blocks of one fork, up to and including `to`. */
 interface Blocks {
   to: TimedBlock
-  /** Headers to remember while these blocks can still be reorganized; empty where they are final. */
+  /** Headers to store while these blocks can still be reorganized; empty if they are final. */
   headers: BlockHeader[]
-  /** In chain order: by block, then by log index. */
+  /** Chain order: by block, then by log index. */
   events: ChainEvent[]
   evidence: RangeEvidence[]
 }
 
-/** The next blocks. Continues the position `after`; null means that nothing was read before `from`. */
+/** The next blocks. They continue the position `after`; null means that nothing was read before `from`. */
 export interface BlocksStep extends Blocks {
   type: 'blocks'
   from: number
   after: BlockRef | null
 }
 
-/** The chain left its branch: everything after `ancestor` up to `replaces` goes, these blocks take its place. */
+/** The chain left its fork: these blocks replace everything after `ancestor` up to `replaces`. */
 export interface ReorgStep extends Blocks {
   type: 'reorg'
   ancestor: BlockRef
@@ -59,5 +60,5 @@ export interface FinalizedStep {
   block: BlockRef
 }
 
-/** What a source yields, a job stands for and the writer writes. */
+/** A unit that a source yields, jobs carry and the writer applies. */
 export type ChainStep = BlocksStep | ReorgStep | FinalizedStep

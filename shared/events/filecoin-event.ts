@@ -1,8 +1,8 @@
 /**
- * What happens on a payment channel, normalized: one event per executed message that concerns one, and one per
- * voucher or statement that was signed off-chain and handed in. Facts of the protocol: docs/protocol.md,
- * sections 3, 5 and 6. Addresses are text with the letter of their network ('f' on mainnet, 't'
- * elsewhere) and are compared without it; amounts are attoFIL as decimal text; epochs are heights of tipsets.
+ * Normalized events of payment channels: one per executed message that concerns one, and one per voucher or statement
+ * that was handed in. Facts of the protocol: docs/protocol.md, sections 3, 5 and 6. Addresses are text with the letter
+ * of their network ('f' on mainnet, 't' elsewhere) and are compared without it. Amounts are attoFIL as decimal text;
+ * epochs are heights of tipsets.
  */
 
 import type { EventPlace, HexText, UintText } from './event-place.ts'
@@ -12,37 +12,37 @@ export type FilecoinAddressText = string
 /** A whole number that may be negative, as decimal text. */
 export type IntText = string
 
-/** Somebody, by every name that was known of them as of the tipset after the message's. */
+/** An account or actor, with every name known as of the tipset after the message's. */
 export interface FilecoinIdentity {
-  /** As the message names them. */
+  /** The name that the message uses. */
   asWritten: FilecoinAddressText
-  /** The ID address (`t0…`); null when no node could tell. It can change while the tipset is not final. */
+  /** The ID address (`t0…`); null if no node knew it. It can change while the tipset is not final. */
   id: FilecoinAddressText | null
-  /** Robust names (key, actor, delegated address): none, one or more; the one to show first. */
+  /** Robust names (key, actor, delegated address): none, one or more. The first one is shown. */
   robust: FilecoinAddressText[]
 }
 
-/** What a voucher says. Its bytes are in `text`; nothing here is needed to read them again. */
+/** The content of a voucher. Its bytes are in `text`; nothing here is needed to read them again. */
 export interface VoucherFacts {
-  /** blake2b-256 of the bytes that are signed, hex without 0x: two signatures of one voucher are one voucher. */
+  /** blake2b-256 of the signed bytes, hex without 0x: two signatures of one voucher are one voucher. */
   key: string
-  /** Standard base64 of the CBOR; null when it is too long to be kept. */
+  /** Standard base64 of the CBOR; null if it is too long to be kept. */
   text: string | null
   /** The channel as the voucher names it: by its ID or its robust address. */
   channelAddr: FilecoinAddressText
   /** Epochs; 0 as `timeLockMax` means no end. */
   timeLockMin: IntText
   timeLockMax: IntText
-  /** 0x hex of whatever bytes are there; null when there are none. */
+  /** 0x hex of any number of bytes; null if there are none. */
   secretHash: HexText | null
   lane: UintText
   nonce: UintText
   /** attoFIL, cumulative on its lane. */
   amount: IntText
   minSettleHeight: IntText
-  /** An extra call must succeed when it is redeemed. */
+  /** Whether an extra call must succeed at the redemption. */
   hasExtra: boolean
-  /** How many lanes it merges. */
+  /** Number of lanes that it merges. */
   merges: number
 }
 
@@ -51,8 +51,8 @@ interface MessageBase extends EventPlace {
   /** The receiver as the message names it. */
   to: FilecoinAddressText
   /**
-   * Robust address of the channel that this concerns. A source knows it only where the message says it; whoever
-   * writes the log finds it by the channel's ID, and drops what concerns no channel.
+   * Robust address of the channel concerned. A source knows it only if the message contains it. Ingest finds it by the
+   * channel's ID, and drops messages that concern no channel.
    */
   channel: FilecoinAddressText | null
 }
@@ -60,14 +60,14 @@ interface MessageBase extends EventPlace {
 export interface CreateChannelEvent extends MessageBase {
   kind: 'CreateChannel'
   channel: FilecoinAddressText
-  /** The channel's ID address in this branch. */
+  /** The channel's ID address on this fork. */
   channelId: FilecoinAddressText
-  /** Who made it: anybody can open a channel in others' names. */
+  /** The creator: anybody can open a channel in others' names. */
   sender: FilecoinIdentity
-  /** Whose funds are in it, and for whom. */
+  /** The funder of the channel, and below it the recipient. */
   from: FilecoinIdentity
   recipient: FilecoinIdentity
-  /** attoFIL that the channel was made with. */
+  /** attoFIL at the creation. */
   value: UintText
   codeCid: string
 }
@@ -81,21 +81,24 @@ export interface FundChannelEvent extends MessageBase {
 
 export interface UpdateChannelEvent extends MessageBase {
   kind: 'UpdateChannel'
-  /** Who redeems: the other party signed. */
+  /** The redeemer: the other party signed. */
   sender: FilecoinIdentity
   voucher: VoucherFacts
-  /** 0x hex of the secret given with it; null when there is none. */
+  /** 0x hex of the secret given with it; null if there is none. */
   secret: HexText | null
-  /** attoFIL that came with the message. */
+  /** attoFIL sent with the message. */
   value: UintText
 }
 
 export interface SettleChannelEvent extends MessageBase {
   kind: 'SettleChannel'
   sender: FilecoinIdentity
-  /** From this epoch on the channel can be collected. */
+  /** First epoch at which the channel can be collected. */
   settlingAtEpoch: number
-  /** Where that was read: the channel's state after the message, or the rule (epoch + 1440, not before minSettleHeight). */
+  /**
+   * Source of that epoch: the channel's state after the message, or the rule (epoch + 1440, not before
+   * minSettleHeight).
+   */
   settlingAtFrom: 'state' | 'rule'
   /** Seconds per epoch on this network. */
   epochDurationS: number
@@ -107,7 +110,7 @@ export interface CollectChannelEvent extends MessageBase {
   sender: FilecoinIdentity
 }
 
-/** A message to a channel that does not decode as what its method says. */
+/** A message to a channel that does not decode as its method requires. */
 export interface UndecodableMessageEvent extends MessageBase {
   kind: 'UndecodableMessage'
   method: UintText
@@ -125,16 +128,16 @@ export type FilecoinMessageEvent =
   | CollectChannelEvent
   | UndecodableMessageEvent
 
-/** How something that was signed off-chain came to us. */
+/** The way by which an item signed off-chain arrived. */
 export type HandInWay = 'node-store' | 'queue' | 'import'
 
 /**
- * What was signed off-chain stands in no block: its place is all zeros, its `txHash` is its own text, and it is
- * kept under the network's off-chain ledger ({@link offchainLedger}), which no reorg touches.
+ * No block contains what is signed off-chain: its place is all zeros and its `txHash` is its own text. The log keeps it
+ * under the network's off-chain ledger ({@link offchainLedger}), which no reorg touches.
  */
 interface HandedInBase extends EventPlace {
   channel: FilecoinAddressText
-  /** Whose signature it bears: proven, before it became an event. */
+  /** The signer, proven before this became an event. */
   signer: FilecoinAddressText
   way: HandInWay
 }
@@ -144,15 +147,15 @@ export interface SignedVoucherEvent extends HandedInBase {
   voucher: VoucherFacts
 }
 
-/** The channel's maker says which loan it is for. */
+/** A statement of the channel's maker about which loan the channel is for. */
 export interface SignedStatementEvent extends HandedInBase {
   kind: 'SignedStatement'
   contractLoanId: UintText
   /** EIP-55. */
   contract: string
-  /** The EVM chain's id as decimal text; null when the statement does not name it. */
+  /** The EVM chain's id as decimal text; null if the statement does not name it. */
   networkId: string | null
-  /** 0x hex; null when the statement names none. */
+  /** 0x hex; null if the statement names none. */
   secretHash: HexText | null
   /** The text that was signed. */
   message: string
@@ -161,7 +164,7 @@ export interface SignedStatementEvent extends HandedInBase {
 export type HandedInEvent = SignedVoucherEvent | SignedStatementEvent
 export type FilecoinEvent = FilecoinMessageEvent | HandedInEvent
 
-/** The key under which the log keeps what was handed in for a Filecoin network (`filecoin:<id>`). */
+/** The key under which the log keeps items handed in for a Filecoin network (`filecoin:<id>`). */
 export function offchainLedger(network: string): string {
   return `offchain:${network.slice(network.indexOf(':') + 1)}`
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 
 /**
- * What is signed off-chain as it is handed in: through the voucher queue (a job's data), the operator's import or the
+ * Items signed off-chain as they are handed in: through the voucher queue (a job's data), the operator's import or the
  * node's own store.
  */
 
@@ -11,20 +11,20 @@ export interface SignedVoucherText {
 }
 
 export interface SignedStatement {
-  /** The JSON text that was signed, character by character. */
+  /** The JSON text exactly as it was signed. */
   message: string
   /** Hex of 65 bytes: r, s, recovery id. */
   signature: string
 }
 
-/** The queue of jobs that hand something in. */
+/** The queue of jobs that hand in items. */
 export const VOUCHER_QUEUE = 'vouchers'
 
 export type HandedIn = SignedVoucherText | { statement: SignedStatement }
 
 /** Characters of a voucher's text: 4 KiB of CBOR. */
 export const MAX_HANDED_IN_VOUCHER = 5_464
-/** Characters of a statement: more is refused before it is parsed. */
+/** Characters of a statement; a longer one is refused before it is parsed. */
 export const MAX_HANDED_IN_STATEMENT = 16 * 1024
 
 const voucherText = z
@@ -38,14 +38,14 @@ const statement = z.strictObject({
     .max(MAX_HANDED_IN_STATEMENT, `is longer than ${MAX_HANDED_IN_STATEMENT} characters`),
   signature: z.string().min(130).max(132),
 })
-/** The networkId of a Filecoin network; may be left out where only one is configured. */
+/** The networkId of a Filecoin network; optional if only one is configured. */
 const network = z.string().min(1).max(32).optional()
 
 /** The data of a job: a voucher or a statement, and nothing else. */
 const voucherJob = z.strictObject({ network, voucher: voucherText })
 const statementJob = z.strictObject({ network, statement })
 
-/** Either what was handed in for which network (null: not named), or the reason why it is nothing of the kind. Never throws. */
+/** Returns the item and its network (null if not named), or the reason why it is not one. Never throws. */
 export function parseHandedIn(
   data: unknown,
 ): { ok: true; networkId: string | null; item: HandedIn } | { ok: false; reason: string } {
@@ -60,7 +60,7 @@ export function parseHandedIn(
   return { ok: true, networkId: networkId ?? null, item }
 }
 
-/** A reason quotes nothing that could be long. */
+/** The reason is cut, so that it quotes nothing long. */
 function reasonOf(error: z.ZodError): string {
   const [issue] = error.issues
   const path = (issue?.path ?? []).map(String).join('.').slice(0, 100)

@@ -1,6 +1,6 @@
 import type { RangeEvidence } from './chain-step.ts'
 
-/** (pure) Ranges that touch and were checked alike are one. */
+/** (pure) Joins adjacent ranges that have the same endpoint and check. */
 export function joinEvidence(
   first: readonly RangeEvidence[],
   second: readonly RangeEvidence[],

@@ -1,15 +1,15 @@
 import type { ChainEvent } from './chain-event.ts'
 
 /**
- * What an entry says: an event came, moved or changed, or went. The log is the sequence of entries. `origin`: the position of
- * the entry that appended what this one corrects or takes back.
+ * The content of an entry: an event came, moved or changed, or went. `origin` is the position of the entry that
+ * appended what this one corrects or retracts.
  */
 type Said = {
   network: string
   blockchain: string
-  /** The loan this is about; null for what no loan can be read from. */
+  /** The loan or channel concerned; null if none can be read from the event. */
   subject: string | null
-  /** Where a replacement took the event away from another subject: that one. */
+  /** The subject from which a replacement took the event away; null otherwise. */
   previousSubject: string | null
 } & (
   | { op: 'append'; origin: null; event: ChainEvent }
@@ -17,10 +17,10 @@ type Said = {
   | { op: 'retract'; origin: number; event: null }
 )
 
-/** An entry that has no position yet, with what the log is searched by. */
+/** An entry that has no position yet, with the columns by which the log is searched. */
 export type NewEntry = Said & {
   naturalKey: string
-  /** 1, 2, 3 … of this natural key. */
+  /** Counts 1, 2, 3 … per natural key. */
   revision: number
   kind: string
   blockNumber: number
@@ -36,12 +36,12 @@ interface LogPosition {
   recordedAt: Date
 }
 
-/** All that the log keeps of an entry. */
+/** Everything that the log keeps of an entry. */
 export type WholeEntry = NewEntry & LogPosition
 
 /**
- * What a fold is given of an entry, read from the log or told while that is written. Its key, its kind and its place on the
- * chain are its event's: to read them twice is a tenth of a replay (docs/performance.md).
+ * The part of an entry that a fold needs, from the log or while it is being written. Key, kind and chain place are
+ * those of its event: reading them twice takes a tenth of a replay (docs/performance.md).
  */
 export type LogEntry = Said & LogPosition
 

@@ -1,10 +1,9 @@
 import { isEvmEvent, isEvmLoanEvent, LOAN_TYPE_OF_ROLE, type ChainEvent } from './chain-event.ts'
 
 /**
- * What makes an event the same event in every branch and every reading, within its network. On an EVM chain: its
- * transaction, its position among the logs its contract wrote in that transaction, and its kind. On Filecoin a
- * message runs once: its CID and kind. Off-chain: the voucher's own key, however it came and whoever's letter case
- * its signature has.
+ * Identifies an event within its network, alike on every fork and in every reading. EVM: its transaction, its position
+ * among its contract's logs in that transaction, and its kind. Filecoin: its CID and kind, because a message runs once.
+ * Off-chain: the voucher's own key, whichever way it came and whatever letter case its signature has.
  */
 export function naturalKey(event: ChainEvent): string {
   if (isEvmEvent(event)) return `${event.txHash}/${event.role}/${event.txLogIndex}/${event.kind}`
@@ -13,8 +12,8 @@ export function naturalKey(event: ChainEvent): string {
 }
 
 /**
- * What an event tells about, as the projections key it: a loan (`<loan type>/<loan id>`) or a payment channel of the
- * network (`channel/<network id>/<robust address>`); null for what neither can be read from.
+ * The subject of an event, as the projections key it: a loan (`<loan type>/<loan id>`) or a payment channel
+ * (`channel/<network id>/<robust address>`). Null if neither can be read from it.
  */
 export function subjectOf(event: ChainEvent, network: string): string | null {
   if (isEvmLoanEvent(event)) return `${LOAN_TYPE_OF_ROLE[event.role]}/${event.loanId}`
@@ -22,7 +21,7 @@ export function subjectOf(event: ChainEvent, network: string): string | null {
   return channelSubject(network, event.channel)
 }
 
-/** `network` is `filecoin:<id>` or the off-chain ledger beside it: what is signed for a channel is about that channel. */
+/** `network` is `filecoin:<id>` or its off-chain ledger: items signed for a channel have that channel's subject. */
 export function channelSubject(network: string, robust: string): string {
   return `channel/${network.slice(network.indexOf(':') + 1)}/${robust}`
 }
