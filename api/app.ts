@@ -24,13 +24,13 @@ export interface AppOptions {
   database: ReadDatabase
   log: FastifyBaseLogger
   version: string
-  /** Answers that are kept take so much at most; 0 keeps none. */
+  /** Bytes of answers kept at most; 0 keeps none. */
   keptBytes?: number
-  /** The default: any origin, and no limit per client. */
+  /** Defaults to any origin and no limit per client. */
   settings?: ApiSettings
 }
 
-/** The HTTP server, not listening yet. Closing it leaves the database open. */
+/** Returns the HTTP server, not yet listening. Closing it leaves the database open. */
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const { database, log, version, keptBytes, settings = UNLIMITED } = options
   const { API_TRUST_PROXY: proxies } = settings
@@ -39,11 +39,11 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
     serverFactory: (handler) => new PacedServer(handler),
-    // A page number of 3,000 digits is a page beyond the last, and a loan of that name no loan: as long as a URL may be here.
+    // A page or loan number of 3,000 digits is valid and finds nothing, so parameters may be as long as a URL.
     routerOptions: { maxParamLength: 16 * 1024, ignoreTrailingSlash: true },
-    // Each route answers HEAD itself: what Fastify adds would have another length than a compressed GET.
+    // Each route answers HEAD itself: Fastify's own HEAD would report another length than the compressed GET.
     exposeHeadRoutes: false,
-    // Requests that arrive on open connections while closing are still answered.
+    // Requests that arrive on open connections during shutdown are still answered.
     return503OnClosing: false,
     trustProxy: proxies.length > 0 && proxies,
     frameworkErrors: onUnroutable,
@@ -51,7 +51,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   })
   app.register(services, { database, keptBytes, config: { ...settings, packageVersion: version } })
   app.register(schemas)
-  // Before those that refuse, so that refusals carry its headers, too.
+  // Registered before the plugins that refuse requests, so that refusals carry its headers too.
   app.register(headers)
   app.register(drain)
   app.register(loadLimit)

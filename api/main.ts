@@ -19,7 +19,7 @@ API_TRUST_PROXY, REDIS_URL and LOG_LEVEL are described in docs/configuration.md.
 answers 503, then connections are closed once answered; the same signal again ends it at once. Exit codes: 0 stopped,
 1 failed, 2 configuration.`
 
-/** As many as may come in the time of one turn of the event loop; the system's own limit is often 4,096. */
+/** Connections that may arrive during one turn of the event loop; the system's own limit is often 4,096. */
 const MOST_NEW_CONNECTIONS = 4096
 
 await runProgram('api', HELP, async () => {
@@ -48,7 +48,10 @@ async function checkSchema(database: ReadDatabase, environment: Environment): Pr
   await naming(environment, () => requireKnownSchema(database.db))
 }
 
-/** How the API connects; a ConfigError where it cannot. `tell` logs the numbers, once the program has started. */
+/**
+ * Checks how the API connects to the database. Throws a ConfigError where it cannot. The returned `tell` logs the
+ * figures once the program has started.
+ */
 async function checkConnection(
   url: string,
   environment: Environment,
@@ -65,7 +68,7 @@ async function checkConnection(
   return { connections, sharesSessions, tell }
 }
 
-/** Failures name the variable that leads to the database. */
+/** Names the variable that configures the database in failures. */
 async function naming<T>(environment: Environment, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 
-/** The package's version. Compiled files lie one folder deeper than their sources. */
+/** Reads the package's version. Compiled files lie one folder deeper than their sources. */
 export function packageVersion(): string {
   const file = ['../package.json', '../../package.json']
     .map((path) => new URL(path, import.meta.url))

@@ -3,28 +3,30 @@ interface Waiting {
   enter: (mayRun: boolean) => void
 }
 
-/** How often those that waited too long are refused while nothing ends. */
+/** Interval at which requests that waited too long are refused when no running request ends. */
 const LOOK_EVERY_MS = 25
-/** Waiting counts at most this much between two looks: while the process stands still, nothing could have run. */
+/** Waiting time counted at most between two looks: while the process stands still, no request could have run. */
 const MOST_COUNTED_MS = 2 * LOOK_EVERY_MS
 
 /**
- * Bounds how much runs at once. The rest waits for a short time, and clients take turns: one that asks for much delays
- * its own requests and hardly those of others.
+ * Bounds how many requests run at once. The rest waits for a short time, and clients take turns: a client that asks for
+ * much delays mainly its own requests.
  */
 export class FairQueue {
   private running = 0
   private waiting = 0
-  /** A map keeps its order: the client at the front is next, and goes to the end after its turn. */
+  /** Map order is turn order: the client at the front is next and moves to the end after its turn. */
   private readonly clients = new Map<string, Waiting[]>()
   private timer: NodeJS.Timeout | undefined
-  /** Milliseconds, without those in which the process stood still. */
+  /** Milliseconds, excluding the time in which the process stood still. */
   private clockMs = 0
   private lookedMs = performance.now()
 
   constructor(private readonly bounds: { running: number; waiting: number; waitMs: number }) {}
 
-  /** Calls `enter` once: with true when the work may run, {@link leave} must follow; with false when it is refused. */
+  /**
+   * Calls `enter` once: with true when the work may run and must end in {@link leave}, with false when it is refused.
+   */
   ask(client: string, enter: (mayRun: boolean) => void): void {
     if (this.running < this.bounds.running) {
       this.running += 1
@@ -41,7 +43,7 @@ export class FairQueue {
     }
   }
 
-  /** Something that ran has ended. */
+  /** Reports that a running request has ended. */
   leave(): void {
     this.running -= 1
     this.refuseLate()

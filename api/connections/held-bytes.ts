@@ -1,8 +1,8 @@
 import type { Duplex } from 'node:stream'
 
 /**
- * Bounds what all connections together hold: requests that wait for their turn, and answers that clients do not take.
- * Over the bound, the connections that have held anything for longest are closed.
+ * Bounds the bytes that all connections together hold: waiting requests, and answers that clients have not read. Above
+ * the bound it closes the connections that have held bytes for longest.
  */
 export class HeldBytes {
   private readonly byConnection = new Map<Duplex, number>()
@@ -10,10 +10,10 @@ export class HeldBytes {
 
   constructor(private readonly most: number) {}
 
-  /** Replaces the number of bytes that a connection holds; 0 forgets it. */
+  /** Replaces the number of bytes that a connection holds; 0 removes the connection. */
   set(connection: Duplex, bytes: number): void {
     this.total += bytes - (this.byConnection.get(connection) ?? 0)
-    // A map keeps the place of a key that it has: the first is the one that holds for longest.
+    // A map keeps the position of an existing key, so the first key has held bytes for longest.
     if (bytes > 0) this.byConnection.set(connection, bytes)
     else this.byConnection.delete(connection)
     while (this.total > this.most) {

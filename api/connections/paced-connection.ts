@@ -3,19 +3,19 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { HeldBytes } from './held-bytes.ts'
 
-/** The shortest request has 18 bytes; shorter slices would let blank lines cost a call each. */
+/** Bytes. The shortest request has 18; shorter slices would let blank lines cost a call each. */
 const SHORTEST_REQUEST = 16
 const BLANK_LINE = '\r\n\r\n'
 
 type Done = (error?: Error | null) => void
 
 /**
- * A client's socket, handed to Node's HTTP server one request head at a time. Node parses all requests of a chunk at
- * once, about 1,500 in 64 KiB, and holds each in memory until its turn. Here the next head is passed on once the
- * request before it was answered; until then the socket is not read.
+ * A client's socket, passed to Node's HTTP server one request head at a time. Node parses all requests of a chunk at
+ * once, about 1,500 in 64 KiB, and holds each in memory until its turn. This class passes the next head on once the
+ * previous request was answered, and does not read the socket until then.
  */
 export class PacedConnection extends Duplex {
-  /** Fastify and proxy-addr read it; kept because a closed socket no longer knows it. */
+  /** Read by Fastify and proxy-addr; kept because a closed socket no longer knows it. */
   readonly remoteAddress: string | undefined
   private unread: Buffer | undefined
   private isWanted = false
@@ -28,7 +28,7 @@ export class PacedConnection extends Duplex {
     private readonly raw: Socket,
     private readonly held: HeldBytes,
   ) {
-    // One byte: nothing is asked of `_read` before the parser has taken the slice before it.
+    // One byte: the stream calls `_read` only after the parser has taken the previous slice.
     super({ readableHighWaterMark: 1, decodeStrings: false })
     this.remoteAddress = raw.remoteAddress
     raw.on('data', (chunk: Buffer) => {
@@ -47,7 +47,7 @@ export class PacedConnection extends Duplex {
     raw.once('close', () => this.destroy())
   }
 
-  /** Everything that arrived was answered, and the system has taken every answer. */
+  /** True when every request was answered and the system has taken every answer. */
   get isIdle(): boolean {
     return !this.isAsking && this.raw.writableLength === 0
   }
@@ -59,7 +59,7 @@ export class PacedConnection extends Duplex {
     response.once('close', () => {
       this.requests -= 1
       this.isAsking = this.requests > 0 || this.unread !== undefined
-      // Other connections get their turn before the next request of this one.
+      // Other connections get their turn before this connection's next request.
       if (this.unread !== undefined) setImmediate(() => this.passOn())
     })
   }
@@ -96,13 +96,13 @@ export class PacedConnection extends Duplex {
     done(error)
   }
 
-  /** As of a net.Socket: Node's HTTP server calls it with `keepAliveTimeout` and `timeout`. */
+  /** Part of the net.Socket interface: Node's HTTP server calls it with `keepAliveTimeout` and `timeout`. */
   setTimeout(milliseconds: number): this {
     this.raw.setTimeout(milliseconds)
     return this
   }
 
-  /** As of a net.Socket: closes once everything was written. */
+  /** Part of the net.Socket interface: closes once everything was written. */
   destroySoon(): void {
     this.end(() => this.raw.destroySoon())
   }
@@ -117,7 +117,7 @@ export class PacedConnection extends Duplex {
       if (this.hasEnded) this.push(null)
       return
     }
-    // The body of a request that is not complete yet has to pass.
+    // The rest of an incomplete request's body must pass.
     if (this.requests > 0 && this.lastRequest?.complete === true) return
     this.isWanted = false
     const end = this.unread.indexOf(BLANK_LINE, SHORTEST_REQUEST)
@@ -133,7 +133,7 @@ export class PacedConnection extends Duplex {
   }
 
   private account(): void {
-    // A slice keeps the whole buffer that it is of.
+    // A slice keeps its whole underlying buffer in memory.
     const unread = this.unread === undefined ? 0 : this.unread.buffer.byteLength + this.raw.readableLength
     this.held.set(this, unread + this.raw.writableLength)
   }

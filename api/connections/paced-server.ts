@@ -3,13 +3,13 @@ import { Socket } from 'node:net'
 import { HeldBytes } from './held-bytes.ts'
 import { PacedConnection } from './paced-connection.ts'
 
-/** All connections together, in bytes. A client that takes its answers holds nothing most of the time. */
+/** Bytes, for all connections together. A client that reads its answers holds none most of the time. */
 const MOST_HELD_BYTES = 32 * 1024 * 1024
-/** A connection takes about 20 KiB. One more than this closes the one that asked nothing for longest. */
+/** A connection takes about 20 KiB. One connection more closes the one that has been idle for longest. */
 const MOST_CONNECTIONS = 4000
 const HEADERS_WITHIN_MS = 5000
 const REQUEST_WITHIN_MS = 10_000
-/** A client that takes nothing of its answer for so long is closed. */
+/** A client that reads nothing of its answer for this long is disconnected. */
 const STALLED_MS = 15_000
 const KEEP_ALIVE_MS = 72_000
 const CHECK_EVERY_MS = 1000
@@ -17,7 +17,7 @@ const CHECK_EVERY_MS = 1000
 /** An HTTP server whose connections are {@link PacedConnection}s, with bounds on their number, time and memory. */
 export class PacedServer extends Server {
   private readonly held = new HeldBytes(MOST_HELD_BYTES)
-  /** Those that asked last come last. */
+  /** Ordered by their last request, the newest last. */
   private readonly clients = new Set<PacedConnection>()
 
   constructor(handler: RequestListener) {
@@ -42,12 +42,15 @@ export class PacedServer extends Server {
     this.timeout = STALLED_MS
   }
 
-  /** Node's own cuts answers off that a slow client has not taken yet, and leaves connections that never asked open. */
+  /**
+   * Node's own method cuts off answers that a slow client is still reading, and keeps connections that never sent a
+   * request.
+   */
   override closeIdleConnections(): void {
     for (const connection of this.clients) if (connection.isIdle) connection.destroy()
   }
 
-  /** Node takes any duplex stream that is emitted as a connection. */
+  /** Node accepts any duplex stream that is emitted as a connection. */
   override emit(event: string, ...args: unknown[]): boolean {
     const [socket] = args
     if (event !== 'connection' || !(socket instanceof Socket)) return super.emit(event, ...args)

@@ -2,16 +2,19 @@ import { setTimeout as delay } from 'node:timers/promises'
 import fp from 'fastify-plugin'
 import { errorEnvelope } from './errors.ts'
 
-/** Long enough for a proxy that checks `/readyz` every half second, and takes one failure for an answer. */
+/** Long enough for a proxy that checks `/readyz` every half second and reacts to one failure. */
 const PROXY_NOTICES_MS = 2000
-/** Nobody who checks readiness is slower. */
+/** No readiness check comes at longer intervals. */
 const CHECKED_WITHIN_MS = 30_000
-/** Connections in use ask again within this time, and are told to close. */
+/** Connections in use send another request within this time and learn that they must close. */
 const CLIENTS_NOTICE_MS = 300
-/** Longer than any statement may take. Until then a client may take its last answer, or finish its request. */
+/** Longer than any statement may take. A client may read its last answer or finish its request within this time. */
 const LAST_ANSWERS_MS = 5000
 
-/** Leaves without breaking a request: `/readyz` says so first, then answers close their connections, then the idle go. */
+/**
+ * Shuts down without breaking a request: `/readyz` fails first, then answers close their connections, then idle
+ * connections close.
+ */
 export const drain = fp(
   (app, _options, done) => {
     let isDraining = false
@@ -45,7 +48,7 @@ export const drain = fp(
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Resolves once everything was answered and the server is closed. */
+    /** Resolves once every request was answered and the server is closed. */
     drain: () => Promise<void>
   }
 }

@@ -12,7 +12,7 @@ export interface ErrorEnvelope {
   message: string
 }
 
-/** The request was not begun; asking again later may help. */
+/** The request was not started; a retry later may succeed. */
 export class Overloaded extends Error {
   override name = 'Overloaded'
 }
@@ -28,7 +28,7 @@ export function sendError(reply: FastifyReply, code: number, message: string): F
     .send(JSON.stringify(errorEnvelope(message)))
 }
 
-/** Every failure leaves in one envelope, and no message shows the inside. */
+/** Sends every failure in one envelope. No message reveals internals. */
 export const errors = fp(
   (app, _options, done) => {
     app.addHook('onRequest', async (request, reply) => {
@@ -36,7 +36,7 @@ export const errors = fp(
       reply.header('allow', ALLOWED_METHODS.join(', '))
       return sendError(reply, 405, `${request.method} is not allowed here: this API is read with GET`)
     })
-    // Routes have the limit by themselves.
+    // Routes apply the limit themselves; this is for unknown routes.
     const preHandler = app.hasDecorator('rateLimit') ? app.rateLimit() : []
     app.setNotFoundHandler({ preHandler }, (_request, reply) => sendError(reply, 404, NOT_FOUND))
     app.setErrorHandler<FastifyError>((error, request, reply) => {

@@ -4,7 +4,7 @@ import fp from 'fastify-plugin'
 
 const EXPOSED = ['ETag', 'Retry-After', 'RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset']
 
-/** Headers that say which pages may read answers and what a browser may do with them. */
+/** Sets the headers that control which pages may read answers and what a browser may do with them. */
 export const headers = fp(
   async (app) => {
     await app.register(cors, {
@@ -19,7 +19,7 @@ export const headers = fp(
         useDefaults: false,
         directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
       },
-      // Whether a name is served over HTTPS only is known to the proxy that has its certificate.
+      // Only the proxy that holds the certificate knows whether a host name is served over HTTPS only.
       strictTransportSecurity: false,
       crossOriginResourcePolicy: { policy: 'same-origin' },
     })

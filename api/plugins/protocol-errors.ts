@@ -4,17 +4,17 @@ import { errorEnvelope, sendError } from './errors.ts'
 
 const TOO_LARGE = 'HPE_HEADER_OVERFLOW'
 const TIMED_OUT = 'ERR_HTTP_REQUEST_TIMEOUT'
-/** Time for a client to read why its connection is closed. */
+/** Time for a client to read why the server closes its connection. */
 const LAST_WORDS_MS = 1000
 
 export interface ProtocolErrors {
-  /** The URL is malformed. */
+  /** Handles a malformed URL. */
   onUnroutable: (error: { statusCode?: number }, request: FastifyRequest, reply: FastifyReply) => void
-  /** The request is not HTTP, too large or too slow. */
+  /** Handles a request that is not HTTP, too large or too slow. */
   onClientError: (error: { code?: string }, socket: Duplex) => void
 }
 
-/** Failures before a route is known: no hook has run, so these answers bring their own CORS header. */
+/** Handles failures before a route is known: no hook has run, so these answers set their own CORS header. */
 export function protocolErrors(corsOrigins: '*' | string[]): ProtocolErrors {
   return {
     onUnroutable: (error, { headers: { origin } }, reply) => {

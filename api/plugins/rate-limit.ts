@@ -4,7 +4,6 @@ import fp from 'fastify-plugin'
 import { clientKey, isHealthCheck } from './client-key.ts'
 import { RateWindows } from './rate-windows.ts'
 
-/** Limits each client's requests. */
 export const rateLimitPerClient = fp(
   async (app) => {
     const { API_RATE_LIMIT: limit, API_TRUST_PROXY: proxies, REDIS_URL: redisUrl } = app.config
@@ -33,7 +32,7 @@ export const rateLimitPerClient = fp(
   { name: 'rate-limit-per-client', dependencies: ['services'] },
 )
 
-/** Once: all clients of a proxy that is not trusted share one limit. */
+/** Warns once: all clients behind an untrusted proxy share one limit. */
 function warnOfProxy(app: FastifyInstance): void {
   let hasWarned = false
   app.addHook('onRequest', (request, _reply, done) => {

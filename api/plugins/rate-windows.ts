@@ -5,11 +5,11 @@ import type { FastifyBaseLogger } from 'fastify'
 import { messageOf } from '../../shared/errors.ts'
 
 const PREFIX = 'loan-activity:rate:'
-/** Clients that are counted in memory; about 200 bytes each. The one that asked longest ago is forgotten first. */
+/** Clients counted in memory, about 200 bytes each. The client whose last request is oldest is dropped first. */
 const MOST_CLIENTS = 20_000
-/** A request waits no longer for Redis. */
+/** A request waits at most this long for Redis. */
 const REDIS_WITHIN_MS = 100
-/** For so long after a failure of Redis nothing is asked of it. */
+/** Redis is not used for this long after a failure. */
 const LEAVE_ALONE_MS = 1000
 const RECONNECT_AT_MOST_MS = 2000
 
@@ -19,7 +19,7 @@ interface Count {
   ttl: number
 }
 
-/** Counts the requests of each client in fixed windows: in Redis where there is one and it answers, else in memory. */
+/** Counts each client's requests in fixed windows: in Redis where it is configured and answers, else in memory. */
 export class RateWindows {
   private readonly memory = new LRUCache<string, { count: number; endsMs: number }>({ max: MOST_CLIENTS })
   private readonly redis: Redis | undefined
@@ -41,7 +41,7 @@ export class RateWindows {
     this.redis.on('error', (error: Error) => this.lose(error))
   }
 
-  /** For @fastify/rate-limit, which makes the store itself. */
+  /** Returns a store class, because @fastify/rate-limit constructs the store itself. */
   storeClass(): FastifyRateLimitStoreCtor {
     const count = (key: string, windowMs: number): Promise<Count> => this.count(key, windowMs)
     return class implements FastifyRateLimitStore {
@@ -52,14 +52,14 @@ export class RateWindows {
         )
       }
 
-      /** All routes count together. */
+      /** All routes share one count. */
       child(): FastifyRateLimitStore {
         return this
       }
     }
   }
 
-  /** Whether the next request is counted in Redis, for all APIs together. */
+  /** True when the next request is counted in Redis, for all API processes together. */
   get isShared(): boolean {
     return this.redis?.status === 'ready' && performance.now() >= this.leaveAloneUntilMs
   }
@@ -108,7 +108,7 @@ export class RateWindows {
   }
 }
 
-/** One round trip. The first request of a window makes the key, which ends by itself. */
+/** Takes one round trip. The first request of a window creates the key, which expires by itself. */
 async function countInRedis(redis: Redis, key: string, windowMs: number): Promise<Count> {
   const results = await redis.multi().set(key, 0, 'PX', windowMs, 'NX').incr(key).pttl(key).exec()
   const [, [error, current] = [], [, ttl] = []] = results ?? []

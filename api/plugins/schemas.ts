@@ -3,12 +3,12 @@ import fp from 'fastify-plugin'
 import type * as z from 'zod'
 import { firstMistake } from '../schemas/parameters.ts'
 
-/** Handlers get parameters in the types that their route's schemas parse them into. */
+/** Gives handlers parameters in the types of their route's parsed schemas. */
 export interface ZodTypes extends FastifyTypeProvider {
   validator: this['schema'] extends z.ZodType ? z.output<this['schema']> : unknown
 }
 
-/** Parses the parameters of a route by its zod schemas. A mistake is refused with 400 and the schema's own words. */
+/** Parses a route's parameters with its zod schemas. A mistake is refused with 400 and the schema's message. */
 export const schemas = fp(
   (app, _options, done) => {
     app.setValidatorCompiler<z.ZodType>(({ schema }) => (data: unknown) => {

@@ -5,17 +5,17 @@ import { recordsJson } from './record-json.ts'
 
 const PAGE_SIZE = 25
 
-/** No history is this long: a page beyond it is empty, and 25 times it is still a bigint. */
+/** No history is this long, so a page beyond it is empty; 25 times this still fits into a bigint column. */
 const LAST_PAGE = 10n ** 15n
 
-/** Pages that one statement finds at most, so that it is about as fast as for one. */
+/** Pages per statement at most, which keeps it about as fast as for one page. */
 const MOST_TOGETHER = 8
 
 /**
- * Raw SQL, for it is hot: Postgres writes the whole answer as text (record-json.ts).
- * The newest record of a page is found by its number: which stretch of the log has it, by the counts of records before
- * each, and which slot it has in there. From it the page is the next slots downwards, so that every page costs the same
- * few look-ups.
+ * Raw SQL because this path is hot: Postgres writes the whole answer as text (record-json.ts).
+ * The newest record of a page is found by its number. The counts of records before each range of the log give the
+ * range, and the number within the range gives the slot. The page is the slots from there downwards, so every page
+ * costs the same few look-ups.
  */
 export const HISTORY_PAGES: Statement = {
   name: 'history-pages',
@@ -33,15 +33,15 @@ export const HISTORY_PAGES: Statement = {
     left join lateral (${nodeOfNth(0, 'middle.number', 'middle.nth')}) as newest on true`,
 }
 
-/** The child that holds the parent's nth record, counted from 1, and the record's number within that child. */
+/** Finds the child that holds the parent's nth record, counted from 1, and the record's number within that child. */
 function nodeOfNth(level: number, parent: string, nth: string): string {
   return `select number, ${nth} - before as nth from projection.activity_counts
     where level = ${level} and parent = ${parent} and before < ${nth} order by before desc limit 1`
 }
 
-/** The JSON answer of one page of the history, newest first; a page counts from 1 and may be beyond the last. */
+/** Returns the JSON answer of one page of the history, newest first. Pages count from 1 and may lie beyond the last. */
 export function historyPages(database: ReadDatabase): (page: bigint) => Promise<Found> {
-  // Under load most of what a statement costs is to begin and to end it: pages that arrive together are asked together.
+  // Under load most of a statement's cost is its start and end, so pages requested together share one statement.
   const pages = new DataLoader((asked: readonly string[]) => findPages(database, asked), {
     cache: false,
     maxBatchSize: MOST_TOGETHER,

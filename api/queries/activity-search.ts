@@ -9,16 +9,16 @@ const COLUMNS = {
   networkId: 'network_id',
   txHash: 'tx_hash',
 } as const
-/** Filters that a record's kind answers, without the record. */
+/** Filters that depend on a record's kind alone. */
 const FILTERS_OF_KIND = ['loanType', 'event', 'blockchain', 'networkId'] as const
 
 export type ActivityFilter = keyof typeof COLUMNS
 const ACTIVITY_FILTERS = Object.keys(COLUMNS) as ActivityFilter[]
-/** The SQL parameter of each filter that is given. */
+/** The SQL parameter of each given filter. */
 type Parameters = Partial<Record<ActivityFilter, string>>
 
 export interface ActivitySearch {
-  /** Only records with a smaller id. */
+  /** Only records with a smaller id match. */
   before?: string | undefined
   limit: number
   filters: Partial<Record<ActivityFilter, string | undefined>>
@@ -30,8 +30,8 @@ export interface FoundActivity {
 }
 
 /**
- * The JSON answer, newest first: up to `limit` records, fewer where they would not fit into an answer. `next` is the
- * `before` of the following page, null when this is the last.
+ * Returns the JSON answer, newest first: up to `limit` records, or fewer where they would exceed an answer's size.
+ * `next` is the `before` of the following page, null on the last page.
  */
 export async function searchActivity(database: ReadDatabase, search: ActivitySearch): Promise<FoundActivity> {
   const filters = ACTIVITY_FILTERS.filter((name) => search.filters[name] !== undefined)
@@ -44,7 +44,7 @@ export async function searchActivity(database: ReadDatabase, search: ActivitySea
 }
 
 /**
- * One statement, and one prepared plan, for each set of filters: a plan for all of them would serve none well. Raw SQL:
+ * Each set of filters has its own statement and prepared plan, because one plan for all would suit none. Raw SQL:
  * Postgres bounds the answer by its bytes, so it writes the text (record-json.ts).
  */
 export function statementFor(filters: ActivityFilter[], before: boolean): Statement {
@@ -55,7 +55,7 @@ export function statementFor(filters: ActivityFilter[], before: boolean): Statem
   const end = before ? `$${filters.length + 2}::bigint` : null
   return {
     name: `search-${filters.join('-')}${before ? '-before' : ''}`,
-    // One record more than asked for tells whether another page follows.
+    // One record more than requested shows whether another page follows.
     text: `
       with kinds as materialized (select id from projection.record_kinds ${where(ofKind)}),
       found as materialized (
@@ -68,8 +68,8 @@ export function statementFor(filters: ActivityFilter[], before: boolean): Statem
 }
 
 /**
- * Rows of which the newest are the answer, by an index that the statement leaves no choice but to take: the planner's
- * statistics may be missing, or be those of another value. A transaction has few records, which are read whole.
+ * Selects rows whose newest are the answer. Only one index fits the statement: the planner could choose wrongly, since its
+ * statistics may be missing or describe another value. A transaction has few records, so they are read whole.
  */
 function candidates(parameters: Parameters, ofKind: string[], before: string | null): string {
   const earlier = before === null ? [] : [`id < ${before}`]
@@ -86,7 +86,7 @@ function candidates(parameters: Parameters, ofKind: string[], before: string | n
   if (ofKind.length === 0) {
     return `select * from projection.activity ${where(earlier)} order by id desc limit $1::bigint + 1`
   }
-  // The newest of each kind, however rare it is: in an order that no other index has, and the ids alone.
+  // Selects the newest ids of each kind, however rare it is, in an order that only this index has.
   return `
     select * from projection.activity where id = any(array(
       select newest.id from kinds cross join lateral (

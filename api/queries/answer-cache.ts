@@ -3,13 +3,13 @@ import { LRUCache } from 'lru-cache'
 import { builder, toStatement } from './builder.ts'
 import type { ReadDatabase } from './read-database.ts'
 
-/** An answer's JSON as it is sent, and its strong entity tag (RFC 9110, section 8.8.3). */
+/** An answer's JSON text, with its strong entity tag (RFC 9110, section 8.8.3). */
 export interface Answer {
   body: Buffer
   etag: string
 }
 
-/** An answer's JSON as one statement found it, with the version of the read model that it saw. */
+/** An answer's JSON from one statement, with the version of the read model that the statement saw. */
 export interface Found {
   answer: string
   version: string
@@ -21,7 +21,7 @@ interface VersionedAnswer extends Answer {
 
 type Asking = Promise<VersionedAnswer | undefined>
 
-/** Each step, and a replay, writes another random one: no other state of the read model ever had it, on no timeline. */
+/** Each step and each replay writes a new random version, so no two states of the read model share one. */
 export const READ_MODEL_VERSION = '(select version from projection.fold_state)'
 
 const VERSION = toStatement(
@@ -29,12 +29,12 @@ const VERSION = toStatement(
   builder.selectFrom('projection.fold_state').select('version'),
 )
 
-/** Bytes of all answers that are kept. */
+/** Bytes of all kept answers together. */
 const MOST_BYTES = 32 * 1024 * 1024
-/** Memory of a kept answer beside its texts, about. */
+/** Approximate memory of a kept answer beside its texts, in bytes. */
 const OVERHEAD_BYTES = 500
 
-/** `mostBytes`: 0 keeps no answer. */
+/** `mostBytes` is the bound on kept answers; 0 keeps none. */
 export function createAnswerCache(
   database: Pick<ReadDatabase, 'rows' | 'onLoss'>,
   mostBytes = MOST_BYTES,
@@ -43,13 +43,15 @@ export function createAnswerCache(
 }
 
 /**
- * Keeps answers for as long as the read model stays as it is. The version is asked for every request whose answer is
- * kept, but once for all that arrived together: no answer is older than its request, and many requests cost one short
- * look-up. An answer that is not kept costs its own statement only.
+ * Keeps answers while the read model does not change. Requests for kept answers look up the version, one look-up for
+ * all that arrive together. No answer is older than its request, and many requests share one short look-up. An answer
+ * that is not kept costs only its own statement.
  */
 export class AnswerCache {
   readonly #kept: LRUCache<string, VersionedAnswer>
-  /** Begun since that version was seen: a later look-up that finds it unchanged vouches for them. */
+  /**
+   * Statements started after that version was seen. A later look-up that finds the same version confirms their answers.
+   */
   readonly #asking = new Map<string, Asking>()
   readonly #database: Pick<ReadDatabase, 'rows' | 'onLoss'>
   readonly #mostBytes: number
@@ -62,13 +64,13 @@ export class AnswerCache {
     this.#database = database
     this.#mostBytes = mostBytes
     this.#kept = new LRUCache({ maxSize: Math.max(1, mostBytes) })
-    // The next server may have another past.
+    // The next server may have another history.
     database.onLoss(() => this.#see('', ++this.#lookUps))
   }
 
   /**
-   * The answer to a question, as the read model says it at some moment after the call. `ask` is called when it is not
-   * kept; undefined is not kept either.
+   * Returns the answer to a question as the read model gives it at some moment after the call. `ask` runs when the
+   * answer is not kept; undefined is never kept.
    */
   async answer(question: string, ask: () => Promise<Found | undefined>): Promise<Answer | undefined> {
     if (this.#kept.has(question) || this.#asking.has(question)) {
@@ -87,17 +89,17 @@ export class AnswerCache {
 
   async #keep(question: string, asking: Asking): Promise<void> {
     const answer = await asking.catch(() => undefined)
-    // Something was written meanwhile.
+    // The read model changed meanwhile.
     if (this.#asking.get(question) !== asking) return
     this.#asking.delete(question)
     const size = question.length + (answer?.body.length ?? 0) + OVERHEAD_BYTES
     if (answer === undefined || size > this.#mostBytes) return
     this.#kept.set(question, answer, { size })
-    // Something was written since the last look-up, or another replica was asked.
+    // The read model changed since the last look-up, or another replica answered.
     if (answer.version !== this.#version) await this.#refresh().catch(() => undefined)
   }
 
-  /** Once it resolves, kept answers are not older than the call. */
+  /** Kept answers are not older than the call once this resolves. */
   #refresh(): Promise<void> {
     this.#next ??= new Promise((resolve) => setImmediate(resolve)).then(() => this.#lookUp())
     return this.#next
@@ -111,7 +113,7 @@ export class AnswerCache {
   }
 
   #see(version: string, lookUp: number): void {
-    // A later look-up may have its answer already.
+    // A later look-up may have finished first.
     if (lookUp < this.#newestLookUp) return
     this.#newestLookUp = lookUp
     if (version === this.#version) return

@@ -7,7 +7,7 @@ export interface IndexingRow {
   networks: NetworkRow[]
 }
 
-/** Raw SQL: the rows are those of `ops status`, and one statement sees them and the count at the same moment. */
+/** Raw SQL: the rows equal those of `ops status`, and one statement reads rows and count at the same moment. */
 const INDEXING_STATUS: Statement = {
   name: 'indexing-status',
   text: `
@@ -16,7 +16,7 @@ const INDEXING_STATUS: Statement = {
     ), '[]'::json) as networks`,
 }
 
-/** Cheap: nothing is counted. */
+/** Cheap, because it counts no rows. */
 export async function getIndexingStatus(database: ReadDatabase): Promise<IndexingRow> {
   const [row] = await database.rows<IndexingRow>(INDEXING_STATUS)
   if (row === undefined) throw new Error('the indexing status has no row')

@@ -2,7 +2,7 @@ import { FILECOIN_BLOCKCHAIN } from '../../shared/config/networks.ts'
 import { builder, toStatement } from './builder.ts'
 import type { ReadDatabase } from './read-database.ts'
 
-/** The chains that records are of, or that an indexer is configured to follow; sorted. */
+/** The chains that have records or that an indexer is configured to follow; sorted. */
 export interface KnownChains {
   blockchains: string[]
   networkIds: string[]
@@ -16,7 +16,7 @@ const KNOWN_CHAINS = toStatement(
     .union(builder.selectFrom('ledger.network_status').select(['blockchain', 'network_id'])),
 )
 
-/** Cheap: both tables have a few dozen rows. */
+/** Cheap, because both tables have a few dozen rows. */
 export async function getKnownChains(database: ReadDatabase): Promise<KnownChains> {
   const chains = await database.rows<{ blockchain: string; network_id: string }>(KNOWN_CHAINS)
   return {

@@ -4,7 +4,7 @@ import { READ_MODEL_VERSION, type Found } from './answer-cache.ts'
 import type { ReadDatabase, Statement } from './read-database.ts'
 import { isoTime, MORE_THAN_ANY_ID, newestOfLoan, newestThatFit } from './record-json.ts'
 
-/** How a market's lookup names its parts: the contract's half, then the Filecoin halves. */
+/** Names of the parts in each market's lookup: the contract's half, then the Filecoin halves. */
 const PARTS: Record<LoanType, { contract: string; filecoin: { name: string; role: string }[] }> = {
   ERC20FIL: { contract: 'erc20Loan', filecoin: [{ name: 'filCollateral', role: 'collateral' }] },
   FILERC20: {
@@ -16,10 +16,10 @@ const PARTS: Record<LoanType, { contract: string; filecoin: { name: string; role
   },
 }
 
-/** Records of one loan that are counted at most: a tenth of a second of the database's time. */
+/** Records of one loan counted at most, which takes a tenth of a second of database time. */
 const MOST_COUNTED = 1_000_000
 
-/** Bytes of JSON of one field: contracts and vouchers may carry any bytes. A longer value is shown as unknown. */
+/** Bytes of JSON per field: contracts and vouchers may carry any bytes. A longer value is shown as unknown. */
 const MOST_FIELD_BYTES = 64 * 1024
 
 export const LOOKUPS: Record<LoanType, Statement> = {
@@ -27,7 +27,7 @@ export const LOOKUPS: Record<LoanType, Statement> = {
   FILERC20: lookup('FILERC20'),
 }
 
-/** The JSON answer of a loan's lookup, or undefined when there is no such loan. */
+/** Returns the JSON answer of a loan's lookup, or undefined when the loan does not exist. */
 export async function findLoan(
   database: ReadDatabase,
   loanType: LoanType,
@@ -38,8 +38,9 @@ export async function findLoan(
 }
 
 /**
- * Raw SQL, for it is hot: Postgres writes the whole answer as text (record-json.ts). Parts are `json` and
- * keep their fields' order; `id` goes before them and the two times after. A Filecoin part that does not exist is {}. Only a loan with more records than are shown has them counted.
+ * Raw SQL because this path is hot: Postgres writes the whole answer as text (record-json.ts). Parts are `json` and
+ * keep their fields' order, with `id` before them and the two times after. A missing Filecoin part is {}. Records are
+ * counted only for a loan that has more of them than are shown.
  */
 function lookup(loanType: LoanType): Statement {
   const { contract, filecoin } = PARTS[loanType]
@@ -83,7 +84,7 @@ function lookup(loanType: LoanType): Statement {
   }
 }
 
-/** A part as JSON text: its id as JSON, the fields of the JSON column (each shown as `shown`), its row's times. */
+/** Writes a part as JSON text: its id, the fields of its JSON column (each through `shown`), and its row's times. */
 function part(row: string, id: string, shown: string, column: string): string {
   return `'{"id":' || ${id} || (
           select coalesce(string_agg(',' || to_json(key)::text || ':'

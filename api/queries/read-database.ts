@@ -8,58 +8,58 @@ import { isDatabaseRetryable } from '../../shared/db/transaction.ts'
 import type { Tables } from '../../shared/db/schema.ts'
 import { watchForStalls, type StallWatch } from './stalls.ts'
 
-/** One SQL statement that each connection prepares once, under its name. */
+/** An SQL statement that each connection prepares once, under its name. */
 export interface Statement {
   name: string
   text: string
 }
 
 export interface ReadDatabase {
-  /** Runs one statement and returns its rows. Throws {@link DatabaseAway} when no answer is to be had now. */
+  /** Runs one statement and returns its rows. Throws {@link DatabaseAway} when the database cannot answer now. */
   rows: <Row extends object>(statement: Statement, values?: unknown[]) => Promise<Row[]>
-  /** Calls back when a connection was lost or the database did not answer: another server may answer next. */
+  /** Calls the listener after a lost connection or a time-out, because another server may answer next. */
   onLoss: (listener: () => void) => void
-  /** The same connections, as the schema check wants them. */
+  /** The same connections, as the schema check needs them. */
   db: Db
   close: () => Promise<void>
 }
 
-/** The database is away, or too slow to wait for: asking again later may help. */
+/** The database is away or too slow; a retry later may succeed. */
 export class DatabaseAway extends Error {
   override name = 'DatabaseAway'
 }
 
-/** The API's connections at most. */
+/** The API's database connections at most. */
 export const CONNECTIONS = 10
 
 /**
- * A request is one statement of a few index look-ups, or a part of one, so these are generous. Together they keep the answer of
- * a database that is frozen or unreachable within two seconds.
+ * A request is one statement of a few index look-ups, or part of one, so these time-outs are generous. Together they
+ * bound the answer to two seconds when the database is frozen or unreachable.
  */
 const CONNECT_TIMEOUT_MS = 1500
 const STATEMENT_TIMEOUT_MS = 1500
-/** For a server that does not even keep its own time-out. */
+/** Covers a server that does not keep its own time-out. */
 const ANSWER_TIMEOUT_MS = 1800
 
 /**
- * A connection that is new is slow for a while: it plans each statement, and touches each page of the database's memory for the first
- * time (docs/performance.md). So it outlives a lull; what is between it and the database sees it alive.
+ * A new connection is slow at first: it plans each statement and touches each page of shared memory for the first time
+ * (docs/performance.md). It therefore survives a lull, and keepalives show proxies between that it is alive.
  */
 const KEPT_IDLE_MS = 5 * 60_000
 const KEEP_ALIVE_MS = 30_000
 
 /**
- * Each statement leaves Postgres one index to take, whatever is asked for: so it is planned once, where a page that
- * comes alone would be planned anew each time, which costs more than the page. A plan is kept while its tables grow, so
- * it must not be that of an empty table; and what it thinks of its rows must not bring about compilation, which takes
- * longer than any answer.
+ * Each statement leaves Postgres one usable index for any values, so a generic plan serves. A single page would
+ * otherwise be planned anew each time, which costs more than the page. A plan stays in use while its tables grow, so it
+ * must not suit empty tables only. JIT compilation would take longer than any answer, so row estimates must not start
+ * it.
  */
 const PLANS = { plan_cache_mode: 'force_generic_plan', enable_seqscan: 'off', jit: 'off' }
 const SESSION = reading({ ...PLANS, statement_timeout: String(STATEMENT_TIMEOUT_MS) })
 
 /**
- * `sharesSessions`: a pooler gives each transaction another session. Then nothing can be prepared or set for a session, so
- * each statement is a transaction that begins with its settings; all of it is sent at once.
+ * `sharesSessions`: a pooler gives each transaction another session, so no statement or setting can last for a session.
+ * Each statement then is a transaction that begins with its settings, sent in one message.
  */
 export function openReadDatabase(
   url: string,
@@ -82,7 +82,7 @@ export function openReadDatabase(
   const lose = (): void => {
     for (const listener of losses) listener()
   }
-  // Without a listener an idle connection that the server closes would end the process.
+  // The process would end without a listener when the server closes an idle connection.
   pool.on('error', (error) => {
     lose()
     options.onError(error)
@@ -107,7 +107,7 @@ export function openReadDatabase(
   }
 }
 
-/** Asks once more where it was this process that did not run, and the database may be well. */
+/** Retries once when this process itself stood still, since the database may be well. */
 async function askPatiently<Row extends object>(
   asker: Asker,
   pool: pg.Pool,
@@ -125,8 +125,8 @@ async function askPatiently<Row extends object>(
 }
 
 /**
- * One statement and no transaction: `replay` switches to new tables by renaming schemas, and a statement finds
- * either the old ones or the new ones, for Postgres resolves the names of a prepared statement anew after that.
+ * Runs one statement without a transaction. `replay` switches to new tables by renaming schemas. Postgres then resolves
+ * the names of a prepared statement again, so a statement sees either the old tables or the new ones.
  */
 async function ask<Row extends object>(
   asker: Asker,
@@ -164,7 +164,7 @@ const askInTransaction: Asker = async <Row extends object>(
   return (await answers[0].then(() => answers[1])).rows
 }
 
-/** Beside what may be tried again: the password or the database changed under us, or a time-out was reached. */
+/** Covers retryable errors, a password or database changed during operation, and time-outs. */
 function isAway(error: unknown): boolean {
   if (isDatabaseRetryable(error)) return true
   if (error instanceof pg.DatabaseError) return /^(28|3D000|57014)/.test(error.code ?? '')

@@ -3,20 +3,20 @@
  * as much.
  */
 
-/** A timestamptz as `Date.prototype.toISOString` writes it. */
+/** Formats a timestamptz as `Date.prototype.toISOString` does. */
 export function isoTime(column: string): string {
   return `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 }
 
-/** The ten fields of a record in the order of the specification; those that its kind says are kept as JSON. */
+/** The ten fields of a record in the specification's order; those that depend on the kind are stored as JSON. */
 const RECORD = `'{"id":' || found.id || ',"txHash":' || to_json(found.tx_hash)::text || kind.json_before_loan
   || to_json(found.loan_id)::text || kind.json_after_loan || ',"createdAt":"' || ${isoTime('found.created_at')}
   || '","updatedAt":"' || ${isoTime('found.updated_at')} || '"}'`
 
-/** Bytes of JSON after which an answer takes no further record: together with a loan's parts it stays below 2 MB. */
+/** Bytes of JSON after which an answer takes no further record; with a loan's parts it stays below 2 MB. */
 const MOST_RECORD_BYTES = 1024 * 1024
 
-/** A select of one text: the JSON of the activity rows that another select finds, newest first; '' for none. */
+/** Builds a select of one text: the JSON of the activity rows that `found` selects, newest first; '' for none. */
 export function recordsJson(found: string): string {
   return `
     select coalesce(string_agg(${RECORD}, ',' order by found.id desc), '')
@@ -24,8 +24,8 @@ export function recordsJson(found: string): string {
 }
 
 /**
- * A select of `id` and `json` for the newest of the activity rows that another select finds: as many as fit into an
- * answer, at least one of them.
+ * Builds a select of `id` and `json` for the newest of the activity rows that `found` selects. It takes as many as fit
+ * into an answer, at least one.
  */
 export function newestThatFit(found: string): string {
   return `
@@ -39,7 +39,7 @@ export function newestThatFit(found: string): string {
 }
 
 /**
- * The newest rows of one loan, by the index of a loan and a kind, kind by kind: the other market's loan of the same
+ * Selects the newest rows of one loan, kind by kind, by the index on loan and kind. The other market's loan of the same
  * number may have any number of records. The order names all three columns, so no other index fits it. Needs a CTE
  * `kinds` with the ids of the wanted kinds; `loan`, `before` and `limit` are SQL expressions.
  */
@@ -60,5 +60,5 @@ export function newestOfLoan({
     ) as of_kind order by of_kind.id desc limit ${limit}`
 }
 
-/** Above every record's id. */
+/** Greater than every record's id. */
 export const MORE_THAN_ANY_ID = '9223372036854775807::bigint'

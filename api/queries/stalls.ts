@@ -1,16 +1,16 @@
 const LOOK_EVERY_MS = 100
-/** Later than this is no jitter. */
+/** A timer this late is more than jitter. */
 const STALL_MS = 400
 
 export interface StallWatch {
-  /** When the last stall ended, milliseconds of the monotonic clock; -Infinity before the first. */
+  /** End of the last stall in milliseconds of the monotonic clock; -Infinity before the first. */
   readonly lastEndedMs: number
   stop: () => void
 }
 
 /**
- * Notices when this process did not run: it was frozen, or got no processor. Time-outs that end then tell nothing of
- * those whom they waited for: their answers may lie unread. It does not keep the process alive.
+ * Notices when this process did not run because it was frozen or got no processor. Time-outs that end then prove
+ * nothing, because answers may be waiting unread. The watch does not keep the process alive.
  */
 export function watchForStalls(): StallWatch {
   let lookedAtMs = performance.now()

@@ -7,7 +7,7 @@ import { noQuery, pageParams } from '../schemas/parameters.ts'
 import { READ } from './read.ts'
 import { sendAnswer } from './send-answer.ts'
 
-/** The whole history, newest first, 25 a page. */
+/** Serves the whole history, newest first, 25 records a page. */
 export const activityHistory: FastifyPluginCallback = (app, _options, done) => {
   const getPage = historyPages(app.database)
   app.withTypeProvider<ZodTypes>().route({

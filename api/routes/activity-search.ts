@@ -9,7 +9,7 @@ import { notOneOf } from '../schemas/parameters.ts'
 import { responses } from '../schemas/common.ts'
 import { READ } from './read.ts'
 
-/** The history by keyset: filters, and pages that stay put while records arrive. */
+/** Serves the history by keyset: with filters, and with pages that stay stable while records arrive. */
 export const activitySearch: FastifyPluginCallback = (app, _options, done) => {
   app.withTypeProvider<ZodTypes>().route({
     method: READ,
@@ -26,7 +26,7 @@ export const activitySearch: FastifyPluginCallback = (app, _options, done) => {
   done()
 }
 
-/** Only a search that finds nothing can have asked for a chain that does not exist. */
+/** Checks for an unknown chain only after an empty search: a chain that has records exists. */
 async function mistakeInNetwork(
   database: ReadDatabase,
   { blockchain, networkId }: { blockchain?: string | undefined; networkId?: string | undefined },
@@ -35,7 +35,7 @@ async function mistakeInNetwork(
   const { blockchains, networkIds } = await getKnownChains(database)
   if (blockchain !== undefined && !blockchains.includes(blockchain))
     return notOneOf('blockchain', blockchains)
-  // Before anything is configured none is known.
+  // No chain is known before one is configured.
   if (networkId !== undefined && networkIds.length > 0 && !networkIds.includes(networkId))
     return notOneOf('networkId', networkIds)
   return null

@@ -14,7 +14,7 @@ interface Readiness {
   payload?: { networks: { network: string; state: string; synced: boolean; note: string }[] }
 }
 
-/** /healthz: this process lives. /readyz: what it answers is fresh. */
+/** /healthz: this process is alive. /readyz: its answers are fresh. */
 export const health: FastifyPluginCallback = (app, _options, done) => {
   app.route({
     method: READ,
@@ -39,7 +39,7 @@ export const health: FastifyPluginCallback = (app, _options, done) => {
 async function judgeReadiness(database: ReadDatabase): Promise<Readiness> {
   let networks: Required<Readiness>['payload']['networks']
   try {
-    // Rows of a network that is no longer configured do not hold up readiness.
+    // Networks that are no longer configured do not delay readiness.
     networks = (await getIndexingStatus(database)).networks
       .map(publicHealth)
       .filter(({ state }) => state !== NOT_FOLLOWED)

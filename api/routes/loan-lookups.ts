@@ -10,7 +10,7 @@ import { loanParams, noQuery } from '../schemas/parameters.ts'
 import { READ } from './read.ts'
 import { sendAnswer } from './send-answer.ts'
 
-/** A loan with everything that happened to it, by market. */
+/** Serves a loan with all its events, by market. */
 export const loanLookups: FastifyPluginCallback = (app, _options, done) => {
   lookup(app, '/api/loan/ERC20/:loanId', 'ERC20FIL', erc20LoanAnswer)
   lookup(app, '/api/loan/FIL/:loanId', 'FILERC20', filLoanAnswer)

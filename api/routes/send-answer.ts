@@ -2,8 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Answer } from '../queries/answer-cache.ts'
 
 /**
- * Sends it, or says that the client has it already: 304, by `If-None-Match` (RFC 9110, section 13.1.2). The tag is weak:
- * it is the same for the compressed forms of an answer.
+ * Sends the answer, or 304 when `If-None-Match` shows that the client has it (RFC 9110, section 13.1.2). The tag is
+ * weak because an answer's compressed forms share it.
  */
 export function sendAnswer(
   request: FastifyRequest,
@@ -13,7 +13,7 @@ export function sendAnswer(
   reply.header('etag', `W/${etag}`).header('cache-control', 'no-cache')
   const isKnown = hasIt(request.headers['if-none-match'], etag)
   if (isKnown) reply.code(304)
-  // A HEAD has the length that a GET would send; Fastify leaves the body itself out.
+  // A HEAD reports the length that a GET would send; Fastify leaves the body itself out.
   if (isKnown && request.method !== 'HEAD') return reply.send()
   return reply.type('application/json; charset=utf-8').send(body)
 }

@@ -6,7 +6,7 @@ import { publicHealth } from '../schemas/public-health.ts'
 import { statusAnswer } from '../schemas/status.ts'
 import { READ } from './read.ts'
 
-/** How far every network is indexed. */
+/** Serves how far every network is indexed. */
 export const status: FastifyPluginCallback = (app, _options, done) => {
   app.route({
     method: READ,

@@ -30,7 +30,7 @@ export const historyAnswer = z.strictObject({
   pages: z.int().min(0),
 })
 
-/** Postgres has no text with a NUL. */
+/** Postgres text cannot hold a NUL. */
 const text = (name: string, length: number) =>
   z
     .string()
@@ -42,13 +42,14 @@ const oneOf = (name: string, known: readonly string[]) =>
   z.string().refine((value) => known.includes(value), notOneOf(name, known))
 
 /**
- * As records have it: hashes in lower case; and no text has a space, but in a query an unescaped `+` of a voucher is one.
+ * Normalizes a query's value to the form in records: hashes are lower case. An unescaped `+` of a voucher arrives as a
+ * space, which no stored text contains.
  */
 function asKept(txHash: string): string {
   return /^0x[0-9a-f]{64}$/i.test(txHash) ? txHash.toLowerCase() : txHash.replaceAll(' ', '+')
 }
 
-/** `blockchain` and `networkId` are closed sets as well: the database knows their values. */
+/** `blockchain` and `networkId` are closed sets as well, but only the database knows their values. */
 export const searchQuery = z.strictObject({
   before: z
     .string()
@@ -71,6 +72,6 @@ export const searchAnswer = z.strictObject({
   status: z.literal('OK'),
   /** Newest first. */
   payload: z.array(activityRecord).max(200),
-  /** The `before` of the next page; null on the last. */
+  /** The next page's `before`; null on the last page. */
   next: z.int().positive().nullable(),
 })

@@ -2,7 +2,7 @@ import * as z from 'zod'
 
 export const errorAnswer = z.strictObject({ status: z.literal('ERROR'), message: z.string().min(1) })
 
-/** As `Date.prototype.toISOString` writes it. */
+/** The format of `Date.prototype.toISOString`. */
 export const isoTime = z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
 
 const ERRORS = {
@@ -14,7 +14,7 @@ const ERRORS = {
   503: 'the database is away',
 } as const
 
-/** A route's `schema.response`: what it answers with 200, and the error envelope for the codes given. */
+/** Builds a route's `schema.response`: its answer with 200, and the error envelope for the given codes. */
 export function responses(ok: z.ZodType, ...errors: (keyof typeof ERRORS)[]): Record<string, unknown> {
   const failures = errors.map((code) => [code, { description: ERRORS[code], ...jsonSchema(errorAnswer) }])
   return Object.fromEntries([[200, jsonSchema(ok)], ...failures]) as Record<string, unknown>

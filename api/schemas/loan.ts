@@ -4,7 +4,7 @@ import { isoTime } from './common.ts'
 
 const known = z.string().nullable()
 
-/** All numbers are strings; what is not known is null. Amounts are decimal text in whole units. */
+/** All numbers are strings; unknown values are null. Amounts are decimal text in whole units. */
 const erc20Loan = z.strictObject({
   id: z.string(),
   contractLoanId: z.string(),
@@ -63,7 +63,7 @@ const collateralLock = z.strictObject({
 const settling = {
   /** The epoch from which the channel can be collected; null until it is settled. */
   settlingAtHeight: known,
-  /** That epoch's time, Unix seconds. */
+  /** That epoch's estimated time, Unix seconds. */
   settlingAtEstTimestamp: known,
 }
 
@@ -101,7 +101,7 @@ const lock = {
   collateralLockNetworkId: known,
 }
 
-/** The channel by which FIL is lent. */
+/** The channel that lends the FIL. */
 const filLoan = z.strictObject({
   id: z.string(),
   paymentChannelId: known,
@@ -124,7 +124,7 @@ const filLoan = z.strictObject({
   updatedAt: isoTime,
 })
 
-/** The channel by which lent FIL is paid back. */
+/** The channel that pays the lent FIL back. */
 const filPayback = z.strictObject({
   id: z.string(),
   paymentChannelId: known,
@@ -148,9 +148,9 @@ const filPayback = z.strictObject({
 const nothing = z.strictObject({})
 
 const loanEvents = {
-  /** The newest of the loan's records, oldest first. */
+  /** The loan's newest records, oldest first. */
   loanEvents: z.array(activityRecord).max(MOST_LOAN_EVENTS),
-  /** How many records the loan has; `/api/activity?loanId=` pages through all of them. */
+  /** Number of the loan's records; `/api/activity?loanId=` pages through all of them. */
   loanEventsTotal: z.int().min(0),
 }
 

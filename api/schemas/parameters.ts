@@ -1,15 +1,15 @@
 import * as z from 'zod'
 
-/** Parameters that several routes take. Each mistake has one wording, whatever route it is made in. */
+/** Parameters that several routes share. Each mistake has one wording on every route. */
 
-/** The contract's number, with its deployment's prefix if that has one; a uint256 has at most 78 digits. */
+/** The contract's number, with its deployment's prefix if there is one; a uint256 has at most 78 digits. */
 const LOAN_ID = /^(?:[A-Za-z][A-Za-z0-9]{0,15}-)?\d{1,78}$/
 const TOO_LONG = /^(?:[A-Za-z][A-Za-z0-9]{0,15}-)?\d{79,}$/
 const PAGE = /^[1-9]\d*$/
-/** A name that a message quotes may be as long as a URL. */
+/** A message may quote a name as long as a URL, so quotes are cut. */
 const MAX_QUOTED = 100
 
-/** Names a loan in its market. */
+/** Names a loan within its market. */
 export const loanId = z.string().superRefine((text, context) => {
   if (LOAN_ID.test(text)) return
   const message = TOO_LONG.test(text)
@@ -20,7 +20,7 @@ export const loanId = z.string().superRefine((text, context) => {
 
 export const loanParams = z.object({ loanId })
 
-/** A page counts from 1; the first one when there is none. */
+/** Pages count from 1; the default is the first. */
 export const pageParams = z.object({
   page: z
     .string()
@@ -30,20 +30,20 @@ export const pageParams = z.object({
     .transform(BigInt),
 })
 
-/** For a route without parameters: ignoring one would answer another question than was asked. */
+/** Refuses any parameter, because ignoring one would answer a different question. */
 export const noQuery = z.strictObject({})
 
-/** For a value of a closed set that is none of its known ones. */
+/** Message for an unknown value of a closed set. */
 export function notOneOf(name: string, known: readonly string[]): string {
   return `${name} must be one of ${known.join(', ')}`
 }
 
-/** The first mistake, in one line. The schemas' messages are whole sentences. */
+/** Returns the first mistake in one line. The schemas' messages are whole sentences. */
 export function firstMistake(error: z.ZodError): string {
   const [issue] = error.issues
   if (issue === undefined) return 'the query is malformed'
   if (issue.code === 'unrecognized_keys') return unknownParameter(issue.keys[0] ?? '')
-  // Only a parameter that is given several times is no text.
+  // Only a repeated parameter is not a string.
   if (issue.code === 'invalid_type') return `${issue.path.join('.')} must be given once`
   return issue.message
 }

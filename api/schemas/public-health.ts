@@ -6,7 +6,7 @@ import {
   type ProblemKind,
 } from '../../shared/indexing-health.ts'
 
-/** The problem of each kind in public words. The indexer's own text may quote hosts, files and what a node said. */
+/** Public wording for each kind of problem. The indexer's own text may quote hosts, files and node answers. */
 const WORDS: Readonly<Record<ProblemKind, string>> = {
   stopped: 'the network has stopped: an operator has to act',
   database: 'the database does not answer the indexer',
@@ -17,17 +17,17 @@ const WORDS: Readonly<Record<ProblemKind, string>> = {
   other: 'the indexer reports a problem to its operators',
 }
 
-/** More endpoints than anyone configures; a longer number is not a place. */
+/** Two digits cover more endpoints than anyone configures; a longer number is no endpoint's place. */
 const PLACE = /\bendpoint (\d{1,2}) \(/g
 
 /**
- * A network's health for strangers: judged as operators see it, with a problem in words of a closed set. The endpoints
- * that a problem names are shown by their place in the configuration.
+ * Returns a network's health for the public: the operators' verdict, with the problem in words of a closed set. The
+ * endpoints in a problem are shown by their place in the configuration.
  */
 export function publicHealth(row: NetworkRow): NetworkHealth {
   const { problem, state } = row
   if (problem === null) return judgeNetwork({ ...row, problemKind: null })
-  // An indexer of another version may have written a kind that is not known here, or none.
+  // An indexer of another version may have written an unknown kind or none.
   const known = PROBLEM_KINDS.find((kind) => kind === row.problemKind)
   const problemKind = known ?? (state === 'stopped' ? 'stopped' : 'other')
   return judgeNetwork({ ...row, problem: inPublicWords(problemKind, problem), problemKind })

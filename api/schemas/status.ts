@@ -28,7 +28,7 @@ export const statusAnswer = z.strictObject({
 
 export const livenessAnswer = z.strictObject({ status: z.literal('OK') })
 
-/** The same body with 200 and with 503; without `payload` when the database is away. */
+/** The same body for 200 and 503; without `payload` when the database is away. */
 export const readinessAnswer = z.strictObject({
   status: z.enum(['OK', 'ERROR']),
   message: z.string(),
