@@ -1,8 +1,8 @@
 import { sql, type Kysely } from 'kysely'
 
 /**
- * Three schemas. `ledger` is the truth and its bookkeeping. `projection` is the read model: `replay` can build all of it again
- * from the log. `secrets` is apart, so that a grant on all tables of another schema never includes it.
+ * Creates three schemas. `ledger` is the truth and its bookkeeping. `projection` is the read model, which `replay` can
+ * rebuild from the log. `secrets` is separate, so that a grant on all tables of another schema never includes it.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statements of [EVENT_LOG, CHAINS, VOUCHERS, OPERATIONS, SECRETS, HISTORY, LOANS, CHANNELS]) {
