@@ -32,7 +32,7 @@ export interface Flags {
   epochSeconds: number
   settleDelayEpochs: number
   handIn: boolean
-  /** Transactions per second, so many seconds after the start. */
+  /** Transactions per second, as a function of the seconds since the start. */
   pace: number | ((seconds: number) => number)
   seed: string
   maxLoans: number
@@ -55,7 +55,7 @@ const options = {
   'networks-file': { type: 'string' },
 } as const
 
-/** Every kind of event comes in the lively beginning; later the chain's state should not grow as fast. */
+/** Every kind of event comes in the lively beginning; later the chain's state should grow more slowly. */
 const usualPace = (seconds: number): number => (seconds < 120 ? 2 : 0.25)
 
 /** Throws a ConfigError that names the flag. */

@@ -32,7 +32,7 @@ await runProgram('devnet', help, async () => {
   say(`devnet stopped (${String(stopping.signal.reason)}), the chains are saved in ${flags.dataDir}`)
 })
 
-/** Until the stop request. Throws if the node ends by itself. */
+/** Runs until the stop request. Throws if the node ends by itself. */
 async function runOn(anvil: Anvil, flags: Flags, stop: AbortSignal): Promise<void> {
   const gone = new AbortController()
   const died = anvil.exited.then((how) => {

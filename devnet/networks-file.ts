@@ -5,10 +5,10 @@ import { chainId } from './evm/anvil.ts'
 import type { Deployment } from './evm/deploy.ts'
 import type { Lotus } from './filecoin/lotus.ts'
 
-/** As records name the network. */
+/** The network's id in records. */
 export const filecoinNetworkId = 'testnet'
 
-/** Writes what the service needs to know of these chains, in one step: a reader finds all of it or nothing. */
+/** Writes the service's configuration of these chains atomically: a reader finds all of it or nothing. */
 export function writeNetworksFile(file: string, anvil: Anvil, deployment: Deployment, lotus: Lotus): void {
   const market = (address: string) => ({ address, startBlock: 0, idPrefix: null })
   const networks = {

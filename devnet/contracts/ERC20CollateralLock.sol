@@ -34,7 +34,7 @@ contract ERC20CollateralLock {
         bytes32 paymentChannelId;
     }
 
-    /// A hundred years: so that a moment plus a period always fits 64 bits.
+    /// A hundred years, so that a time plus a period always fits 64 bits.
     uint256 private constant LONGEST_PERIOD = 36525 days;
 
     event CreateBorrowRequest(uint256 loanId, address borrower, uint256 collateralAmount, address token);
@@ -50,7 +50,7 @@ contract ERC20CollateralLock {
     /// Loans are numbered from 1.
     uint256 public loanIdCounter;
     address public owner;
-    /// What one FIL costs in whole tokens, with 18 decimals.
+    /// Price of one FIL in whole tokens, with 18 decimals.
     uint256 public price;
 
     constructor(uint256 price_) {
@@ -82,7 +82,7 @@ contract ERC20CollateralLock {
         emit CreateBorrowRequest(loanId, msg.sender, collateralAmount, token);
     }
 
-    /// The borrower takes a lender's offer; the principal that counts is the one the lender put into the channel.
+    /// The borrower accepts a lender's offer; the principal is the amount that the lender put into the channel.
     function acceptOffer(uint256 loanId, address lender, bytes calldata filLender, bytes32 secretHashB1, bytes32 paymentChannelId, uint256 principalAmount) external {
         Loan storage loan = existing(loanId, State.Funded);
         require(msg.sender == loan.borrower, "not-the-borrower");
@@ -111,7 +111,7 @@ contract ERC20CollateralLock {
         emit UnlockCollateral(loanId, loan.borrower, amount, loan.token);
     }
 
-    /// After the loan expired the lender takes what the debt costs today; the rest goes back to the borrower.
+    /// The lender takes the debt's present price after the loan expired; the rest returns to the borrower.
     function seizeCollateral(uint256 loanId, bytes calldata secretA1) external {
         Loan storage loan = existing(loanId, State.Locked);
         require(msg.sender == loan.lender, "not-the-lender");
@@ -129,7 +129,7 @@ contract ERC20CollateralLock {
         emit UnlockRefundableCollateral(loanId, loan.borrower, refundable, loan.token);
     }
 
-    /// As in the original contract: the secret is in the event and is not stored.
+    /// The event holds the secret and storage does not, like in the original contract.
     function cancelBorrowRequest(uint256 loanId, bytes calldata secretA1) external {
         Loan storage loan = existing(loanId, State.Funded);
         require(msg.sender == loan.borrower, "not-the-borrower");
@@ -172,7 +172,7 @@ contract ERC20CollateralLock {
         return decimals <= 18 ? worth / 10 ** (18 - decimals) : worth * 10 ** (decimals - 18);
     }
 
-    /// A token that tells no decimals, or absurd ones, counts as one with 18.
+    /// A token with no or absurd decimals counts as one with 18.
     function decimalsOf(address token) private view returns (uint256) {
         (bool done, bytes memory answer) = token.staticcall(abi.encodeWithSignature("decimals()"));
         if (!done || answer.length != 32) return 18;

@@ -32,7 +32,7 @@ contract ERC20Loans {
         bytes32 paymentChannelId;
     }
 
-    /// A hundred years: so that a moment plus a period always fits 64 bits.
+    /// A hundred years, so that a time plus a period always fits 64 bits.
     uint256 private constant LONGEST_PERIOD = 36525 days;
 
     event CreateLoanOffer(uint256 loanId, address lender, uint256 principal, address token);
@@ -106,7 +106,7 @@ contract ERC20Loans {
         emit Payback(loanId, loan.borrower, amount, loan.token);
     }
 
-    /// As in the original contract: asks for no state and no caller, only for the secret and the time.
+    /// Checks only the secret and the time, no state and no caller, like the original contract.
     function acceptRepayment(uint256 loanId, bytes calldata secretB1) external {
         Loan storage loan = loans[loanId];
         require(loan.lender != address(0), "no-such-loan");

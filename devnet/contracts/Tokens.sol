@@ -6,7 +6,7 @@ interface IERC20 {
     function transferFrom(address from, address to, uint256 amount) external returns (bool);
 }
 
-/// Moves tokens and insists that the token said yes.
+/// Moves tokens and reverts unless the token returned true.
 library TokenTransfer {
     function pull(address token, address from, uint256 amount) internal {
         require(IERC20(token).transferFrom(from, address(this), amount), "token-transfer-failed");
@@ -17,7 +17,7 @@ library TokenTransfer {
     }
 }
 
-/// What every token of the devnet does; `decimals()` is left to the contracts that inherit it.
+/// Common base of the devnet tokens; the inheriting contracts add `decimals()`.
 abstract contract DevnetToken {
     string public symbol;
     uint256 public totalSupply;

@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url'
 import solc from 'solc'
 import * as z from 'zod'
 
-/** What is committed of a contract: enough to deploy it, to call it, and to recognise it on a chain. */
+/** The committed part of a compiled contract: enough to deploy it, call it, and recognise it on a chain. */
 export interface Artifact {
   contractName: string
   abi: unknown[]
@@ -42,8 +42,8 @@ const deployed = new Set([
 ])
 
 /**
- * Compiles every .sol file beside this one. The bytecode carries no metadata hash, so that it depends on the
- * code and the compiler alone. Throws with the compiler's own words on an error or a warning.
+ * Compiles every .sol file beside this one. The bytecode carries no metadata hash, so it depends only on the code and
+ * the compiler. Throws with the compiler's message on an error or a warning.
  */
 export function compileContracts(): Artifact[] {
   const files = readdirSync(here).filter((name) => name.endsWith('.sol'))
@@ -71,18 +71,17 @@ export function compileContracts(): Artifact[] {
     }))
 }
 
-/** The compiler package has no types of its own worth the name. */
+/** The compiler package brings no usable types. */
 const askCompiler: (input: string) => unknown = (input) => {
   const { compile } = solc as { compile: (input: string) => unknown }
   return compile(input)
 }
 
-/** The committed text of an artifact. */
 export function artifactText(artifact: Artifact): string {
   return `${JSON.stringify(artifact, null, 2)}\n`
 }
 
-/** Where an artifact is committed. */
+/** Returns the path of a committed artifact. */
 export function artifactFile(contractName: string): URL {
   return new URL(`${contractName}.json`, outputFolder)
 }

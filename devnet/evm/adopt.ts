@@ -3,12 +3,12 @@ import { readLoans, type LoanOnChain } from './loan-reader.ts'
 import { secretHash } from './loan-texts.ts'
 import type { Scene } from './scene.ts'
 
-/** Loans looked at when a player finds a chain that has some. */
+/** Newest loans that a player checks on a chain that already has some. */
 const lookBack = 200
-/** How far a loan's secret number can be from its id: reorgs and failed creations use numbers up. */
+/** Maximum distance between a loan's secret number and its id: reorgs and failed creations use numbers up. */
 const numbersAhead = 2000
 
-/** Open loans of an earlier run with the same seed, taken up again. Others' loans are left alone. */
+/** Resumes open loans of an earlier run with the same seed. Loans of other players are left alone. */
 export async function adoptOpenLoans(scene: Scene): Promise<Life[]> {
   const counts = await scene.lookUpCounts()
   const kept = (scene.journal?.load() ?? []).filter((life) => life.loanId !== undefined)
@@ -63,7 +63,7 @@ function namedSecrets(
   return secrets
 }
 
-/** Undefined if a secret that is fixed already is not one of ours. */
+/** Undefined when a secret that the contract already fixes is not ours. */
 function adopt(
   scene: Scene,
   market: Market,

@@ -3,8 +3,8 @@ import { createRequire } from 'node:module'
 const architectures: Record<string, string> = { x64: 'amd64', arm64: 'arm64' }
 
 /**
- * The executable inside the platform's npm package. The package's own launcher is a Node process around it, which
- * leaves the executable running when the launcher is killed.
+ * Path of the executable inside the platform's npm package. The package's own launcher is a Node process around it,
+ * which leaves the executable running when the launcher is killed.
  */
 export function anvilBinary(): string {
   const name = `@foundry-rs/anvil-${process.platform}-${architectures[process.arch] ?? process.arch}`

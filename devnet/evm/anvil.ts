@@ -13,25 +13,25 @@ import { stateFile, type StateFile } from './state-file.ts'
 export const chainId = 31337
 
 export interface AnvilOptions {
-  /** 0 or missing: a free one. */
+  /** 0 or missing: a free port. */
   port?: number
-  /** Where the chain survives a restart (a JSON file; others appear beside it). Missing: it does not. */
+  /** A JSON file that keeps the chain over restarts; others appear beside it. Missing: the chain is not kept. */
   statePath?: string
-  /** Missing: a block for every transaction (automine). */
+  /** Missing: anvil mines a block for every transaction (automine). */
   blockTimeSeconds?: number
   /**
-   * For how many of the newest blocks state can be read (`eth_call` at a block). Anvil keeps a whole copy of the
-   * state for each, in memory and in its state file: about 1 kB (memory) to 3 kB (file) per loan and block.
-   * Blocks, receipts and logs are kept from the first block on, whatever this says.
+   * Number of newest blocks whose state can be read (`eth_call` at a block). Anvil keeps a whole copy of the state for
+   * each. A copy takes about 1 kB in memory and 3 kB in the state file per loan and block. Blocks, receipts and logs
+   * are always kept from the first block on.
    */
   historyBlocks?: number
-  /** At most so many seconds are lost by SIGKILL (longer when the state is so big that writing it is slow). */
+  /** Seconds that SIGKILL loses at most; more when a large state takes longer to write. */
   stateIntervalSeconds?: number
-  /** Seen from the head, `safe` is so many blocks behind and `finalized` twice as many. */
+  /** `safe` lies this many blocks behind the head, `finalized` twice as many. */
   slotsInAnEpoch?: number
   /** Unix seconds of block 0 of a chain that is not kept. Missing: now. */
   genesisTimeS?: number
-  /** Told what a person should know: state that could not be used, a leftover process that was stopped. */
+  /** Receives notices for the user: an unusable state file, a leftover process that was stopped. */
   onNotice?: (line: string) => void
 }
 
@@ -40,9 +40,9 @@ export interface Anvil {
   wsUrl: string
   port: number
   pid: number
-  /** How it ended, once it has: by stop, or by itself. */
+  /** Resolves with the reason once the node has ended, by stop or by itself. */
   exited: Promise<string>
-  /** Writes the state, ends the process and waits for that. Calling it twice does no harm. */
+  /** Writes the state, ends the process and waits for its end. A second call does no harm. */
   stop(): Promise<void>
 }
 
@@ -54,8 +54,8 @@ type Settings = Required<Omit<AnvilOptions, 'statePath' | 'blockTimeSeconds'>> &
 }
 
 /**
- * Starts a node. Throws EADDRINUSE if the port is taken, or an Error with anvil's own words if it does not start.
- * The node ends with this process, however that ends.
+ * Starts a node. Throws EADDRINUSE if the port is taken, or an Error with anvil's message if it does not start. The
+ * node always ends with this process.
  */
 export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
   const pidFile = options.statePath === undefined ? undefined : `${options.statePath}.pid`
@@ -81,7 +81,7 @@ export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
   return supervise(child, pid, settings, pidFile)
 }
 
-/** Tries the state files from the best down; without any that anvil takes, the chain starts anew. */
+/** Tries the state files from the best down. The chain starts anew when anvil accepts none. */
 async function launchFromBest(settings: Settings): Promise<ChildProcess> {
   for (const candidate of settings.state?.candidates() ?? []) {
     try {
@@ -98,7 +98,7 @@ async function launchFromBest(settings: Settings): Promise<ChildProcess> {
 async function launch(settings: Settings, loadFrom: string | undefined): Promise<ChildProcess> {
   const child = spawn(anvilBinary(), anvilArguments(settings, loadFrom), {
     stdio: ['ignore', 'ignore', 'pipe'],
-    // A group of its own: Ctrl-C reaches the program that started it, which ends it in its turn.
+    // Ctrl-C does not reach a node in its own group, but the program that started it, which then ends it.
     detached: true,
   })
   let complaint = ''
@@ -128,38 +128,38 @@ function anvilArguments(settings: Settings, loadFrom: string | undefined): strin
         ]
   return [
     ...['--quiet', '--host', '127.0.0.1', '--port', String(settings.port), '--chain-id', String(chainId)],
-    // Later forks write into system contracts at every block: state would grow on an idle chain.
+    // Later forks write into system contracts at every block, so the state would grow on an idle chain.
     ...['--hardfork', 'shanghai', '--order', 'fifo', '--balance', '1000000'],
     ...['--gas-limit', '100000000000', '--no-request-size-limit'],
     ...['--prune-history', String(settings.historyBlocks)],
     ...['--slots-in-an-epoch', String(settings.slotsInAnEpoch)],
-    // Anvil makes a block 0 at every start and keeps those of all starts: they must be one and the same block.
+    // Anvil makes a block 0 at every start and keeps those of all starts, so all must be the same block.
     ...['--timestamp', String(settings.genesisTimeS)],
-    // Mining begins once the clock is set right.
+    // Mining begins once the clock is set.
     ...['--no-mining', ...persistence],
   ]
 }
 
-/** Writing takes about a second per 150 MB: not more than a tenth of the time should go into it. */
+/** Writing takes about a second per 150 MB and should use at most a tenth of the time. */
 function stateInterval(wanted: number, loadFrom: string | undefined): number {
   const megabytes = loadFrom === undefined ? 0 : statSync(loadFrom).size / 1e6
   return Math.max(wanted, Math.ceil(megabytes / 15))
 }
 
 async function waitUntilUp(rpc: Rpc, child: ChildProcess): Promise<undefined> {
-  // Loading a large state takes seconds; a node that dies meanwhile ends the wait from the other side.
+  // Loading a large state takes seconds; the condition ends the wait when the node dies meanwhile.
   while (child.exitCode === null && child.signalCode === null) {
     try {
       if ((await rpc.call(quantity, 'eth_chainId')) === chainId) return undefined
     } catch {
-      // Not yet.
+      // Not ready yet.
     }
     await sleep(20)
   }
   return new Promise(() => undefined)
 }
 
-/** The time of this chain's first start; that of a chain that is not kept is now, or what was asked for. */
+/** Time of this chain's first start; for a chain that is not kept, the requested time or now. */
 function genesisTime({ statePath, genesisTimeS }: AnvilOptions): number {
   const nowS = genesisTimeS ?? Math.floor(Date.now() / 1000)
   if (statePath === undefined) return nowS
@@ -172,8 +172,8 @@ function genesisTime({ statePath, genesisTimeS }: AnvilOptions): number {
 }
 
 /**
- * A restarted anvil goes on from the time of its block 0. It must be the clock's time, or the last block's where
- * the chain's time was moved beyond it.
+ * A restarted anvil continues from the time of its block 0. Its time must become the real time, or the last block's
+ * time where the chain's clock was moved ahead.
  */
 async function beginMining(rpc: Rpc, blockTimeSeconds: number | undefined): Promise<void> {
   const latest = z.object({ timestamp: quantity })
@@ -183,7 +183,7 @@ async function beginMining(rpc: Rpc, blockTimeSeconds: number | undefined): Prom
   else await rpc.call(anything, 'evm_setIntervalMining', blockTimeSeconds)
 }
 
-/** A shell that waits for the end of our pipe, which comes even if we are killed, and then ends the node. */
+/** Starts a shell that waits for the end of our pipe and then ends the node. The pipe ends even when we are killed. */
 function watchOver(child: ChildProcess): void {
   const watch = spawn('/bin/sh', ['-c', 'read -r _; kill "$0" 2>/dev/null', String(child.pid)], {
     stdio: ['pipe', 'ignore', 'ignore'],

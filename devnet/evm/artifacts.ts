@@ -5,9 +5,9 @@ import * as z from 'zod'
 /** A compiled contract, from the artifacts committed under devnet/contracts/out. */
 export interface Contract {
   interface: Interface
-  /** What creates it, without constructor arguments. */
+  /** Creation code, without constructor arguments. */
   bytecode: string
-  /** What then stands at its address. */
+  /** Code at the contract's address after the deployment. */
   deployedBytecode: string
 }
 

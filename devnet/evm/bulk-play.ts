@@ -9,7 +9,7 @@ import { anything } from './rpc.ts'
 import type { Scene } from './scene.ts'
 import { mine, receiptsOf, sendMany, withManualMining } from './transactions.ts'
 
-/** So many newest loans are looked at once more in the end. */
+/** Newest loans checked once more at the end. */
 const lookBack = 1000
 
 export interface BulkOptions {
@@ -18,8 +18,8 @@ export interface BulkOptions {
 }
 
 /**
- * Lives whole loans, many of them in each block, until so many are over. Expirations are reached by moving the
- * chain's clock. Loans that a reorg takes away meanwhile are lived anew.
+ * Plays whole loans, many per block, until the given number is over. It reaches expirations by moving the chain's
+ * clock. Loans that a reorg removes meanwhile are played anew.
  */
 export function playInBulk(scene: Scene, loans: number, options: BulkOptions): Promise<DiaryEntry[]> {
   const { loansAtOnce = 200, between = () => undefined } = options
@@ -47,7 +47,7 @@ export function playInBulk(scene: Scene, loans: number, options: BulkOptions): P
   })
 }
 
-/** Loans that were over, until a reorg took back what ended them: their channels would fit the wrong loans. */
+/** Finds finished loans whose end a reorg took back: their channels would fit the wrong loans. */
 async function revived(scene: Scene): Promise<Life[]> {
   if (scene.filecoin === undefined) return []
   const recent = scene.lives.slice(-lookBack).filter(({ loanId }) => loanId !== undefined)
@@ -55,7 +55,7 @@ async function revived(scene: Scene): Promise<Life[]> {
   return recent.filter((_, index) => !isOver(moves[index]))
 }
 
-/** Sends the calls and mines them into one block (more, if the node's own clock comes between). */
+/** Sends the calls and mines them into one block, or more when the node's own clock interferes. */
 async function playBlock(scene: Scene, calls: LoanCall[]): Promise<DiaryEntry[]> {
   const packed = packCalls(scene.deployment, calls)
   const answers = await sendMany(
@@ -76,14 +76,14 @@ async function playBlock(scene: Scene, calls: LoanCall[]): Promise<DiaryEntry[]>
 
 type Receipts = Awaited<ReturnType<typeof receiptsOf>>
 
-/** What failed or got lost is tried again: the next look at the chain says how the loan stands. */
+/** Failed or lost calls are retried: the next look at the chain shows the loan's state. */
 function settle(scene: Scene, { lives }: Outgoing, receipt: Receipts[number] | undefined): DiaryEntry[] {
   if (receipt?.status === 1) return scene.diary.record(receipt, lives)
   markFailed(lives)
   return []
 }
 
-/** At least a second is always added: two blocks never tell the same time twice over. */
+/** Adds at least a second, so that two blocks never have the same time. */
 async function moveClock(scene: Scene, until: number): Promise<void> {
   const seconds = Math.max(1, until - (await scene.now()))
   await scene.rpc.call(anything, 'evm_increaseTime', seconds)

@@ -1,8 +1,6 @@
 import { createServer } from 'node:net'
 
-/**
- * The port, if nothing listens on it; a free one if it is 0. Throws the system's EADDRINUSE otherwise.
- */
+/** Returns the port if nothing listens on it, or a free one for 0. Throws the system's EADDRINUSE otherwise. */
 export function claimPort(port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer()

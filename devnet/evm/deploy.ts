@@ -8,18 +8,18 @@ import { mine, receiptsOf, sendMany, withManualMining, type Transaction } from '
 export interface Deployment {
   erc20Loans: string
   erc20CollateralLock: string
-  /** Contract wallets that belong to the first account: one lends (and borrows FIL), the other borrows. */
+  /** Contract wallets of the first account: one lends (and borrows FIL), the other borrows. */
   batcher: string
   borrowerBatcher: string
   tokens: { eighteen: string; six: string }
   badTokens: { noDecimals: string; absurdDecimals: string }
-  /** Anvil's unlocked accounts. The first one is the owner; the others hold tokens and are the loans' parties. */
+  /** Anvil's unlocked accounts. The first is the owner; the others hold tokens and are the loans' parties. */
   accounts: string[]
 }
 
 /** Seconds a lender has to accept a payback after the loan expired. */
 export const acceptPeriod = 60
-/** What one FIL costs in tokens, with 18 decimals. */
+/** Price of one FIL in tokens, with 18 decimals. */
 export const filPrice = 5_000_000_000_000_000_000n
 
 const plentyOfTokens = 10n ** 36n
@@ -29,7 +29,7 @@ interface Part {
   arguments: unknown[]
 }
 
-/** In the order in which the first account makes them: its nonce gives each address. */
+/** Ordered like the first account's deployments, because its nonce determines each address. */
 const parts: Part[] = [
   { contract: contracts.token, arguments: ['DUSD', 18] },
   { contract: contracts.token, arguments: ['DUSC', 6] },
@@ -42,8 +42,8 @@ const parts: Part[] = [
 ]
 
 /**
- * Puts both markets, the tokens and the contract wallets on a fresh chain, hands out tokens and allowances, and
- * answers where they are. What is there already is left as it is; a chain that holds something else throws.
+ * Deploys both markets, the tokens and the contract wallets on a fresh chain, distributes tokens and allowances, and
+ * returns the addresses. Existing parts are left alone; a chain that holds something else throws.
  */
 export async function deployContracts(url: string): Promise<Deployment> {
   const rpc = createRpc(url)
@@ -99,7 +99,7 @@ function allTokens({ tokens, badTokens }: Deployment): string[] {
   return [...Object.values(tokens), ...Object.values(badTokens)]
 }
 
-/** The last thing that stocking does tells whether it was done. */
+/** Checks the result of stocking's last transaction, which shows that all of it was done. */
 async function isStocked(rpc: Rpc, { badTokens, borrowerBatcher, erc20CollateralLock }: Deployment) {
   const data = contracts.token.interface.encodeFunctionData('allowance', [
     borrowerBatcher,
@@ -109,7 +109,7 @@ async function isStocked(rpc: Rpc, { badTokens, borrowerBatcher, erc20Collateral
   return BigInt(allowance) > 0n
 }
 
-/** Tokens for every party, and its allowance for both markets. */
+/** Gives every party tokens and their allowance for both markets. */
 function stocking(deployment: Deployment, owner: string): Transaction[] {
   const { accounts, batcher, borrowerBatcher, erc20Loans, erc20CollateralLock } = deployment
   const tokens = allTokens(deployment)
@@ -134,7 +134,7 @@ function stocking(deployment: Deployment, owner: string): Transaction[] {
   return [...mints, ...byAccounts, ...byBatchers]
 }
 
-/** Sends, mines and insists on success. */
+/** Sends and mines the transactions. Throws when one fails. */
 async function perform(rpc: Rpc, transactions: Transaction[]): Promise<void> {
   if (transactions.length === 0) return
   const hashes = (await sendMany(rpc, transactions)).map((answer) => {

@@ -6,7 +6,7 @@ import type { Receipt } from './transactions.ts'
 
 /** One event that a transaction of the player emitted. A later reorg does not erase it from the diary. */
 export interface DiaryEntry {
-  /** The event's name, as in the contract. */
+  /** The event's name in the contract. */
   kind: string
   market: Market
   loanId: bigint
@@ -16,16 +16,16 @@ export interface DiaryEntry {
 
 export interface Diary {
   readonly entries: readonly DiaryEntry[]
-  /** Writes down what a transaction did, and tells new loans their ids; answers the new entries. */
+  /** Records a transaction's events and gives new loans their ids; returns the new entries. */
   record(receipt: Receipt, lives: Life[]): DiaryEntry[]
 }
 
-/** So many newest entries are kept in memory. */
+/** Newest entries kept in memory. */
 const memory = 500_000
 
 const creations: Record<string, true> = { CreateLoanOffer: true, CreateBorrowRequest: true }
 
-/** With a file, every entry is appended to it as a line of JSON (the loan id as decimal text). */
+/** Appends every entry to the file, if given, as a line of JSON (the loan id as decimal text). */
 export function createDiary(
   deployment: Deployment,
   file: string | undefined,
@@ -71,7 +71,7 @@ const kindsByTopic = new Map(
   }),
 )
 
-/** A transaction's creations come in the order of its calls. */
+/** A transaction's creations follow the order of its calls. */
 function nameNewLoans(entries: DiaryEntry[], lives: Life[]): void {
   for (const market of markets) {
     const unnamed = lives.filter((life) => life.market === market && life.loanId === undefined)

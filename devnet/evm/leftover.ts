@@ -8,8 +8,8 @@ const ownershipSchema = z.object({ owner: processSchema, anvil: processSchema })
 type Process = z.infer<typeof processSchema>
 
 /**
- * Makes sure that nobody else writes this state: stops an anvil whose owner is gone. Throws if the owner lives.
- * Answers whether something had to be stopped.
+ * Stops an anvil whose owner is gone, so that no other process writes this state. Throws if the owner is alive. Returns
+ * whether a process was stopped.
  */
 export async function stopLeftover(pidFile: string): Promise<boolean> {
   const found = read(pidFile)
@@ -23,7 +23,7 @@ export async function stopLeftover(pidFile: string): Promise<boolean> {
   return true
 }
 
-/** Writes down who runs on this state: this process and its anvil. */
+/** Records which processes run on this state: this one and its anvil. */
 export function writeOwnership(pidFile: string, anvilPid: number): void {
   const ownership = { owner: describe(process.pid), anvil: describe(anvilPid) }
   writeFileSync(`${pidFile}.new`, JSON.stringify(ownership))

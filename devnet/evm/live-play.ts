@@ -10,26 +10,26 @@ import type { Scene } from './scene.ts'
 import { sendOne } from './transactions.ts'
 
 export interface LiveLimits {
-  /** So many loans are lived side by side. */
+  /** Loans played side by side. */
   loansAtOnce: number
-  /** No new loans once the chain has so many: anvil keeps a copy of them all for every block it remembers. */
+  /** No loan starts once the chain has this many: anvil keeps a copy of all of them for every block it remembers. */
   maxLoans: number
-  /** So far the chain's clock may be moved ahead of the real one, in seconds; then expirations are waited for. */
+  /** Seconds that the chain's clock may be ahead of the real one; beyond that, expirations are waited for. */
   maxAheadSeconds: number
 }
 
-/** A loan that waits for an expiration waits so long in real time before the clock is moved for it. */
+/** Milliseconds of real time that a loan waits for an expiration before the clock is moved for it. */
 const patienceMs = 2000
 
-/** Steps on Filecoin beside one transaction. */
+/** Filecoin steps beside one transaction. */
 const stepsAtOnce = 4
 
 export interface LivePlay {
-  /** Looks at what became of earlier transactions and sends one more, if there is something to do: 1, else 0. */
+  /** Settles earlier transactions and sends one more if there is work. Returns the number of transactions and steps. */
   step(): Promise<number>
 }
 
-/** Play at the pace of the steps taken, one transaction each. */
+/** Plays one transaction per step; the caller sets the pace. */
 export function createLivePlay(scene: Scene, limits: LiveLimits, onNotice: (line: string) => void): LivePlay {
   const { rpc, deployment, source } = scene
   const pendings = createPendings(scene)
@@ -71,7 +71,7 @@ export function createLivePlay(scene: Scene, limits: LiveLimits, onNotice: (line
     return next.length === 0 ? undefined : source.random.pick(next)
   }
 
-  /** One new loan, or several by one contract wallet in one transaction. */
+  /** Starts one new loan, or several by one contract wallet in one transaction. */
   function begin(): Outgoing | undefined {
     const except = lives.filter(isInHurry).length < hurriedAtOnce ? [] : hurried
     const life = scene.conceive(except)
@@ -85,7 +85,7 @@ export function createLivePlay(scene: Scene, limits: LiveLimits, onNotice: (line
     return packCalls(deployment, calls)[0]
   }
 
-  /** An offer made and cancelled in one transaction: at the end of its block its terms can no longer be read. */
+  /** Makes and cancels an offer in one transaction: at the end of its block its terms can no longer be read. */
   function flash(expectedId: number): Outgoing {
     const life = madeBy(deployment.batcher, scene.conceiveAs('erc20Loans', 'cancel'))
     lives.push(life)
@@ -99,7 +99,7 @@ export function createLivePlay(scene: Scene, limits: LiveLimits, onNotice: (line
       pendings.add(outgoing, await sendOne(rpc, outgoing.transaction))
       return 1
     } catch (error) {
-      // The node does not take it (a reorg left its nonces in disorder, say): the next step looks again.
+      // The node refused it, for example after a reorg that disordered its nonces. The next step tries again.
       if (!(error instanceof RpcRefusal)) throw error
       return 0
     }
@@ -108,7 +108,7 @@ export function createLivePlay(scene: Scene, limits: LiveLimits, onNotice: (line
   async function moveClockFor(moves: Move[]): Promise<void> {
     const waits = moves.flatMap((move) => (move.kind === 'wait' ? move.until : []))
     const inHurry = lives.filter(isInHurry).length
-    // Moving the clock would expire those that are still on their way.
+    // Moving the clock would expire loans whose calls are still under way.
     if (waits.length === 0 || waits.length < inHurry) waitingSince = undefined
     else waitingSince ??= Date.now()
     if (waitingSince === undefined || Date.now() - waitingSince < patienceMs) return
@@ -122,9 +122,9 @@ export function createLivePlay(scene: Scene, limits: LiveLimits, onNotice: (line
   return { step }
 }
 
-/** These have short periods: what comes before the expiration must be done in time. */
+/** These have short periods, so all calls before the expiration must be made in time. */
 const hurried: readonly Plan[] = ['seize', 'refund']
-/** Few, so that a moment comes when all of them wait and the clock can be moved. */
+/** Small, so that a moment comes when all of them wait and the clock can be moved. */
 const hurriedAtOnce = 2
 
 function isInHurry({ plan }: Life): boolean {

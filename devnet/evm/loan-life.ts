@@ -8,10 +8,10 @@ import type { Random } from './random.ts'
 export const markets = ['erc20Loans', 'erc20CollateralLock'] as const
 export type Market = (typeof markets)[number]
 
-/** How a loan is meant to go. Where the chain's time or a reorg comes between, it goes as it still can. */
+/** The planned course of a loan. The chain's time or a reorg can force another one. */
 export type Plan = 'repay' | 'refund' | 'seize' | 'cancel' | 'cancelApproved' | 'default' | 'leaveOpen'
 
-/** Played in turn, so that all kinds of events come soon; the repetitions make repaid loans the usual ones. */
+/** Played in turn, so that all kinds of events come soon; the repetitions make repaid loans the most common. */
 export const repertoire: readonly (readonly [Market, Plan])[] = [
   ['erc20Loans', 'refund'],
   ['erc20CollateralLock', 'seize'],
@@ -31,33 +31,33 @@ export const repertoire: readonly (readonly [Market, Plan])[] = [
   ['erc20CollateralLock', 'repay'],
 ]
 
-/** One loan as the player knows it. Everything else is read from the contract before each move. */
+/** One loan as the player knows it. All other facts are read from the contract before each move. */
 export interface Life {
   market: Market
   plan: Plan
-  /** Undefined until the contract gave it. */
+  /** Undefined until the contract assigns it. */
   loanId: bigint | undefined
   lender: string
   borrower: string
   secrets: { a1: Uint8Array; b1: Uint8Array }
   hashes: { a1: string; b1: string }
-  /** Hex bytes, as given to the contract. */
+  /** Hex bytes, as passed to the contract. */
   filLender: string
   filBorrower: string
   paymentChannelId: string
   token: string
-  /** In the token's smallest units: what is lent (ERC20) or locked (FIL). */
+  /** The token's smallest units: lent (ERC20) or locked (FIL). */
   tokenAmount: bigint
   interest: bigint
-  /** In attoFIL: what is locked (ERC20) or lent (FIL). */
+  /** attoFIL: locked (ERC20) or lent (FIL). */
   filAmount: bigint
-  /** With 18 decimals. */
+  /** A fraction with 18 decimals. */
   interestRate: bigint
   /** Seconds. */
   loanExpirationPeriod: number
-  /** Its move failed in a batch: the next one goes alone. */
+  /** Set after a failure in a batch: the next move goes alone. */
   alone: boolean
-  /** What is played of it on Filecoin; undefined for a loan that is on the EVM chain alone. */
+  /** The loan's Filecoin half; undefined for a loan on the EVM chain alone. */
   half: FilecoinHalf | undefined
 }
 
@@ -68,7 +68,7 @@ export interface LifeSource {
   /** The probability that a text in a loan is garbage. */
   hostility: number
   badTokens: boolean
-  /** Everybody's Filecoin wallets; undefined: loans are played on the EVM chain alone. */
+  /** All Filecoin wallets; undefined: loans are played on the EVM chain alone. */
   cast: Cast | undefined
 }
 
@@ -92,7 +92,7 @@ export function newLife(source: LifeSource, market: Market, plan: Plan, secretNu
     ...newTerms(source),
     loanExpirationPeriod:
       plan === 'seize' || plan === 'refund' ? random.int(30, 60) : random.int(1, 72) * 3600,
-    // Who writes garbage into a contract has no part on Filecoin that belongs to the loan.
+    // A party that writes garbage into a contract has no matching part on Filecoin.
     half: source.cast !== undefined && isPlain ? half : undefined,
   }
 }
@@ -109,7 +109,7 @@ function chooseParties({ deployment, random }: LifeSource): Parties {
 
 type FilecoinTexts = Pick<Life, 'filLender' | 'filBorrower'>
 
-/** As they usually are, and as they are written where something in the loan is garbage: then they are nobody's. */
+/** Returns the usual texts, and those to write where a text of the loan is garbage: these belong to no wallet. */
 function filecoinTexts(
   source: LifeSource,
   half: FilecoinHalf,
@@ -139,7 +139,7 @@ function filecoinTexts(
   }
 }
 
-/** The secret with this number: an interrupted player finds the secrets of its loans again. */
+/** Derives the secret with this number, so an interrupted player finds the secrets of its loans again. */
 export function secretFor(seed: string, market: Market, owner: 'A1' | 'B1', number: number): Uint8Array {
   return namedSecret(`${seed}/${market}/${owner}/${number}`)
 }
@@ -150,7 +150,7 @@ function newTerms({ deployment, random, badTokens }: LifeSource): Terms {
   const bad = badTokens && random.chance(0.1)
   const token = random.pick(Object.values(bad ? deployment.badTokens : deployment.tokens))
   const unit = token === deployment.tokens.six ? 10n ** 6n : 10n ** 18n
-  // Amounts use all decimal places: a digit lost anywhere shows.
+  // Amounts use all decimal places, so a lost digit shows.
   const attoFil =
     BigInt(random.int(1, 2000)) * 10n ** 18n + BigInt(random.int(0, 999_999_999)) * 1_000_000_007n
   const worth = (((attoFil * filPrice) / 10n ** 18n) * unit) / 10n ** 18n
@@ -168,7 +168,7 @@ function textBytes(text: string): string {
   return bytesText(new TextEncoder().encode(text))
 }
 
-/** That of no channel: a loan with a Filecoin half learns its channel's later. */
+/** The ID of no channel: a loan with a Filecoin half gets its channel's ID later. */
 function channelId({ random, hostility, cast }: LifeSource): string {
   const first = cast === undefined ? 1000 : 900_000_000
   return random.chance(hostility)
@@ -176,7 +176,7 @@ function channelId({ random, hostility, cast }: LifeSource): string {
     : channelIdBytes(random.int(first, first + 9_998_999))
 }
 
-/** Anyone may write anything: nothing at all, zero bytes, broken UTF-8, a wall of text. */
+/** Anyone may write any text: none at all, zero bytes, broken UTF-8, a very long one. */
 function maybeHostile({ random, hostility }: LifeSource, usual: Uint8Array): Uint8Array {
   if (!random.chance(hostility)) return usual
   return random.pick([

@@ -4,14 +4,14 @@ import type { Deployment } from './deploy.ts'
 import type { Market } from './loan-life.ts'
 import { hex, type Rpc, type RpcRequest } from './rpc.ts'
 
-/** What a contract says of a loan at a block. Times are seconds since 1970, hashes `0x` hex. */
+/** A contract's data of a loan at a block. Times are Unix seconds, hashes `0x` hex. */
 export interface LoanOnChain {
   borrower: string
   lender: string
   secretHashA1: string
   secretHashB1: string
   loanExpiration: number
-  /** ERC20CollateralLock has none: undefined. */
+  /** Undefined for ERC20CollateralLock, which has none. */
   acceptExpiration: number | undefined
   token: string
   state: number
@@ -30,7 +30,7 @@ export async function readLoans(
   return answers.map((answer, index) => decodeLoan(loans[index]?.market ?? 'erc20Loans', answer))
 }
 
-/** How many loans a market has made. */
+/** Returns how many loans a market has made. */
 export async function lastLoanId(rpc: Rpc, deployment: Deployment, market: Market): Promise<number> {
   const data = contracts[market].interface.encodeFunctionData('loanIdCounter')
   const [answer] = await rpc.all(hex, [callRequest(deployment[market], data)])
@@ -42,8 +42,8 @@ function callRequest(to: string, data: string): RpcRequest {
 }
 
 /**
- * Reads the words that stand at fixed places of the answer. (A general decoder takes milliseconds for each loan,
- * and bulk play reads thousands.)
+ * Reads the words at fixed offsets of the answer. A general decoder takes milliseconds for each loan, and bulk play
+ * reads thousands.
  */
 function decodeLoan(market: Market, answer: string): LoanOnChain {
   const word = (index: number): string => answer.slice(2 + index * 64, 66 + index * 64)

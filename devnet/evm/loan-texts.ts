@@ -1,7 +1,7 @@
 import { blake2b } from '@noble/hashes/blake2.js'
 import { bytesToHex, concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 
-/** The hash by which both ledgers know a secret. */
+/** Returns the hash that identifies a secret on both ledgers. */
 export function secretHash(secret: Uint8Array): string {
   return `0x${bytesToHex(blake2b(secret, { dkLen: 32 }))}`
 }
@@ -13,7 +13,7 @@ export function namedSecret(name: string): Uint8Array {
 
 const filecoinAddresses = new Map<string, string>()
 
-/** A Filecoin secp256k1 address of the test network (`t1…`), always the same one for an EVM party. */
+/** Returns a Filecoin secp256k1 address of the test network (`t1…`), always the same for an EVM party. */
 export function filecoinAddressFor(party: string): string {
   const known = filecoinAddresses.get(party)
   if (known !== undefined) return known
@@ -22,14 +22,14 @@ export function filecoinAddressFor(party: string): string {
   return address
 }
 
-/** The text of a `t1` address: base32 of the 20 bytes of payload and a 4-byte checksum. */
+/** Formats a `t1` address: base32 of the 20 payload bytes and a 4-byte checksum. */
 export function secp256k1Address(payload: Uint8Array): string {
   const protocol = 1
   const checksum = blake2b(concatBytes(Uint8Array.of(protocol), payload), { dkLen: 4 })
   return `t${protocol}${base32(concatBytes(payload, checksum))}`
 }
 
-/** The text of a payment channel's ID address as a `bytes32`, padded right with zero bytes. */
+/** Returns the text of a payment channel's ID address as a `bytes32`, padded right with zero bytes. */
 export function channelIdBytes(id: number): string {
   return `0x${bytesToHex(utf8ToBytes(`t0${id}`)).padEnd(64, '0')}`
 }

@@ -4,25 +4,25 @@ import type { LoanOnChain } from './loan-reader.ts'
 import { bytesText } from './loan-texts.ts'
 import type { Step } from '../loans/steps.ts'
 
-/** What is to be done for a loan now. `until`: chain time at which it can go on, seconds since 1970. */
+/** The next action for a loan. `until`: chain time at which the loan can continue, Unix seconds. */
 export type Move =
   | { kind: 'call'; sender: string; data: string }
   | { kind: 'wait'; until: number }
   /** A step on Filecoin. */
   | { kind: 'step'; step: Step }
-  /** Waits for Filecoin. */
+  /** The loan waits for Filecoin. */
   | { kind: 'hold' }
   | { kind: 'done' }
   | { kind: 'vanished' }
 
 const done: Move = { kind: 'done' }
 
-/** Whether nothing will ever be done for a loan any more. */
+/** True when the loan needs no further move. */
 export function isOver(move: Move | undefined): boolean {
   return move === undefined || move.kind === 'done' || move.kind === 'vanished'
 }
 
-/** A transaction is mined a little after it is sent: what would expire meanwhile is not tried. */
+/** Seconds. A transaction is mined shortly after it is sent, so a call that would expire meanwhile is not tried. */
 const margin = 3
 
 /** The first move: an offer or a request. */
@@ -45,13 +45,13 @@ export function firstMove(life: Life): Move {
       ])
 }
 
-/** The next move of a loan whose id is known, by what its contract says at a block of this time. */
+/** Returns the next move of a loan with a known id, from its contract's state at a block with time `now`. */
 export function nextMove(life: Life, loan: LoanOnChain, now: number): Move {
   if (!isSameLoan(life, loan)) return { kind: 'vanished' }
   return life.market === 'erc20Loans' ? nextLendMove(life, loan, now) : nextBorrowMove(life, loan, now)
 }
 
-/** After a reorg the number can belong to another loan. */
+/** The number can belong to another loan after a reorg. */
 function isSameLoan(life: Life, loan: LoanOnChain): boolean {
   return life.market === 'erc20Loans'
     ? loan.secretHashB1 === life.hashes.b1 && loan.lender === life.lender
@@ -116,7 +116,7 @@ function acceptOffer(life: Life): Move {
   ])
 }
 
-/** Needs the id of the loan only: it may be one that is about to be given. */
+/** Needs only the loan's id, which the contract may not have assigned yet. */
 export function cancelOffer(life: Life): Move {
   return call(life, life.lender, 'cancelLoan', [life.loanId, bytesText(life.secrets.b1)])
 }

@@ -4,14 +4,14 @@ import type { Life, Market } from './loan-life.ts'
 import type { Move } from './next-move.ts'
 import type { Transaction } from './transactions.ts'
 
-/** A call for one loan, and who has to make it. */
+/** A call for one loan, and its sender. */
 export interface LoanCall {
   life: Life
   sender: string
   data: string
 }
 
-/** A transaction, and the loans it is for in the order of its calls. */
+/** A transaction, with its loans in the order of its calls. */
 export interface Outgoing {
   transaction: Transaction
   lives: Life[]
@@ -19,12 +19,12 @@ export interface Outgoing {
 
 const callsPerBatch = 5
 
-/** The call that a move asks for, if it asks for one. */
+/** Returns a move's call, if it has one. */
 export function toCalls(life: Life, move: Move | undefined): LoanCall[] {
   return move?.kind === 'call' ? [{ life, sender: move.sender, data: move.data }] : []
 }
 
-/** Parties with keys send each call by itself; a contract wallet makes up to five calls in one transaction. */
+/** Parties with keys send each call separately; a contract wallet makes up to five calls in one transaction. */
 export function packCalls(deployment: Deployment, calls: LoanCall[]): Outgoing[] {
   const wallets = [deployment.batcher, deployment.borrowerBatcher]
   const direct = calls
@@ -43,7 +43,7 @@ export function packCalls(deployment: Deployment, calls: LoanCall[]): Outgoing[]
   return [...direct, ...batched]
 }
 
-/** Several calls of one contract wallet as one transaction. */
+/** Packs several calls of one contract wallet into one transaction. */
 export function batch(deployment: Deployment, wallet: string, calls: LoanCall[]): Outgoing {
   const packed = calls.map(({ life, data }) => ({ to: addressFor(deployment, life.market), data }))
   return {

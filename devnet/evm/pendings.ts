@@ -9,21 +9,24 @@ interface Pending extends Outgoing {
   sentAt: number
 }
 
-/** Transactions that were sent and of which nothing is known yet. */
+/** Sent transactions whose outcome is not known yet. */
 export interface Pendings {
   add(outgoing: Outgoing, hash: string): void
   has(life: Life): boolean
   count(): number
   /**
-   * Writes down what was mined and lets go of what a reorg took. Answers the loans that were never made because
-   * the transaction that should make them failed.
+   * Records mined transactions and drops those that a reorg removed. Returns the loans that were never made because
+   * their creating transaction failed.
    */
   settle(): Promise<Life[]>
 }
 
-/** A transaction that neither has a receipt nor is known to the node after this is gone: a reorg took it. */
+/** Milliseconds after which a transaction without receipt that the node does not know is lost: a reorg removed it. */
 const vanishedAfterMs = 1500
-/** One that the node holds but cannot mine (a reorg left a gap in the nonces) is given up after this. */
+/**
+ * Milliseconds after which the player gives up a transaction that the node holds but cannot mine because a reorg left a
+ * gap in the nonces.
+ */
 const stuckAfterMs = 20_000
 
 export function createPendings(scene: Scene): Pendings {
@@ -65,7 +68,7 @@ async function isGone(rpc: Rpc, { hash, sentAt }: Pending): Promise<boolean> {
   return (await rpc.call(anything, 'eth_getTransactionByHash', hash)) === null
 }
 
-/** One bad call spoils a batch: from now on these go alone. Answers those of them that are not on the chain. */
+/** One bad call spoils a batch, so these loans' next moves go alone. Returns those that are not on the chain. */
 export function markFailed(lives: Life[]): Life[] {
   for (const life of lives) life.alone = true
   return lives.filter((life) => life.loanId === undefined)

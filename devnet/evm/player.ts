@@ -16,38 +16,38 @@ export interface PlayerOptions extends Partial<LiveLimits> {
   deployment: Deployment
   /** The same seed makes the same choices, and knows the secrets of the loans it made earlier. */
   seed: number | string
-  /** Transactions per second, or what it shall be so many seconds after the player was made. */
+  /** Transactions per second, or a function of the seconds since the player was made. */
   pace?: number | ((seconds: number) => number)
   /** The probability that a text in a loan is garbage. */
   hostility?: number
-  /** Whether some loans are in tokens without, or with absurd, `decimals()`. */
+  /** Includes loans in tokens without, or with absurd, `decimals()`. */
   badTokens?: boolean
   /** A file to which every event is appended as a line of JSON. */
   diaryFile?: string
   onEvent?: (entry: DiaryEntry) => void
-  /** The node on which the loans' Filecoin halves are played; missing: they are not. */
+  /** The node for the loans' Filecoin halves; missing: they are not played. */
   filecoin?: FilecoinOptions
-  /** Where loans that are being lived survive a restart. Missing: only their EVM halves go on after one. */
+  /** A file that keeps open loans over a restart. Missing: only their EVM halves continue after one. */
   livesFile?: string
-  /** Told once when the node cannot be reached or misbehaves, and once when it is back. */
+  /** Called once when the node is away or misbehaves, and once when it is back. */
   onNotice?: (line: string) => void
 }
 
-/** Lives loans on both markets. Its methods may be called side by side: they wait for each other. */
+/** Plays loans on both markets. Concurrent calls of its methods wait for each other. */
 export interface Player {
-  /** What it did since it was made, oldest first. */
+  /** Its events since it was made, oldest first. */
   readonly diary: readonly DiaryEntry[]
-  /** The loans that it conceived, made or not; the newest last. */
+  /** All loans that it planned, made or not; the newest last. */
   readonly lives: readonly Life[]
-  /** One look at the chain and at most one transaction; answers how many were sent. */
+  /** Looks at the chain and sends at most one transaction; returns how many were sent. */
   step(): Promise<number>
-  /** Plays at its pace until the signal; survives reorgs and a node that goes away for a while. */
+  /** Plays at its pace until the signal; survives reorgs and temporary failures of the node. */
   play(signal: AbortSignal): Promise<void>
   playFor(milliseconds: number): Promise<void>
   /**
-   * So many whole loans, as fast as the node allows; answers their events. `loansAtOnce` (200) go on side by side:
-   * the more, the fewer blocks. Throws if the node is away. `between` runs after each block, while nothing is sent:
-   * the place for a reorg that hits loans on their way.
+   * Plays this many whole loans as fast as the node allows; returns their events. `loansAtOnce` (200) run side by side:
+   * the more, the fewer blocks. Throws if the node is away. `between` runs after each block, while nothing is sent, so
+   * that a reorg there hits unfinished loans.
    */
   playLoans(loans: number, options?: BulkOptions): Promise<DiaryEntry[]>
 }
@@ -86,7 +86,7 @@ export function createPlayer(options: PlayerOptions): Player {
   }
 }
 
-/** Done by the first call that succeeds. */
+/** Runs the work until a first call succeeds. */
 function once(work: () => Promise<void> | undefined): () => Promise<void> {
   let done = false
   return async () => {
@@ -95,7 +95,7 @@ function once(work: () => Promise<void> | undefined): () => Promise<void> {
   }
 }
 
-/** Two at a time would count the same nonces. */
+/** Concurrent calls would count the same nonces. */
 function createTurns(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve()
   return (work) => {

@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 
 /**
- * What tells a process from a later one with the same id: when it was started, in the system's own words.
- * Undefined if there is no such process (or it is dead and only waits to be reaped).
+ * Returns the start time of a process in the system's own format, which distinguishes it from a later process with the
+ * same id. Undefined if there is no such process, or it is dead and not yet reaped.
  */
 export function processIdentity(pid: number): string | undefined {
   try {
@@ -14,7 +14,7 @@ export function processIdentity(pid: number): string | undefined {
 }
 
 function identityOnLinux(pid: number): string | undefined {
-  // The second field is the program's name in parentheses and may hold anything: count from behind it.
+  // The second field is the program's name in parentheses and may hold any text, so fields are counted after it.
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return fields[0] === 'Z' ? undefined : fields[19]

@@ -12,7 +12,7 @@ const PERIOD = 36_000
 const PRINCIPAL = 1_000_000n
 const COLLATERAL = 5n * 10n ** 18n
 
-/** Loans by what is strange about them; the contract's number of each. */
+/** The contract's loan numbers, by quirk. */
 export interface QuirkLoans {
   cancelledRequest: number
   zeroOffer: number
@@ -25,8 +25,8 @@ export interface QuirkLoans {
 }
 
 /**
- * Plays what the contracts allow and no dapp does: zero hashes and channels, a repayment accepted in any state, twice, by
- * anybody. Works on a deployment whose accounts hold tokens. Throws when the node refuses a call.
+ * Plays sequences that the contracts allow and no dapp makes: zero hashes and channels, a repayment accepted in any
+ * state, twice, by anybody. The deployment's accounts must hold tokens. Throws when the node refuses a call.
  */
 export async function playQuirks(rpcUrl: string, deployment: Deployment): Promise<QuirkLoans> {
   const rpc = createRpc(rpcUrl)

@@ -1,7 +1,7 @@
 import { blake2b } from '@noble/hashes/blake2.js'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 
-/** A stream of choices that is the same for the same seed. */
+/** A stream of choices, the same for the same seed. */
 export interface Random {
   /** A whole number from `from` to `to`, inclusive. */
   int(from: number, to: number): number

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-/** What the node itself answered as an error: it was reached, and it said no. */
+/** An error that the node itself returned: it was reached and refused. */
 export class RpcRefusal extends Error {
   override readonly name = 'RpcRefusal'
 }
@@ -10,14 +10,14 @@ export interface RpcRequest {
   params: unknown[]
 }
 
-/** A small JSON-RPC client over HTTP: answers are checked against a schema, batches keep their order. */
+/** A small JSON-RPC client over HTTP: it checks answers against a schema, and batches keep their order. */
 export interface Rpc {
   readonly url: string
-  /** Throws RpcRefusal on an error of the node, TypeError or AbortError when the node is away. */
+  /** Throws RpcRefusal when the node returns an error, TypeError or AbortError when the node is away. */
   call<T>(answer: z.ZodType<T>, method: string, ...params: unknown[]): Promise<T>
-  /** Asks all; throws on the first refusal. */
+  /** Sends all requests; throws on the first refusal. */
   all<T>(answer: z.ZodType<T>, requests: RpcRequest[]): Promise<T[]>
-  /** Asks all; a refusal stands at its place in the answer. */
+  /** Sends all requests; a refusal takes its answer's place. */
   settled<T>(answer: z.ZodType<T>, requests: RpcRequest[]): Promise<(T | RpcRefusal)[]>
 }
 
@@ -29,7 +29,6 @@ const responseSchema = z.object({
   error: z.object({ code: z.number(), message: z.string() }).optional(),
 })
 
-/** Hexadecimal answers of the node. */
 export const hex = z.string().regex(/^0x[0-9a-f]*$/i)
 export const quantity = hex.transform((text) => Number(text))
 export const anything = z.unknown()

@@ -17,7 +17,7 @@ import { firstMove, nextMove, type Move } from './next-move.ts'
 import { quantity, type Rpc } from './rpc.ts'
 import * as z from 'zod'
 
-/** What live and bulk play share: the chain, the diary, and the making of loans. */
+/** The state that live and bulk play share: the chain, the diary, and the creation of loans. */
 export interface Scene {
   rpc: Rpc
   deployment: Deployment
@@ -26,21 +26,21 @@ export interface Scene {
   /** Undefined: loans are played on the EVM chain alone. */
   filecoin: FilecoinSide | undefined
   journal: LifeJournal | undefined
-  /** Every loan that was conceived, the newest last. */
+  /** Every planned loan, the newest last. */
   lives: Life[]
-  /** A loan that is not on the chain yet, with the next plan of the repertoire that is none of these. */
+  /** Plans a loan that is not on the chain yet, with the repertoire's next plan outside `except`. */
   conceive(except?: readonly Plan[]): Life
-  /** The same, but with this plan. */
+  /** Plans a loan with this market and plan. */
   conceiveAs(market: Market, plan: Plan): Life
-  /** Must be called before loans are conceived: numbers of secrets go on where the chain's loans end. */
+  /** Must run before loans are planned: secrets are numbered on from the chain's loan counts. */
   lookUpCounts(): Promise<Record<Market, number>>
-  /** The next move of each, in their order, as of the latest block. */
+  /** Returns the loans' next moves in their order, as of the latest block. */
   movesOf(lives: Life[]): Promise<Move[]>
-  /** The latest block's time, seconds since 1970. */
+  /** The latest block's time, Unix seconds. */
   now(): Promise<number>
 }
 
-/** So many newest loans are remembered. */
+/** Newest loans kept in memory. */
 const memory = 20_000
 
 export function createScene(

@@ -2,18 +2,18 @@ import { closeSync, existsSync, mkdirSync, openSync, readSync, renameSync, rmSyn
 import { dirname } from 'node:path'
 
 /**
- * Anvil writes its state in place, so that a kill in the middle leaves half a file. Whenever a file has been
- * written out it is moved to `<path>.good`; anvil then makes a new one. One of the two is whole at any time.
+ * Anvil writes its state in place, so a kill in the middle leaves half a file. Each finished file is moved to
+ * `<path>.good`, and anvil then writes a new one. One of the two is whole at any time.
  */
 export interface StateFile {
   readonly path: string
   /** Files to try to start from, best first. */
   candidates(): string[]
-  /** Whether something of an earlier run is there, usable or not. */
+  /** True when an earlier run left files, usable or not. */
   hasRemains(): boolean
-  /** Moves a finished dump out of the way of the next one. Call it now and then. */
+  /** Moves a finished dump out of the next one's way. Callers repeat it regularly. */
   keepFinished(): void
-  /** Puts a file that anvil does not take aside, where it can be looked at. */
+  /** Moves a file that anvil refuses aside for inspection. */
   reject(candidate: string): string
 }
 
@@ -51,7 +51,7 @@ function look(file: string): Seen | undefined {
   return { size, modified: mtimeMs }
 }
 
-/** A JSON object that was cut off rarely ends with a brace; if it does, anvil refuses it and the next one is tried. */
+/** A truncated JSON object rarely ends with a brace. If it does, anvil refuses it and the next file is tried. */
 function isWhole(file: string): boolean {
   const size = statSync(file).size
   if (size < 2) return false

@@ -2,10 +2,10 @@ import * as z from 'zod'
 import type { RpcRefusal } from './rpc.ts'
 import { anything, hex, quantity, type Rpc } from './rpc.ts'
 
-/** A call that one of anvil's own (unlocked) accounts makes. */
+/** A call from one of anvil's own (unlocked) accounts. */
 export interface Transaction {
   from: string
-  /** Missing: creates a contract. */
+  /** Missing: the transaction creates a contract. */
   to?: string
   data: string
 }
@@ -18,17 +18,17 @@ const receiptSchema = z.object({
 })
 export type Receipt = z.infer<typeof receiptSchema>
 
-/** Enough for the largest batch; what is not used is not paid, and nothing is estimated by running it twice. */
+/** Enough for the largest batch. Unused gas is not paid, and no estimate has to run the call twice. */
 const gas = '0xb71b00'
 
-/** Sends one transaction with the nonce that the node finds right; throws RpcRefusal if it takes it not. */
+/** Sends one transaction with the nonce that the node chooses; throws RpcRefusal if the node refuses it. */
 export function sendOne(rpc: Rpc, transaction: Transaction): Promise<string> {
   return rpc.call(hex, 'eth_sendTransaction', { ...transaction, gas })
 }
 
 /**
- * Sends all at once, each sender's in the order given. Answers a hash or the refusal for each. Nobody else may
- * send for these accounts meanwhile: the nonces are counted here.
+ * Sends all at once, each sender's in the given order. Returns a hash or the refusal for each. No other program may
+ * send from these accounts meanwhile, because the nonces are counted here.
  */
 export async function sendMany(rpc: Rpc, transactions: Transaction[]): Promise<(string | RpcRefusal)[]> {
   const senders = [...new Set(transactions.map((transaction) => transaction.from))]
@@ -46,7 +46,7 @@ export async function sendMany(rpc: Rpc, transactions: Transaction[]): Promise<(
   return rpc.settled(hex, requests)
 }
 
-/** The receipts as of now; null where a transaction is pending, unknown or not of this branch any more. */
+/** Returns the current receipts; null for a transaction that is pending, unknown or no longer in this branch. */
 export function receiptsOf(rpc: Rpc, hashes: string[]): Promise<(Receipt | null)[]> {
   return rpc.all(
     receiptSchema.nullable(),
@@ -58,7 +58,7 @@ export async function mine(rpc: Rpc): Promise<void> {
   await rpc.call(anything, 'evm_mine')
 }
 
-/** Blocks are made by `mine` while the work runs, and (where interval mining is on) by the node's own clock. */
+/** Blocks come from `mine` while the work runs, and from the node's own clock where interval mining is on. */
 export async function withManualMining<T>(rpc: Rpc, work: () => Promise<T>): Promise<T> {
   const automine = await rpc.call(z.boolean(), 'anvil_getAutomine')
   if (!automine) return work()

@@ -1,11 +1,12 @@
 import { refusal, type Answer, type Fault, type FaultKinds } from './fault.ts'
 
-/** How providers refuse a batch: the shape of the answer, the HTTP status, the code and their own words. */
+/** How providers refuse a batch: the shape of the answer, the HTTP status, the code and their message. */
 export interface BatchRefusal {
   /**
+   * The forms of a refusal:
    * - alone: one error object with the id null instead of a list; `listed`: the same as a list of one
    * - each: an error for every call; `rest`: for those above the limit
-   * - short: a list of as many answers as are allowed; `stray`: with one error with the id null besides
+   * - short: a list of as many answers as are allowed; `stray`: plus one error with the id null
    * - text: no JSON
    */
   shape: 'alone' | 'listed' | 'each' | 'rest' | 'short' | 'stray' | 'text'
@@ -60,7 +61,7 @@ export const BATCH_REFUSALS: Record<string, BatchRefusal> = {
   'HTTP 503': { shape: 'text', status: 503 },
 }
 
-/** Refuses, in these words, batches of more than `limit` calls. */
+/** Refuses batches of more than `limit` calls in the given form. */
 export function batchLimit(
   { shape, status = 200, code = 0, words = 'request entity too large' }: BatchRefusal,
   limit: number,
@@ -91,7 +92,7 @@ export function batchLimit(
   }
 }
 
-/** Each of them in turn. */
+/** The refusals take turns. */
 export const batchLimits: FaultKinds = {
   'batches of three, refused in every way': {
     seenBy: 'visible',

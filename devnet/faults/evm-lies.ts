@@ -26,7 +26,7 @@ const tellingOfBlocks = [
   ...transactionMethods,
 ]
 
-/** The node as it was some blocks ago; it does not know what came since. */
+/** Answers from the node's state some blocks ago; newer blocks are unknown. */
 export function asOfBlocksAgo(blocks: number): Fault {
   return lyingAnswers(tellingOfBlocks, async (result, request, upstream) => {
     const limit = numberOf(await upstream.ask('eth_blockNumber')) - blocks
@@ -34,7 +34,7 @@ export function asOfBlocksAgo(blocks: number): Fault {
   })
 }
 
-/** The node as it was at these two blocks of its: it does not know what came since, and nothing more becomes final. */
+/** Answers as if the node had stopped at these latest and finalized blocks. */
 export function stoppedAt(latest: number, finalized: number): Fault {
   return lyingAnswers(tellingOfBlocks, (result, request, upstream) => {
     const [tag, full] = request.params
@@ -83,7 +83,6 @@ function unlessSame(before: unknown[], after: unknown[]): unknown[] | undefined 
 type Log = Json
 type ChangeLogs = (logs: Log[], filter: Json) => Log[]
 
-/** Changes the answers to `eth_getLogs`. */
 function changedLogs(change: ChangeLogs): Fault {
   return lyingAnswers(['eth_getLogs'], (result, { params: [filter] }) => {
     if (!Array.isArray(result) || result.length === 0) return undefined
@@ -92,7 +91,7 @@ function changedLogs(change: ChangeLogs): Fault {
   })
 }
 
-/** Whether these logs set all the bits of a bloom that one more sets. */
+/** True when these logs set every bloom bit of the removed log. */
 function isCovered(log: Log | undefined, others: readonly Log[]): boolean {
   const itemsOf = ({ address, topics }: Log): unknown[] =>
     Array.isArray(topics) ? [address, ...(topics as unknown[])] : [address]
@@ -126,7 +125,7 @@ const logLies: FaultKinds = {
       )({ now, below }),
   },
   'the last log of a block missing, whose bits others set': {
-    // Neither the bloom nor the numbers of the logs tell, and the receipts' root is not computed.
+    // Neither the bloom nor the log indexes reveal it, and the receipts' root is not computed.
     seenBy: 'hidden',
     make: sometimes(
       0.3,
@@ -213,7 +212,7 @@ const logLies: FaultKinds = {
   },
 }
 
-/** What the node says of its newest or its final block. */
+/** Changes the node's newest or final block. */
 function ofTag(tag: 'latest' | 'finalized', say: (block: Json, upstream: Upstream) => unknown): Fault {
   return lyingAnswers(['eth_getBlockByNumber'], (result, { params: [asked] }, upstream) =>
     asked === tag && isJson(result) ? say(result, upstream) : undefined,

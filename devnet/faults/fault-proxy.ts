@@ -6,31 +6,31 @@ import type { Answer, Fault, Reply, Request, Upstream } from './fault.ts'
 import { carrySockets, type SocketFault } from './socket-proxy.ts'
 
 export interface FaultProxy {
-  /** With the path of the node's URL. */
+  /** Includes the path of the node's URL. */
   url: string
   wsUrl: string
   port: number
-  /** HTTP requests, and how many of them were not answered truly. */
+  /** HTTP requests, and how many of them got a false answer. */
   requests: number
   faults: number
-  /** Asked anew for each HTTP request. */
+  /** Called for each HTTP request. */
   fault: Fault
-  /** Asked for each message that the node sends on a socket. */
+  /** Called for each message that the node sends on a socket. */
   socketFault: SocketFault
-  /** Whatever hangs ends now: those who waited are cut off. */
+  /** Ends everything that hangs: waiting clients are cut off. */
   release(): void
   stop(): Promise<void>
 }
 
 export interface ProxyOptions {
-  /** 0 or missing: a free one. */
+  /** 0 or missing: a free port. */
   port?: number
   fault?: Fault
-  /** Where sockets go; the node's HTTP URL when missing. */
+  /** Target of sockets; the node's HTTP URL when missing. */
   wsTarget?: string
 }
 
-/** Stands before a real node, over HTTP and WebSocket, and answers as its fault says. */
+/** Stands before a real node, over HTTP and WebSocket, and answers as its fault decides. */
 export async function startFaultProxy(target: string, options: ProxyOptions = {}): Promise<FaultProxy> {
   const hanging = new Set<ServerResponse>()
   const server = createServer((request, response) => {
@@ -110,7 +110,7 @@ async function written(
   return { body: JSON.stringify(isBatch ? reply : reply[0]) }
 }
 
-/** Speaks to the node with the caller's own rights. */
+/** Sends requests to the node with the caller's own authorization. */
 function speaker(
   target: string,
   request: IncomingMessage,

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Random } from '../evm/random.ts'
 
-/** The words that faults of a node are written in. A fault knows JSON-RPC and its method names, and no transport. */
+/** The terms in which faults of a node are written. A fault knows JSON-RPC and its method names, but no transport. */
 
 export interface Request {
   id: number
@@ -15,24 +15,24 @@ export interface Answer {
   error?: { code: number; message: string }
 }
 
-/** What a fault does with one HTTP request instead of forwarding it: an answer of its own, or none at all. */
+/** A fault's reaction to one HTTP request instead of forwarding it: its own answer, or none at all. */
 export type Reply =
   | { status?: number; headers?: Record<string, string>; body: string }
   | 'hang'
   | 'drop'
   | { afterMs: number }
-  /** Writes the response itself. */
+  /** The fault writes the response itself. */
   | { write: (response: ServerResponse) => void }
 
-/** The node behind a fault: for lies that are made of the truth. */
+/** The node behind a fault, for lies that are made from true answers. */
 export interface Upstream {
-  /** One question of the fault's own; null where the node refuses it. */
+  /** Sends the fault's own request; null where the node refuses it. */
   ask(method: string, ...params: unknown[]): Promise<unknown>
 }
 
 /**
- * Gets the requests of one HTTP request and the node's true answers (asked for on demand). A list of answers, in
- * whatever order, is sent as they would be. Null: answer truly.
+ * Gets the calls of one HTTP request and the node's true answers, fetched on demand. A returned list of answers, in any
+ * order, is sent in the true answers' form. Null: the true answers are sent.
  */
 export type Fault = (
   requests: Request[],
@@ -41,7 +41,7 @@ export type Fault = (
   upstream: Upstream,
 ) => Promise<Reply | Answer[] | null> | Reply | Answer[] | null
 
-/** The chance of one fault: `now(p)` says whether it happens this time. */
+/** The source of chance for one fault: `now(p)` is true with probability p. */
 export interface Chance {
   now: (probability: number) => boolean
   below: (n: number) => number
@@ -53,17 +53,17 @@ export function chanceFrom(random: Random): Chance {
 }
 
 /**
- * A kind of fault, by itself.
- * - `visible`: the answers alone tell that something is wrong: one endpoint is enough to get through it;
- * - `witness`: only another endpoint can tell;
- * - `hidden`: nobody could tell without proofs that nodes do not give, or that are not asked for.
+ * A kind of fault.
+ * - `visible`: the answers alone show the fault, so one endpoint is enough to survive it;
+ * - `witness`: only another endpoint can show it;
+ * - `hidden`: only proofs could show it, and nodes do not give them or are not asked for them.
  */
 export interface FaultKind {
   make: MakeFault
   seenBy: 'visible' | 'witness' | 'hidden'
-  /** Takes a time-out of its victim each time. */
+  /** Costs its victim a time-out each time. */
   isSlow?: boolean
-  /** Is not there together with others that have the same here: two lies that are seen can be one that is not. */
+  /** Faults with the same value are never active together: two visible lies can make one that is not. */
   coversUp?: string
 }
 
@@ -73,8 +73,8 @@ export const refusal = (id: number | null | undefined, code: number, message: st
   JSON.stringify({ jsonrpc: '2.0', id: id ?? null, error: { code, message } })
 
 /**
- * The true answers, changed: `change` gets each request with its result and returns what is said instead; `undefined`
- * where it has nothing to change. When nothing was changed, that was no fault.
+ * Changes true answers. `change` gets each request with its result and returns the false one, or `undefined` to leave
+ * it. An unchanged response does not count as a fault.
  */
 export function lyingAnswers(
   methods: readonly string[],
@@ -95,7 +95,7 @@ export function lyingAnswers(
   }
 }
 
-/** What a lie says when it says that it cannot. */
+/** A lie that is an error. */
 export class Refusal {
   readonly code: number
   readonly message: string
@@ -111,7 +111,7 @@ function said(id: number, result: unknown): Answer {
     : { id, result }
 }
 
-/** Wraps a fault that would always happen into one that happens with this probability. */
+/** Makes a fault that always happens occur with the given probability. */
 export function sometimes(probability: number, fault: Fault): MakeFault {
   return ({ now }) =>
     (requests, truth, isBatch, upstream) =>

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import type { Fault, Request } from './fault.ts'
 
-/** Answers that are made to exhaust their reader. */
+/** Answers made to exhaust their reader. */
 
 const MIB = 1024 * 1024
 const NO_LOG = {
@@ -19,7 +19,7 @@ function answers(ids: readonly number[], result: string): Buffer {
   return Buffer.from(texts.length === 1 ? (texts[0] ?? '') : `[${texts.join(',')}]`)
 }
 
-/** The first call's answer alone is long: as many of them would be a test of this program's memory. */
+/** Only the first call's answer is long: long answers for all would test this program's memory. */
 function oneLong(ids: readonly number[], result: string): Buffer {
   return Buffer.from(`${ids.length === 1 ? '' : '['}{"jsonrpc":"2.0","id":${ids[0]},"result":${result}`)
 }
@@ -35,7 +35,7 @@ const manyLogs = once(
     `[${Array.from({ length: 160_000 }, (_, index) => JSON.stringify({ ...NO_LOG, logIndex: `0x${index.toString(16)}` })).join()}]}`,
 )
 
-/** Complete bodies, by what is wrong with them. */
+/** Complete bodies, by defect. */
 export const HOSTILE_BODIES: Readonly<Record<string, MakeBody>> = {
   '8 MB of {}': (ids) => oneLong(ids, emptyObjects()),
   '60 MB of [': () => Buffer.alloc(60 * MIB, '['),
@@ -52,14 +52,14 @@ export const HOSTILE_BODIES: Readonly<Record<string, MakeBody>> = {
   '8 MB of invalid UTF-8': () => Buffer.alloc(8 * MIB, 0xff),
 }
 
-/** One body instead of each answer, packed or not. */
+/** Sends one body instead of each answer, compressed or not. */
 export function hostileBody(name: string, isPacked: boolean): Fault {
   const make = HOSTILE_BODIES[name]
   if (make === undefined) throw new Error(`there is no body "${name}"`)
   let packed: Buffer | undefined
   return (requests) => {
     const ids = requests.map(({ id }) => id)
-    // Packing takes longer than all else: whose ids they are no longer matters.
+    // Compression takes longest, so the packed body is reused; its ids do not matter.
     const body = isPacked ? (packed ??= gzipSync(make(ids), { level: 1 })) : make(ids)
     return {
       write: (response) => {
@@ -120,7 +120,7 @@ export const ENDLESS_RESPONSES: Readonly<Record<string, Fault>> = {
   }),
 }
 
-/** Only these methods are answered in this way, the others truly. */
+/** Applies the fault to these methods only; other methods get true answers. */
 export function onlyFor(methods: readonly string[], fault: Fault): Fault {
   return (requests: Request[], ...rest) =>
     requests.some(({ method }) => methods.includes(method)) ? fault(requests, ...rest) : null

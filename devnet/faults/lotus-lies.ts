@@ -17,7 +17,7 @@ const askNode = (upstream: Upstream, method: string, ...params: unknown[]): Prom
   upstream.ask(named(method), ...params)
 const heightOf = (tipset: unknown): number => Number(isJson(tipset) ? tipset['Height'] : NaN)
 
-/** Changes the answers of these methods; `undefined` leaves one as it is. */
+/** Changes the answers of these methods; `undefined` leaves an answer unchanged. */
 function lying(
   methods: readonly string[],
   change: (result: unknown, request: Request, upstream: Upstream) => unknown,
@@ -25,7 +25,7 @@ function lying(
   return lyingAnswers(methods.map(named), change)
 }
 
-/** The node as it was some epochs ago. */
+/** Answers from the node's state some epochs ago. */
 function asOfEpochsAgo(epochs: number): Fault {
   const byHeight = ['ChainGetTipSetByHeight', 'ChainGetTipSetAfterHeight']
   return lying(['ChainHead', ...byHeight], async (result, { method, params: [height] }, upstream) => {
@@ -159,7 +159,10 @@ const tipsetLies: FaultKinds = {
   },
 }
 
-/** A message and its receipt both missing: asked for one by one, a tipset without them looks whole. */
+/**
+ * Shared by faults that drop messages or receipts, which nodes return in separate answers: if both lack the same, the
+ * tipset looks whole.
+ */
 const COUNTS = 'messages and receipts'
 
 const executionLies: FaultKinds = {

@@ -1,6 +1,6 @@
 import { isJson, refusal, type Fault, type FaultKinds, type Request } from './fault.ts'
 
-/** How providers refuse a range of `eth_getLogs`: the code, and their own words. Codes say little: -32005 is a quota too. */
+/** How providers refuse a range of `eth_getLogs`: code and message. Codes are ambiguous: -32005 also means a quota. */
 export const PROVIDERS: Record<string, readonly [code: number, message: string]> = {
   Infura: [-32005, 'query returned more than 10000 results'],
   Alchemy: [
@@ -28,10 +28,10 @@ export const PROVIDERS: Record<string, readonly [code: number, message: string]>
   'other unknown words': [-32000, 'nope'],
 }
 
-/** A range may also be refused by a status: without JSON, or with one of these errors. */
+/** Some providers refuse a range by status: without JSON, or with one of these errors. */
 export const REFUSING_STATUSES = [400, 413, 429, 500, 503]
 
-/** Refuses, by an error or a status or both, questions for the logs of more than `limit` blocks. */
+/** Refuses log requests of more than `limit` blocks, by an error, a status or both. */
 export function rangeLimit(
   limit: number,
   { status = 200, error }: { status?: number; error?: readonly [code: number, message: string] },
@@ -43,7 +43,7 @@ export function rangeLimit(
   }
 }
 
-/** Blocks that each of them allows here. */
+/** Blocks that each provider allows here. */
 const LIMIT = 5
 
 function isWide({ method, params: [filter] }: Request, limit = LIMIT): boolean {
@@ -52,7 +52,7 @@ function isWide({ method, params: [filter] }: Request, limit = LIMIT): boolean {
   return Number(toBlock ?? 0) - Number(fromBlock ?? 0) + 1 > limit
 }
 
-/** Of all of them in turn. */
+/** The providers' refusals take turns. */
 export const rangeLimits: FaultKinds = {
   'a range limit of 5 blocks': {
     seenBy: 'visible',
@@ -72,7 +72,7 @@ export const rangeLimits: FaultKinds = {
   },
 }
 
-/** A range that is too wide is not even refused. */
+/** A range that is too wide hangs instead of being refused. */
 export const hangingRanges: FaultKinds = {
   'wide ranges hang': {
     ...{ seenBy: 'visible', isSlow: true },

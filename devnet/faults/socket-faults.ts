@@ -1,7 +1,7 @@
 import type { Chance } from './fault.ts'
 import type { SocketFault } from './socket-proxy.ts'
 
-/** What happens to what a node tells by WebSocket. */
+/** Faults of the messages that a node sends by WebSocket. */
 export const socketFaults: Record<string, (chance: Chance) => SocketFault> = {
   'a socket that closes':
     ({ now }) =>

@@ -3,12 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { WebSocket, WebSocketServer, type RawData } from 'ws'
 
 /**
- * What becomes of one message that the node sends: other texts in its place (none: it is lost), the socket closed, or
- * a delay. Null: it goes through.
+ * The fate of one message from the node: replacement texts (none: it is lost), a closed socket, or a delay. Null: it
+ * passes unchanged.
  */
 export type SocketFault = (text: string) => string[] | 'close' | { afterMs: number } | null
 
-/** Carries the sockets that come to `server` on to a node, and what the node says back, as the fault lets it. */
+/** Carries sockets from `server` on to a node, and the node's messages back as the fault lets it. */
 export function carrySockets(server: Server, target: string, fault: SocketFault): { close: () => void } {
   const sockets = new WebSocketServer({ server })
   sockets.on('connection', (client, request) => {
@@ -42,7 +42,7 @@ export function carrySockets(server: Server, target: string, fault: SocketFault)
   }
 }
 
-/** One after the other: what is late holds up what comes behind it, as on a real socket. */
+/** Delivers one after the other: a late message delays those behind it, as on a real socket. */
 async function deliver(client: WebSocket, text: string, fault: SocketFault): Promise<void> {
   const what = fault(text)
   if (what === 'close') {

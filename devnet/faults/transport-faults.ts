@@ -1,6 +1,6 @@
 import { refusal, type FaultKinds } from './fault.ts'
 
-/** Faults that need to know nothing of a chain. Probabilities are those of a bad day. */
+/** Faults that depend on no chain. Probabilities are those of a bad day. */
 
 const html = '<html><head><title>502 Bad Gateway</title></head><body>bad gateway</body></html>'
 

@@ -18,17 +18,17 @@ export const evmFaults: FaultKinds = {
 }
 export const lotusFaults: FaultKinds = { ...transportFaults, ...lotusLies }
 
-/** Which faults of its catalogue a proxy has now, and how often each of them happened. */
+/** The faults of a catalogue that a proxy has now, and how often each of them happened. */
 export interface Weather {
-  /** The kinds that it may have, sockets' among them. */
+  /** The kinds that it may have, including sockets' faults. */
   readonly kinds: readonly string[]
-  /** Those that it has now. */
+  /** The kinds that are active now. */
   readonly present: readonly string[]
-  /** By kind, since the beginning. */
+  /** Counts since the start, by kind. */
   readonly counts: ReadonlyMap<string, number>
-  /** From now on these, and no others. Nothing hangs any more that hung before. */
+  /** Activates exactly these kinds and releases everything that hangs. */
   set(kinds: readonly string[]): void
-  /** A few kinds, chosen by the seed. */
+  /** Activates a few kinds, chosen by the seed. */
   change(): void
   clear(): void
 }
@@ -36,8 +36,8 @@ export interface Weather {
 const MOST_AT_ONCE = 4
 
 /**
- * Gives the proxy faults of this catalogue, by a seed. The first of the present kinds that happens is what happens;
- * `severity` makes all of them more likely.
+ * Gives the proxy faults of this catalogue, by a seed. The first active kind that occurs is applied; `severity` makes
+ * all kinds more likely.
  */
 export function bringWeather(
   proxy: FaultProxy,
@@ -104,14 +104,14 @@ export function bringWeather(
   }
 }
 
-/** The kinds that a network gets through whose endpoints are all like this one, or that has a truthful one besides. */
+/** Selects the kinds that a network survives when all its endpoints have them, or when one more is truthful. */
 export function survivable(catalogue: FaultKinds, has: { witness: boolean; slow: boolean }): FaultKinds {
   const isIn = ({ seenBy, isSlow = false }: FaultKind): boolean =>
     (seenBy === 'visible' || (seenBy === 'witness' && has.witness)) && (has.slow || !isSlow)
   return Object.fromEntries(Object.entries(catalogue).filter(([, kind]) => isIn(kind)))
 }
 
-/** All of them, taking turns: for a test of one proxy. */
+/** Applies all kinds in turn, for a test of one proxy. */
 export function everyFault(catalogue: FaultKinds): (chance: Chance) => Fault {
   return (chance) => {
     const faults = Object.values(catalogue).map(({ make }) => make({ ...chance, now: () => true }))

@@ -8,19 +8,19 @@ import type { Wallet } from '../filecoin/wallet.ts'
 import { RpcRefusal } from '../evm/rpc.ts'
 import type { LotusRpc } from './lotus-rpc.ts'
 
-/** Everybody's wallets on Filecoin, by name. A name always has the same wallet; some are BLS wallets. */
+/** All Filecoin wallets, by name. A name always has the same wallet; some are BLS wallets. */
 export interface Cast {
-  /** The wallet's robust address: what it will be, without making it. */
+  /** The wallet's robust address, which exists before the wallet is made. */
   address(name: string): string
-  /** Its ID address, if its account is known to exist already. */
+  /** Its ID address, once its account is known to exist. */
   id(name: string): string | undefined
-  /** Made, and funded if it needs it, when it is first asked for. What it sends waits for its funds. */
+  /** Makes the wallet on first use and funds it if needed. Its messages wait for its funds. */
   wallet(name: string): Promise<Wallet>
   /** Makes these wallets and learns their ID addresses. */
   open(names: string[]): Promise<void>
 }
 
-/** A million FIL for who lends and borrows often, enough for one loan for the others. */
+/** attoFIL: a million FIL for frequent lenders and borrowers; other wallets get enough for one loan. */
 const PLENTY = 10n ** 24n
 const ENOUGH = 10n ** 22n
 
@@ -47,7 +47,7 @@ export function createCast({ chain }: Lotus, rpc: LotusRpc): Cast {
   const lookUp = (name: string): Promise<string | undefined> =>
     unlessRefused(rpc.call(z.string(), 'StateLookupID', address(name), null))
 
-  /** Whom a channel is opened for has an account without funds. */
+  /** The recipient of a channel has an account without funds. */
   async function balanceOf(name: string): Promise<bigint> {
     const actor = z.object({ Balance: z.string() })
     const found = await unlessRefused(rpc.call(actor, 'StateGetActor', address(name), null))
@@ -66,7 +66,7 @@ export function createCast({ chain }: Lotus, rpc: LotusRpc): Cast {
     wallet,
     async open(names) {
       for (const name of names) await wallet(name)
-      // Executed when the tipset after theirs is made.
+      // Messages are executed when the tipset after theirs is made.
       await chain.mine(3)
       for (const name of names) {
         const id = await lookUp(name)
@@ -76,7 +76,7 @@ export function createCast({ chain }: Lotus, rpc: LotusRpc): Cast {
   }
 }
 
-/** The robust address of the wallet with this name. */
+/** Returns the robust address of the wallet with this name. */
 export function walletAddress(name: string): string {
   return formatAddress(createKey(kindOf(name), utf8ToBytes(name)).address, 't')
 }
@@ -94,13 +94,15 @@ function kindOf(name: string): 'bls' | 'secp256k1' {
   return (blake2b256(utf8ToBytes(name))[0] ?? 0) % 5 === 0 ? 'bls' : 'secp256k1'
 }
 
-/** The Filecoin address of an EVM account (`t410f…`): it can be named, but nobody here signs for it. */
+/**
+ * Returns the Filecoin address of an EVM account (`t410f…`): contracts can name it, but no wallet here signs for it.
+ */
 export function delegatedAddressOf(evmAddress: string): string {
   const ethereumManager = 10n
   return formatAddress(delegatedAddress(ethereumManager, Buffer.from(evmAddress.slice(2), 'hex')), 't')
 }
 
-/** The wallets that loans share, and those of outsiders: they exist before the first loan. */
+/** Opens the wallets that loans share and those of outsiders before the first loan. */
 export async function openPool(
   cast: Cast,
   { accounts, batcher, borrowerBatcher }: { accounts: string[]; batcher: string; borrowerBatcher: string },

@@ -1,11 +1,11 @@
 import * as z from 'zod'
 import { asCid, cidSchema, tipsetSchema, type LotusRpc, type Tipset } from './lotus-rpc.ts'
 
-/** What became of a message in the branch that is the node's now. */
+/** A message's outcome in the node's current branch. */
 export interface Outcome {
-  /** Of the tipset that includes it. */
+  /** Height of the tipset that includes it. */
   height: number
-  /** Its place among the messages of its tipset, in the order of their execution. */
+  /** Its index among its tipset's messages, in order of execution. */
   position: number
   exitCode: number
   /** Base64, or null. */
@@ -13,21 +13,21 @@ export interface Outcome {
   to: string
 }
 
-/** The executed messages of the node's branch, kept up to date by `refresh`. */
+/** The executed messages of the node's branch, updated by `refresh`. */
 export interface ChainView {
-  /** Follows the node to its head; through reorgs, too. */
+  /** Follows the node to its head, through reorgs too. */
   refresh(): Promise<void>
-  /** The head's. */
+  /** The head's height. */
   height(): number
-  /** The head's, unix seconds. */
+  /** The head's time, Unix seconds. */
   timeS(): number
-  /** Undefined while it is not executed. */
+  /** Undefined until the message is executed. */
   outcome(cid: string): Outcome | undefined
-  /** Of all messages, in the chain's order. */
+  /** The outcomes of all messages, in the chain's order. */
   outcomes(): IterableIterator<[cid: string, outcome: Outcome]>
 }
 
-/** A tipset, and the messages of its parents: they were executed when it was made. */
+/** A tipset, and its parents' messages, which are executed when the tipset is made. */
 interface Known {
   key: string
   height: number
@@ -56,7 +56,7 @@ export function createChainView(rpc: LotusRpc): ChainView {
     for (const one of path.reverse()) await learn(one)
   }
 
-  /** Lets go of what lies above, and of another tipset at this height. */
+  /** Drops all tipsets above this height, and another tipset at it. */
   function forgetFrom(height: number, key: string): void {
     for (let last = known.at(-1); last !== undefined; last = known.at(-1)) {
       if (last.height < height || last.key === key) return

@@ -3,14 +3,14 @@ import type { FilecoinSide } from './filecoin-side.ts'
 
 interface EvmClock {
   rpc: Rpc
-  /** The latest block's time, unix seconds. */
+  /** The latest block's time, Unix seconds. */
   now(): Promise<number>
 }
 
-/** So far the chains' clocks may be apart: both parties' dealings must be seen in their order. */
+/** Seconds that the chains' clocks may differ: the index must see both parties' actions in their order. */
 const TOLERANCE_S = 15
 
-/** Makes one tipset, and brings the clock that is behind to the other's time. */
+/** Makes one tipset and advances the slower clock to the other's time. */
 export async function mineAndAlign(evm: EvmClock, side: FilecoinSide): Promise<void> {
   await side.stir()
   await side.options.lotus.chain.mine()
@@ -18,7 +18,7 @@ export async function mineAndAlign(evm: EvmClock, side: FilecoinSide): Promise<v
   await alignClocks(evm, side)
 }
 
-/** Loans are joined by what happened at the same time: a clock that was moved takes the other with it. */
+/** Loans are joined by simultaneous events, so a moved clock takes the other with it. */
 export async function alignClocks(evm: EvmClock, side: FilecoinSide): Promise<void> {
   const { lotus, epochDurationS } = side.options
   const ahead = (await evm.now()) - side.view.timeS()

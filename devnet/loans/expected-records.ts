@@ -4,7 +4,7 @@ import type { Life, Market } from '../evm/loan-life.ts'
 import type { ChainView, Outcome } from './chain-view.ts'
 import type { ChannelRole, FilecoinHalf, VoucherRole } from './filecoin-half.ts'
 
-/** A record that the history must have: protocol.md, section 4. */
+/** A record that the history must have (protocol.md, section 4). */
 export interface ExpectedRecord {
   event: string
   /** A message's CID, or a voucher in standard base64. */
@@ -13,7 +13,7 @@ export interface ExpectedRecord {
   loanId: string
 }
 
-/** A loan as its contract has it in the end. */
+/** A loan in its contract's final state. */
 export interface MadeLoan {
   market: Market
   loanId: bigint
@@ -21,7 +21,7 @@ export interface MadeLoan {
   secretHashB1: string
 }
 
-/** What a loan's channel went through in the chain's branch, in order. */
+/** The messages of a loan's channel in the chain's branch, in order. */
 export interface ChannelStory {
   role: ChannelRole
   /** Robust and ID address. */
@@ -31,13 +31,13 @@ export interface ChannelStory {
   life: Life
   loan: MadeLoan
   createCid: string
-  /** Without the creation. */
+  /** Excludes the creation. */
   messages: { cid: string; what: string; outcome: Outcome }[]
 }
 
 /**
- * The channels of the loans that the contracts have, as the chain tells them: a player's notes only say which message
- * was for which loan, the branch says which of them did anything and in which order.
+ * Returns the channels of the contracts' loans from the chain's branch. A player's notes only map messages to loans;
+ * the branch shows which of them took effect, and in which order.
  */
 export function channelStories(
   lives: readonly Life[],
@@ -54,7 +54,7 @@ export function channelStories(
   })
 }
 
-/** A loan is known by the secret of who made it. */
+/** A loan is identified by its maker's secret. */
 function nameOf(market: Market, { a1, b1 }: { a1: string; b1: string }): string {
   return `${market}/${market === 'erc20Loans' ? b1 : a1}`
 }
@@ -91,7 +91,7 @@ function inOrder(one: Outcome, other: Outcome): number {
   return one.height - other.height || one.position - other.position
 }
 
-/** What the service must show of a channel. */
+/** Returns the records that the service must show for a channel. */
 export function recordsOf(story: ChannelStory): ExpectedRecord[] {
   const { role, half, loan, createCid, messages, robust } = story
   const loanType = loan.market === 'erc20Loans' ? 'ERC20FIL' : 'FILERC20'
@@ -119,7 +119,7 @@ export function recordsOf(story: ChannelStory): ExpectedRecord[] {
   return records
 }
 
-/** The vouchers that were redeemed, in order: also the one that its maker meant to come too late, and a reorg brought in time. */
+/** Returns the redeemed vouchers in order, including a late one that a reorg moved before its deadline. */
 export function redeemedIn({ messages }: ChannelStory): VoucherRole[] {
   return messages.flatMap(({ what }) => redemptionOf(what) ?? [])
 }
@@ -152,7 +152,7 @@ const PURPOSE: Record<VoucherRole, string> = {
   withdraw: 'Withdraw',
   payback: 'Payback',
 }
-/** As which a channel counts that is settled without a redemption. */
+/** The purpose shown for a channel that is settled without a redemption. */
 const UNREDEEMED: Record<ChannelRole, VoucherRole> = {
   collateral: 'unlock',
   principal: 'withdraw',

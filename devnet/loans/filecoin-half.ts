@@ -1,25 +1,27 @@
 import { createRandom, type Random } from '../evm/random.ts'
 
-/** Which of a loan's payment channels: an ERC20 loan has the first, a FIL loan the other two. */
+/** Role of a loan's payment channel: an ERC20 loan has the first, a FIL loan the other two. */
 export type ChannelRole = 'collateral' | 'principal' | 'payback'
 export type VoucherRole = 'seize' | 'unlock' | 'withdraw' | 'payback'
-/** How the service hears of a voucher. By redemption it hears of each in the end. */
+/** How the service first learns of a voucher. A redemption reveals each of them in the end. */
 export type VoucherWay = 'redemption' | 'node-store' | 'handed-in'
 
-/** How a loan's Filecoin half is meant to go: drawn from a stream of the loan's own, the same after a restart. */
+/**
+ * The planned course of a loan's Filecoin half, drawn from the loan's own random stream and so stable over restarts.
+ */
 export interface Choices {
-  /** How far Filecoin goes for a loan that is never agreed on. */
+  /** How far the Filecoin half goes before the loan is agreed on, even if it never is. */
   beforeAgreement: 'nothing' | 'channel' | 'signed'
-  /** The channel is opened by somebody else, in the parties' names. */
+  /** An outsider opens the channel in the parties' names. */
   madeByThird: boolean
-  /** A tenth of the channel's funds comes later, by a plain send. */
+  /** A tenth of the channel's funds arrives later by a plain send. */
   toppedUp: boolean
   /** Messages and vouchers name the channel by its ID. */
   byId: boolean
   firstNonce: 0n | 1n
   ways: Record<VoucherRole, VoucherWay>
   settledByOther: boolean
-  /** What goes wrong on the way, without doing anything. */
+  /** A mistake on the way that has no effect. */
   mistake: 'none' | 'wrong-secret' | 'stale-voucher' | 'early-collect'
   /** The borrower of a cancelled loan redeems the unlock voucher before the channel is settled. */
   unlockAfterCancel: boolean
@@ -28,30 +30,30 @@ export interface Choices {
 }
 
 export interface Voucher {
-  /** The robust address of the channel it is for. */
+  /** The robust address of its channel. */
   channel: string
   /** Standard base64. */
   text: string
 }
 
-/** A message that was sent for a step, and those that it replaces because they failed or got lost. */
+/** A message sent for a step, and the failed or lost messages that it replaces. */
 export interface Act {
   cid: string
   earlier: string[]
-  /** The chain's height when it was sent. */
+  /** The chain's height at sending. */
   sentAt: number
 }
 
-/** What the player knows of a loan's Filecoin half. Plain data, so that it survives a restart. */
+/** The player's notes on a loan's Filecoin half. Plain data, so that it survives a restart. */
 export interface FilecoinHalf {
   choices: Choices
   /** Names of wallets. */
   lender: string
   borrower: string
   third: string
-  /** What the payback has more than the principal, in hundredths of a percent. */
+  /** Excess of the payback over the principal, in hundredths of a percent. */
   paybackRate: number
-  /** By the step's name. */
+  /** Keyed by step name. */
   acts: Record<string, Act>
   vouchers: Partial<Record<VoucherRole, Voucher>>
 }
@@ -59,11 +61,11 @@ export interface FilecoinHalf {
 export interface Casting {
   seed: string
   market: string
-  /** The loan's own number, from which its secrets come as well. */
+  /** The loan's own number, which also derives its secrets. */
   number: number
   lender: string
   borrower: string
-  /** The loan may never be agreed on: its parties must be told by their wallets alone. */
+  /** Set when the loan may never be agreed on: its parties must then be identified by their wallets alone. */
   ownWallets: boolean
 }
 

@@ -11,38 +11,38 @@ import { isMistake, stepsFor, type Standing, type Step } from './steps.ts'
 export interface FilecoinOptions {
   lotus: Lotus
   token?: string
-  /** A channel must be so many epochs old before a contract, or an ID address, names it. */
+  /** Epochs after its creation before a contract, or an ID address, names a channel. */
   confidence?: number
   settleDelayEpochs: number
   epochDurationS: number
-  /** So many messages of others stand in a tipset, on average; none when missing. */
+  /** Average number of other messages in a tipset; none when missing. */
   trafficPerTipset?: number
-  /** Where a signed voucher is handed in to the service: its text, in either form. */
+  /** Hands a signed voucher in to the service, as text in either form. */
   handIn: (voucher: string) => void
 }
 
-/** What is to be done on Filecoin for a loan now. */
+/** The next action on Filecoin for a loan. */
 export type FilecoinMove =
   | { kind: 'step'; step: Step }
-  /** Something is on its way, or has to wait for an epoch. */
+  /** A message is pending, or an epoch must come. */
   | { kind: 'wait' }
-  /** All is done that belongs to the loan as it stands. */
+  /** Every step for the loan's present state is done. */
   | { kind: 'rest' }
-  /** It cannot go on: its messages fail again and again. */
+  /** The loan cannot continue: its messages fail again and again. */
   | { kind: 'stuck' }
 
-/** The Filecoin half of the stage: the node, everybody's wallets, and what became of the messages. */
+/** The Filecoin half of the stage: the node, all wallets, and the outcomes of messages. */
 export interface FilecoinSide {
   options: FilecoinOptions
   rpc: LotusRpc
   cast: Cast
   view: ChainView
-  /** Lets others send what they send before the next tipset. */
+  /** Lets other parties send their messages before the next tipset. */
   stir(): Promise<void>
   next(standing: Standing, half: FilecoinHalf): FilecoinMove
-  /** The robust and the ID address of a channel that is made; undefined while it is not. */
+  /** The channel's robust and ID address; undefined until it is made. */
   channelOf(half: FilecoinHalf, role: ChannelRole): Channel | undefined
-  /** Whether a channel is so old that no reorg that is played takes its ID away. */
+  /** True when the channel is so old that no played reorg changes its ID. */
   isSettled(half: FilecoinHalf, role: ChannelRole): boolean
 }
 
@@ -53,7 +53,7 @@ export interface Channel {
 
 type Status = 'done' | 'waiting' | 'todo' | 'hopeless'
 
-/** A message that is not executed after so many tipsets got lost. */
+/** A message that is not executed after this many tipsets is lost. */
 const LOST_AFTER_EPOCHS = 200
 const ATTEMPTS = 4
 
@@ -86,7 +86,7 @@ export function createFilecoinSide(options: FilecoinOptions): FilecoinSide {
     const outcome = view.outcome(act.cid)
     if (outcome === undefined) return view.height() - act.sentAt > LOST_AFTER_EPOCHS ? 'todo' : 'waiting'
     if (outcome.exitCode === 0 || isMistake(step)) return 'done'
-    // Collected too early, and too late to be a mistake.
+    // The intended early collection succeeded because it came late enough.
     if (step.do === 'collect' && outcomeOf(half, `early collect ${step.channel}`)?.exitCode === 0)
       return 'done'
     return act.earlier.length < ATTEMPTS ? 'todo' : 'hopeless'
@@ -119,7 +119,7 @@ export function createFilecoinSide(options: FilecoinOptions): FilecoinSide {
   }
 }
 
-/** At most once before each tipset. */
+/** Runs at most once before each tipset. */
 function stirring({ lotus: { chain }, trafficPerTipset }: FilecoinOptions): () => Promise<void> {
   if (trafficPerTipset === undefined) return () => Promise.resolve()
   const traffic = createTraffic(chain, trafficPerTipset)

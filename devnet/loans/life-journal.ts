@@ -1,10 +1,10 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import type { Life } from '../evm/loan-life.ts'
 
-/** The loans that are being lived, in a file: the next start goes on with them. */
+/** Keeps open loans in a file, so that the next start resumes them. */
 export interface LifeJournal {
   load(): Life[]
-  /** In one step, and only if something changed. */
+  /** Saves atomically, and only after a change. */
   save(lives: Life[]): void
 }
 
@@ -14,7 +14,7 @@ export function lifeJournal(file: string): LifeJournal {
     load() {
       if (!existsSync(file)) return []
       try {
-        // Only this program writes the file; what cannot be read is given up.
+        // Only this program writes the file; unreadable content is discarded.
         return JSON.parse(readFileSync(file, 'utf8'), revive) as Life[]
       } catch {
         return []

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { parseLotusJson } from '../../shared/filecoin/lotus-json.ts'
 import { RpcRefusal } from '../evm/rpc.ts'
 
-/** One request of a Lotus node; throws RpcRefusal where the node answers an error. */
+/** Sends one request to a Lotus node; throws RpcRefusal where the node returns an error. */
 export interface LotusRpc {
   call<T>(answer: z.ZodType<T>, method: string, ...params: unknown[]): Promise<T>
 }

@@ -4,7 +4,6 @@ import { lastLoanId, readLoans } from '../evm/loan-reader.ts'
 import type { Rpc } from '../evm/rpc.ts'
 import type { MadeLoan } from './expected-records.ts'
 
-/** Every loan that the contracts have now. */
 export async function madeLoans(rpc: Rpc, deployment: Deployment): Promise<(MadeLoan & { state: number })[]> {
   const found = await Promise.all(
     markets.map(async (market) => {

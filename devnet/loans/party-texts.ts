@@ -2,8 +2,8 @@ import { delegatedAddressOf, type Cast } from './cast.ts'
 import type { FilecoinHalf } from './filecoin-half.ts'
 
 /**
- * What a loan's contract is told of its parties on Filecoin: a robust address, their ID address now and then, and a
- * delegated address where nothing will happen on Filecoin.
+ * Returns the Filecoin addresses of the parties for a loan's contract. They are usually robust, sometimes an ID address,
+ * and delegated where nothing happens on Filecoin for the loan.
  */
 export function partyTexts(
   cast: Cast,

@@ -20,12 +20,11 @@ import type { FilecoinHalf, VoucherRole } from './filecoin-half.ts'
 import { FUNDER, otherParty, type Party, type Step } from './steps.ts'
 import { lotusText, signedVoucher, voucherJson } from './vouchers.ts'
 
-/** A loan with a Filecoin half. */
 export type WholeLife = Life & { half: FilecoinHalf }
 
 const INIT_ACTOR = idAddress(1n)
 
-/** Does the steps that are due, at most so many; answers how many. */
+/** Performs the due steps, at most the given number; returns how many. */
 export async function performSteps(
   side: FilecoinSide | undefined,
   lives: Life[],
@@ -46,7 +45,7 @@ function isWhole(life: Life): life is WholeLife {
   return life.half !== undefined
 }
 
-/** Does a step: signs and hands on a voucher, or sends a message. */
+/** Performs a step: signs a voucher and passes it on, or sends a message. */
 async function perform(side: FilecoinSide, life: WholeLife, step: Step): Promise<void> {
   if (step.do === 'sign') return signVoucher(side, life, step.voucher, step)
   const { half } = life
@@ -104,7 +103,7 @@ function creation(side: FilecoinSide, life: WholeLife, step: Step): Sending {
   return { to: INIT_ACTOR, method: INIT_EXEC, value: firstFunds(life, half, step.channel), params }
 }
 
-/** Of whom the secret is that a voucher is locked with. */
+/** The owner of the secret that locks a voucher. */
 const SECRET_OF: Record<VoucherRole, 'a1' | 'b1'> = {
   seize: 'a1',
   unlock: 'b1',
@@ -138,7 +137,7 @@ async function signVoucher(
       secretHash: Buffer.from(hashes[SECRET_OF[role]].slice(2), 'hex'),
       nonce: role === 'unlock' ? firstNonce + 1n : firstNonce,
       amount: role === 'unlock' ? 0n : fundsOf(life, half, step.channel),
-      // The dapp gave a time where an epoch belongs: in effect, no end.
+      // The dapp puts a time where an epoch belongs, which in effect sets no end.
       timeLockMax: role === 'payback' ? BigInt(side.view.timeS()) : 0n,
     },
     (bytes) => wallet.sign(bytes),
@@ -149,7 +148,7 @@ async function signVoucher(
   half.vouchers[role] = { channel: channel.robust, text }
 }
 
-/** Into the node's own list, as a party does that runs the node. */
+/** Adds the voucher to the node's own list, as a party with its own node does. */
 async function store(side: FilecoinSide, text: string, { robust, id }: Channel): Promise<void> {
   const { channelAddr } = voucherFromText(text)
   const named = channelAddr.protocol === 0 ? id : robust

@@ -2,19 +2,19 @@ import type { ChannelRole, Choices, FilecoinHalf, VoucherRole } from './filecoin
 
 export type Party = 'lender' | 'borrower'
 
-/** One thing to do on Filecoin for a loan, and who does it. Its name is unique within the loan. */
+/** One action on Filecoin for a loan, and its actor. Its name is unique within the loan. */
 export type Step = { name: string; channel: ChannelRole; by: Party } & (
   | { do: 'create' | 'fund' | 'settle' | 'collect' | 'early-collect' }
   | { do: 'sign' | 'redeem' | 'wrong-secret' | 'stale-voucher'; voucher: VoucherRole }
 )
 
-/** Whose funds are in a channel; the other party is whom it pays. */
+/** The party whose funds a channel holds; it pays the other party. */
 export const FUNDER: Record<ChannelRole, Party> = {
   collateral: 'borrower',
   principal: 'lender',
   payback: 'borrower',
 }
-/** Who signs a voucher; the other party redeems it. */
+/** The party that signs a voucher; the other party redeems it. */
 export const SIGNER: Record<VoucherRole, Party> = {
   seize: 'borrower',
   unlock: 'lender',
@@ -26,19 +26,19 @@ export function otherParty(party: Party): Party {
   return party === 'lender' ? 'borrower' : 'lender'
 }
 
-/** What a step needs to know of the EVM half. */
+/** The facts of the EVM half that a step depends on. */
 export interface Standing {
   market: 'erc20Loans' | 'erc20CollateralLock'
   plan: string
   /** The contract's state number. */
   state: number
-  /** Nothing is left to do on the contract. */
+  /** The contract needs no further call. */
   isDone: boolean
 }
 
 /**
- * What has to be done on Filecoin while a loan stands like this, in order, from its beginning. The contract's next
- * call waits until all of it is done.
+ * Returns the Filecoin steps for a loan in this state, in order from the start. The contract's next call waits until
+ * all of them are done.
  */
 export function stepsFor(standing: Standing, half: FilecoinHalf): Step[] {
   return standing.market === 'erc20Loans' ? lendSteps(standing, half) : borrowSteps(standing, half)
@@ -93,7 +93,7 @@ function borrowSteps({ plan, state }: Standing, half: FilecoinHalf): Step[] {
   return state === 1 ? repaid : [...repaid, ...end]
 }
 
-/** Splits off what may stand before the redemption. */
+/** Separates the steps before the redemption, where a mistake may stand. */
 function withMistake(steps: Step[]): [Step[], Step, ...Step[]] {
   const index = steps.findIndex((step) => step.do === 'redeem')
   const redeem = steps[index]
@@ -129,7 +129,7 @@ function redeemed(channel: ChannelRole, voucher: VoucherRole, choices: Choices):
   ]
 }
 
-/** Settled and collected, usually by the one whom it pays. */
+/** Settles and collects the channel, usually by its payee. */
 function closed(channel: ChannelRole, by: Party, { mistake, settledByOther }: Choices): Step[] {
   const settler = settledByOther ? otherParty(by) : by
   const early: Step = { do: 'early-collect', channel, by, name: `early collect ${channel}` }
@@ -140,7 +140,7 @@ function closed(channel: ChannelRole, by: Party, { mistake, settledByOther }: Ch
   ]
 }
 
-/** A step that shall fail is over when it failed. */
+/** A step that is meant to fail is over once it failed. */
 export function isMistake(step: Step): boolean {
   return ['wrong-secret', 'stale-voucher', 'early-collect'].includes(step.do)
 }

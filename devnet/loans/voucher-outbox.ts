@@ -12,12 +12,12 @@ import { addVoucher, openVoucherQueue } from '../../indexer/queue/voucher-queue.
 import { openQueueBackend } from '../../indexer/open-queue-backend.ts'
 
 /**
- * Vouchers that parties hand in to the service: a file of lines as the voucher queue's jobs (and `ops vouchers import`)
- * have them. It is kept, so that no voucher is lost while the service is away.
+ * Vouchers that parties hand in to the service, one a line, in the format of the voucher queue's jobs and of `ops
+ * vouchers import`. The file keeps vouchers while the service is away.
  */
 export interface VoucherOutbox {
   put(voucher: string): void
-  /** Adds to a service's queue what it has not got yet (a file says how far), and goes on until the signal. */
+  /** Adds outstanding lines to a service's queue until the signal; `progressFile` records how far it came. */
   forward(urls: QueueUrls, progressFile: string, signal: AbortSignal): Promise<void>
 }
 
@@ -40,7 +40,7 @@ export function voucherOutbox(file: string, networkId: string): VoucherOutbox {
           if (lines.length > 0) await send(lines, from, urls)
           if (to > from) writeFileSync(progressFile, String(to))
         } catch {
-          // The database or Redis is not there yet, or away: the same lines are sent again.
+          // The database or Redis is away or not up yet; the same lines are sent again.
         }
         await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined)
       }
@@ -48,7 +48,7 @@ export function voucherOutbox(file: string, networkId: string): VoucherOutbox {
   }
 }
 
-/** Whole lines from a position in the file on, and where they end. */
+/** Returns the whole lines from a position in the file, and the position of their end. */
 function readLines(file: string, from: number): { lines: string[]; to: number } {
   if (!existsSync(file)) return { lines: [], to: from }
   const handle = openSync(file, 'r')

@@ -3,7 +3,7 @@ import type { Signature } from '../../shared/filecoin/signature.ts'
 import { voucherFromText, voucherSigningBytes, type SignedVoucher } from '../../shared/filecoin/voucher.ts'
 
 export interface VoucherTerms {
-  /** By its robust or its ID address. */
+  /** Robust or ID address. */
   channel: string
   secretHash: Uint8Array
   nonce: bigint
@@ -11,7 +11,7 @@ export interface VoucherTerms {
   timeLockMax: bigint
 }
 
-/** On lane 0, as the dapp does. */
+/** Uses lane 0, as the dapp does. */
 export function signedVoucher(terms: VoucherTerms, sign: (bytes: Uint8Array) => Signature): SignedVoucher {
   const { channel, ...rest } = terms
   const channelAddr = parseAddress(channel)
@@ -31,12 +31,12 @@ export function signedVoucher(terms: VoucherTerms, sign: (bytes: Uint8Array) => 
   return { ...voucher, signature: sign(voucherSigningBytes(voucher)) }
 }
 
-/** As Lotus prints vouchers: base64url without padding. */
+/** Formats a voucher as Lotus prints it: base64url without padding. */
 export function lotusText(standardText: string): string {
   return Buffer.from(standardText, 'base64').toString('base64url')
 }
 
-/** As the node's API takes them. */
+/** Returns a voucher in the form of the node's API. */
 export function voucherJson(text: string, channel: string): object {
   const { timeLockMin, timeLockMax, secretHash, lane, nonce, amount, minSettleHeight, signature } =
     voucherFromText(text)

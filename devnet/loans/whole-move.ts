@@ -4,7 +4,7 @@ import { channelIdBytes } from '../evm/loan-texts.ts'
 import type { Move } from '../evm/next-move.ts'
 import type { FilecoinSide } from './filecoin-side.ts'
 
-/** A loan's next move on either chain: the contract's call waits until all that belongs before it is done. */
+/** Returns a loan's next move on either chain. The contract's call waits until all earlier Filecoin steps are done. */
 export function nextWholeMove(
   side: FilecoinSide | undefined,
   life: Life,
@@ -28,7 +28,7 @@ export function nextWholeMove(
     case 'stuck':
       return { kind: 'done' }
     case 'rest':
-      // The agreement names the channel by its ID, which a reorg can still give to another one.
+      // The agreement names the channel by its ID, which a reorg can still assign to another channel.
       return move.kind === 'call' && state === 0 && channel !== undefined && !side.isSettled(half, first)
         ? { kind: 'hold' }
         : move

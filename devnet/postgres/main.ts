@@ -3,14 +3,14 @@ import { messageOf } from '../../shared/errors.ts'
 import { startPostgres, type PostgresServer } from './server.ts'
 
 /**
- * Postgres for `npm start`, in a process between the two: it stops the server in order when it is told to, and also
- * when the supervisor is gone in whatever way, for then the IPC channel closes. Says 'ready' over that channel.
- * Arguments: data directory, port, database; the password is in POSTGRES_PASSWORD.
+ * Runs Postgres for `npm start` in a process between the two. It stops the server in order on request, and also when
+ * the supervisor dies in any way, because the IPC channel then closes. It sends 'ready' over that channel. Arguments:
+ * data directory, port, database; the password is in POSTGRES_PASSWORD.
  */
 const [dataDir = '', port = '', database = ''] = process.argv.slice(2)
 const password = process.env['POSTGRES_PASSWORD'] ?? ''
 const stopRequested = new AbortController()
-// A function, for the compiler believes that an await changes nothing.
+// A function avoids TypeScript's narrowing of `signal.aborted` across awaits.
 const mustStop = (): boolean => stopRequested.signal.aborted
 let server: PostgresServer | undefined
 
@@ -19,11 +19,11 @@ function requestStop(): void {
   void server?.stop()
 }
 
-// The supervisor that read our lines may be dead: then they reach nobody, and the server must still be stopped.
+// The supervisor that reads our output may be dead; a failed write must not keep the server from being stopped.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, requestStop)
 process.on('disconnect', requestStop)
-// It went before this line was reached.
+// The supervisor disconnected before this line was reached.
 if (process.send !== undefined && !process.connected) requestStop()
 
 try {
@@ -34,7 +34,7 @@ try {
     onLog: (line) => console.log(line),
   })
   if (!mustStop()) await ensureDatabase()
-  // Asked while it started: the signal had no server to stop yet.
+  // The request came during the start, when the signal had no server to stop.
   if (mustStop()) void server.stop()
   else process.send?.('ready')
   await server.exited

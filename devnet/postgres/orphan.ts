@@ -7,8 +7,8 @@ import { processIdentity } from '../evm/process-identity.ts'
 const GRACE_MS = 10_000
 
 /**
- * A server whose starter was killed still holds its data directory: it is stopped. A postmaster.pid that no server
- * of this directory stands behind is removed, for Postgres would believe it where the number has been given again.
+ * Stops a server whose starter was killed, because it still holds its data directory. Removes a postmaster.pid without
+ * a server of this directory: Postgres would trust it when another process has reused the id.
  */
 export async function stopOrphan(dataDir: string): Promise<void> {
   const pidFile = join(dataDir, 'postmaster.pid')

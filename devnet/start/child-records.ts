@@ -8,10 +8,10 @@ import { killGroup } from './process-group.ts'
 const recordsSchema = z.record(z.string(), z.object({ pid: z.int().positive(), identity: z.string() }))
 type Records = z.infer<typeof recordsSchema>
 
-/** How long the children of a supervisor that was killed may take to notice it. */
+/** Milliseconds that the children of a killed supervisor may take to notice its end. */
 const LEAVE_MS = 8000
 
-/** Who the children are, on disk: so that the next start can see to it that none is left of a killed supervisor. */
+/** The children's process ids on disk, so that the next start can end those that a killed supervisor left. */
 export class ChildRecords {
   readonly #file: string
   #records: Records = {}
@@ -23,7 +23,7 @@ export class ChildRecords {
   add(name: string, pid: number): void {
     const identity = processIdentity(pid)
     if (identity !== undefined) this.#records[name] = { pid, identity }
-    // In one step: a kill in the middle must not leave half of it.
+    // A rename is atomic, so a kill in the middle leaves no partial file.
     writeFileSync(`${this.#file}.new`, JSON.stringify(this.#records))
     renameSync(`${this.#file}.new`, this.#file)
   }
@@ -33,7 +33,7 @@ export class ChildRecords {
     rmSync(this.#file, { force: true })
   }
 
-  /** Waits until the children of the last start have gone; what stays is killed with everything it started. */
+  /** Waits until the children of the last start have ended, then kills the rest with all their descendants. */
   async awaitFormer(): Promise<void> {
     const former = Object.values(this.#read())
     const alive = (): typeof former => former.filter(({ pid, identity }) => processIdentity(pid) === identity)

@@ -6,19 +6,19 @@ import { processIdentity } from '../evm/process-identity.ts'
 const holderSchema = z.object({ pid: z.int().positive(), identity: z.string() })
 
 export interface DataDirLock {
-  /** Whether a process that died without letting go held it before. */
+  /** True when a process that died without releasing the lock held it before. */
   takenOver: boolean
   release: () => void
 }
 
 /**
- * One supervisor per data directory. A lock whose process is dead is taken over, also when its number belongs to
- * another process by now. Throws one line when a living supervisor has it.
+ * Allows one supervisor per data directory. The lock of a dead process is taken over, even when another process has its
+ * id by now. Throws one line when a living supervisor has it.
  */
 export function lockDataDir(dataDir: string): DataDirLock {
   const file = join(dataDir, 'supervisor.lock')
   const own = `${file}.${process.pid}`
-  // Linking puts a whole file in place at once: nobody reads half a lock, and only one can have made it.
+  // Linking puts a whole file in place at once: no process reads half a lock, and only one can have made it.
   writeFileSync(own, JSON.stringify({ pid: process.pid, identity: processIdentity(process.pid) ?? '' }))
   try {
     for (let takenOver = false; ; takenOver = true) {
@@ -51,7 +51,7 @@ function livingHolder(file: string): number | undefined {
     const holder = holderSchema.parse(JSON.parse(readFileSync(file, 'utf8')))
     return processIdentity(holder.pid) === holder.identity ? holder.pid : undefined
   } catch {
-    // Gone in this moment, or not one of ours: it protects nothing.
+    // The lock has just gone or is not one of ours, so it protects nothing.
     return undefined
   }
 }

@@ -3,10 +3,10 @@ import type { ChildOutput } from './child-output.ts'
 import type { ChildRecords } from './child-records.ts'
 import { superviseChild, type ChildSpec, type SupervisedChild } from './supervised-child.ts'
 
-/** Who needs whom: the one that is asked leaves first, the one that keeps the data last. */
+/** Ordered by dependency: the part that takes requests stops first, the part that keeps the data last. */
 const STOP_ORDER = ['api', 'indexer', 'devnet', 'postgres']
 
-/** The children of one supervisor: started as their turn comes, stopped in order. */
+/** The children of one supervisor: started in turn, stopped in order. */
 export class Family {
   readonly #children: SupervisedChild[] = []
   readonly #records: ChildRecords
@@ -27,7 +27,7 @@ export class Family {
 
   /** Starts a child and waits until it works. */
   async start(spec: ChildSpec): Promise<void> {
-    // A step of the start that was under way when everything was told to stop.
+    // A start was still under way when the stop began.
     if (this.#closed) throw new Error(`${spec.name} is not started any more`)
     const logFile = this.#output.fileOf(spec.name)
     const child = superviseChild(

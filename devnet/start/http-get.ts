@@ -2,7 +2,7 @@ import * as z from 'zod'
 
 const TIMEOUT_MS = 2000
 
-/** GET with a time-out; the body as `schema` says, or undefined when there is no such answer. */
+/** GET with a time-out; returns the body parsed by `schema`, or undefined when there is no such answer. */
 export async function getJson<T>(url: string, schema: z.ZodType<T>): Promise<T | undefined> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) })
@@ -13,7 +13,7 @@ export async function getJson<T>(url: string, schema: z.ZodType<T>): Promise<T |
   }
 }
 
-/** Whether the address answers with 2xx. */
+/** True when the address answers with 2xx. */
 export async function answersOk(url: string): Promise<boolean> {
   return (
     (await getJson(
@@ -23,7 +23,7 @@ export async function answersOk(url: string): Promise<boolean> {
   )
 }
 
-/** How this machine reaches what listens on `host`, which may be "every address". */
+/** Returns a local URL for a server on `host`, which may be "every address". */
 export function localUrl(host: string, port: number): string {
   const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`

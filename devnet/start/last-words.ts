@@ -1,9 +1,9 @@
 const TRAILER = /^Node\.js v\d/
 const STACK_FRAME = /^\s+at /
-/** Where an error begins, as Node prints one that nobody caught; what it is made of stands further in. */
+/** Start of an uncaught error as Node prints it; its nested errors are indented and do not match. */
 const ERROR = /^(?:FATAL ERROR:|(?:Uncaught )?[\w.$]*(?:Error|Exception)\b)/
 
-/** What a program wrote on standard error before it ended: a crash says much, and one line of it says why. */
+/** A program's standard error before its end: a crash prints many lines, and one of them gives the reason. */
 export class LastWords {
   readonly #name: string
   #own: string | undefined
@@ -21,7 +21,7 @@ export class LastWords {
     else this.#other = line
   }
 
-  /** One line, led by the program's name: an error that nobody caught, its own message, or else the last one. */
+  /** One line that begins with the program's name: an uncaught error, else its own message, else the last line. */
   get line(): string | undefined {
     const words = this.#error ?? this.#own ?? this.#other
     return words === undefined || words === this.#own ? words : `${this.#name}: ${words.trim()}`

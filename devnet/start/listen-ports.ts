@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { listenFailure } from '../../shared/listen-failure.ts'
 
 /**
- * Makes sure, before anything is started, that a port can be listened on, and returns it (a free one for 0).
- * Throws one line that names the variable. A port that a dying process may still hold is waited for.
+ * Checks before the start that a port is free, and returns it (a free one for 0). Throws one line that names the
+ * variable. It waits for a port that a dying process may still hold.
  */
 export async function claimListenPort(
   variable: { host: string; port: string },

@@ -2,7 +2,7 @@ import { closeSync, fstatSync, openSync, renameSync, writeSync } from 'node:fs'
 
 const MAX_BYTES = 8 * 1024 * 1024
 
-/** Appends lines to a file; when it is full it becomes `<file>.1`, and the one before is forgotten. */
+/** Appends lines to a file. A full file becomes `<file>.1`, which replaces the one before. */
 export class LogFile {
   readonly #path: string
   #descriptor: number

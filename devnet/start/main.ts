@@ -30,7 +30,7 @@ Environment (all optional; more in docs/configuration.md):
 
 Exit codes: 0 stopped, 1 failed (a port in use, a database away), 2 configuration.`
 
-/** How long what was killed with the last supervisor may still hold a port. */
+/** Milliseconds for which processes of the last, killed supervisor may still hold a port. */
 const FORMER_PORTS_MS = 5000
 
 await runProgram('start', HELP, async () => {
@@ -83,7 +83,7 @@ async function makePlan(
   return { environment, dataDir, apiPort, indexerPort, memory, onStep }
 }
 
-/** Until it is asked to stop, or until a part can never run. In the end nothing of it is left. */
+/** Runs until a stop request, or until a part can never run. No process is left at the end. */
 async function run(
   plan: ServicePlan,
   family: Family,
@@ -104,7 +104,7 @@ async function run(
   try {
     if (!signal.aborted) await Promise.race([working, stopped, family.failed])
   } catch (error) {
-    // What fails because it was told to stop has not failed.
+    // A failure caused by the stop request is none.
     if (!signal.aborted) throw error
   } finally {
     ended.abort()

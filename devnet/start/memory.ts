@@ -8,21 +8,21 @@ const memorySchema = z.object({
   postgresPort: z.int().positive(),
   postgresPassword: z.string().min(1),
   devnetPort: z.int().positive(),
-  /** A start of an earlier version knew no Filecoin node. */
+  /** Missing in files of versions without a Filecoin node. */
   filecoinPort: z.int().positive().optional(),
 })
 
-/** What must stay the same from start to start; kept in DATA_DIR, readable by its owner alone. */
+/** Values that must stay the same over restarts; kept in DATA_DIR, readable by its owner alone. */
 export type Memory = z.infer<typeof memorySchema> & { filecoinPort: number }
 
 /** Wallets and scripts expect a local chain here. */
 const USUAL_DEVNET_PORT = 8545
-/** That of a Lotus node. */
+/** The usual port of a Lotus node. */
 const USUAL_FILECOIN_PORT = 1234
 
 /**
- * The embedded parts' ports and password: those of the last start. A port that somebody else has taken meanwhile is
- * given up for a free one. Call it when the former start's processes have gone.
+ * Returns the embedded parts' ports and password of the last start. A port that another program has taken meanwhile is
+ * replaced by a free one. Callers wait for the end of the former start's processes first.
  */
 export async function recall(dataDir: string, avoid: number[]): Promise<Memory> {
   const file = join(dataDir, 'start.json')
@@ -48,7 +48,7 @@ function read(file: string): z.infer<typeof memorySchema> | undefined {
   }
 }
 
-/** The first of `wanted` that is free, else any free port; never one of `avoid`. */
+/** Returns the first of `wanted` that is free, else any free port; never one of `avoid`. */
 async function portOr(wanted: number[], avoid: number[]): Promise<number> {
   for (const port of wanted) {
     const claimed = await claimPort(port).catch(() => undefined)

@@ -25,10 +25,10 @@ const historySchema = z.object({ payload: z.array(z.object({ loanId: z.string(),
 const LIVE_MS = 1000
 const PLAIN_MS = 10_000
 const FIRST_RECORD_MS = 100
-/** A chain without a single loan is no fault: after this the addresses are told anyway. */
+/** Milliseconds after which the addresses are shown anyway: a chain without a loan is no fault. */
 const PATIENCE_MS = 20_000
 
-/** Resolves with the path of a loan to look at, once the API answers with a record; null when none came in time. */
+/** Resolves with the path of a sample loan once the API answers with a record; null when none came in time. */
 export async function firstRecord(apiUrl: string, signal: AbortSignal): Promise<string | null> {
   const until = Date.now() + PATIENCE_MS
   while (!signal.aborted && Date.now() < until) {
@@ -45,7 +45,7 @@ export async function firstRecord(apiUrl: string, signal: AbortSignal): Promise<
 export async function showProgress(apiUrl: string, screen: Screen, signal: AbortSignal): Promise<void> {
   let before: { records: number; atMs: number } | undefined
   const interval = screen.isTerminal ? LIVE_MS : PLAIN_MS
-  // The indexer tells its state every second: before the first time there is nothing to show.
+  // The indexer reports its state every second, so there is nothing to show before the first report.
   await sleep(LIVE_MS, undefined, { signal }).catch(() => undefined)
   while (!signal.aborted) {
     const status = (await getJson(`${apiUrl}/api/status`, statusSchema))?.payload
@@ -70,8 +70,8 @@ function rate(before: Count | undefined, now: Count): number {
 type NetworkStatus = Status['networks'][number]
 
 /**
- * The whole state in at most `width` characters, the most telling first: records, speed, then each network. Details go
- * before the line is cut.
+ * Formats the state in at most `width` characters, the most important first: records, speed, then each network. Details
+ * are dropped before the line is cut.
  */
 export function progressLine({ records, networks }: Status, perSecond: number, width = Infinity): string {
   const total = `${records} records · ${perSecond.toFixed(1)}/s`

@@ -1,19 +1,21 @@
-/** What the terminal shows: plain lines, and below them, on a terminal, one that is rewritten. */
+/** The terminal's content: plain lines, and on a real terminal one rewritten line below them. */
 export class Screen {
   readonly #terminal = process.stdout.isTTY
   #live = ''
 
   constructor() {
-    // The terminal may go away before we do: then there is nobody to tell.
+    // The terminal may close before this program ends; write errors are ignored.
     for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
   }
 
-  /** Whether there is a line that can be rewritten. */
+  /** True when the output has a line that can be rewritten. */
   get isTerminal(): boolean {
     return this.#terminal
   }
 
-  /** Characters of the live line; one less than the terminal has, which would wrap. Without a terminal unlimited. */
+  /**
+   * Characters of the live line: one less than the terminal's width, which would wrap. Unlimited without a terminal.
+   */
   get width(): number {
     return this.#terminal ? (process.stdout.columns || 80) - 1 : Infinity
   }
@@ -22,7 +24,7 @@ export class Screen {
     this.#write(`${this.#erase()}${text}\n${this.#live}`)
   }
 
-  /** The live line on a terminal; without one nothing is shown. */
+  /** Rewrites the live line on a terminal; does nothing without one. */
   live(text: string): void {
     if (!this.#terminal) return
     const erase = this.#erase()
@@ -30,7 +32,7 @@ export class Screen {
     this.#write(erase + this.#live)
   }
 
-  /** Leaves the last live line where it is. */
+  /** Keeps the last live line on the screen. */
   endLive(): void {
     if (this.#live !== '') this.#write('\n')
     this.#live = ''

@@ -14,17 +14,17 @@ export interface ServicePlan {
   indexerPort: number
   /** Ports and password of the embedded parts. */
   memory: Memory
-  /** Told what works, as it begins to. */
+  /** Called as each part begins to work. */
   onStep: (text: string) => void
 }
 
 const DATABASE = 'loan_activity'
 
-/** Where the parts are: what is configured, else the embedded stand-in. */
+/** Returns the configured parts, with an embedded one for each that is not configured. */
 export function partsOf({ environment, dataDir, memory }: ServicePlan): {
   databaseUrl: string
   networksFile: string
-  /** Both, and where the queue is, by the names of the variables. */
+  /** Both, and the queue's address, by variable name. */
   variables: Record<string, string>
 } {
   const ownDatabase = `postgres://postgres:${memory.postgresPassword}@127.0.0.1:${memory.postgresPort}/${DATABASE}`
@@ -42,9 +42,9 @@ export function partsOf({ environment, dataDir, memory }: ServicePlan): {
   }
 }
 
-/** Starts everything, in parallel where it can be; resolves when all of it works. */
+/** Starts everything, in parallel where possible; resolves when all parts work. */
 export async function startService(plan: ServicePlan, family: Family): Promise<void> {
-  // A database that was configured wrongly must be told before anything runs.
+  // A mistake in the configured database must be reported before anything runs.
   if (plan.environment.DATABASE_URL !== undefined) await migrateDatabase(plan)
   const database =
     plan.environment.DATABASE_URL === undefined ? startDatabase(plan, family) : Promise.resolve()

@@ -3,8 +3,8 @@ import { onStopSignals } from '../../shared/stop-signals.ts'
 const PARENT_CHECK_MS = 1000
 
 /**
- * Aborts when this program is asked to leave: by Ctrl-C, SIGTERM, a closed terminal, or because the npm that ran it
- * is gone without a word. `onSecond` is called when it is asked again.
+ * Aborts when this program must stop: after Ctrl-C, SIGTERM, a closed terminal, or the silent death of the npm that ran
+ * it. A second request calls `onSecond`.
  */
 export function stopRequest(onSecond: () => void): AbortSignal {
   const stopping = new AbortController()
@@ -13,7 +13,7 @@ export function stopRequest(onSecond: () => void): AbortSignal {
   return stopping.signal
 }
 
-/** npm that is killed cannot pass that on; what it started then belongs to another parent. */
+/** A killed npm cannot pass the signal on; its child then has another parent. */
 function watchParent(onGone: () => void): void {
   const parent = process.ppid
   const timer = setInterval(() => {

@@ -8,15 +8,15 @@ import { clearGroup, killGroup } from './process-group.ts'
 
 export interface ChildSpec {
   name: string
-  /** The TypeScript file of the program, relative to the project. */
+  /** The program's TypeScript file, relative to the project. */
   program: string
   args?: string[]
   env: NodeJS.ProcessEnv
-  /** When it does its work: it says 'ready' over IPC, or this asks it again and again. */
+  /** How readiness shows: the child sends 'ready' over IPC, or this function returns true when polled. */
   ready: 'message' | (() => Promise<boolean>)
-  /** How long it may take to stop before it is killed. */
+  /** Milliseconds that it may take to stop before it is killed. */
   graceMs?: number
-  /** Where all that it says is kept: told when it ends before its time. */
+  /** File with all its output, named when it ends too early. */
   logFile?: string
 }
 
@@ -29,25 +29,24 @@ export interface ChildEvents {
 export interface SupervisedChild {
   readonly name: string
   readonly pid: number | undefined
-  /** Resolves when it was ready for the first time; rejects with its last words if it ended before. */
+  /** Resolves at its first readiness; rejects with its last words if it ended before. */
   readonly ready: Promise<unknown>
   /** Rejects with a ConfigError when a later start ends in exit code 2: no restart can mend a configuration. */
   readonly failed: Promise<never>
   stop: () => Promise<void>
-  /** Kills it and whatever it started, at once. */
+  /** Kills it and all its descendants at once. */
   kill: () => void
 }
 
 const FIRST_DELAY_MS = 200
 const LAST_DELAY_MS = 5000
-/** Who lived this long starts again with the shortest delay. */
+/** A child that lived this long restarts with the shortest delay. */
 const STEADY_MS = 30_000
 const CONFIGURATION = 2
 
 /**
- * Runs a program and starts it again whenever it dies, with growing pauses. It has a process group of its own, so
- * that a Ctrl-C on the terminal reaches the supervisor alone, which then stops its children in order. The IPC
- * channel tells it when the supervisor is gone.
+ * Runs a program and restarts it whenever it dies, with growing pauses. Its own process group keeps a terminal's Ctrl-C
+ * from it, so the supervisor stops its children in order. The IPC channel closes when the supervisor is gone.
  */
 export function superviseChild(spec: ChildSpec, events: ChildEvents): SupervisedChild {
   let current: ChildProcess | undefined
@@ -77,7 +76,7 @@ export function superviseChild(spec: ChildSpec, events: ChildEvents): Supervised
     }
   }
 
-  // A function, for the compiler believes that an await changes nothing.
+  // A function avoids TypeScript's narrowing of the flag across awaits.
   const isStopping = (): boolean => stopping
 
   function fail(error: Error): void {
@@ -107,7 +106,7 @@ export function superviseChild(spec: ChildSpec, events: ChildEvents): Supervised
       child.once('error', (error) =>
         resolve({ code: null, how: error.message, lastWords: `${spec.name}: ${error.message}` }),
       )
-      // 'close' comes after the last line; a grandchild that holds the pipe open must not hold us.
+      // 'close' comes after the last line, but a grandchild that holds the pipe open must not delay us.
       child.once('exit', (code, signal) => {
         const how = signal === null ? `ended with exit code ${code ?? 'none'}` : `was ended by ${signal}`
         const end = (): void => resolve({ code, how, lastWords: lastWords.line })
@@ -144,7 +143,7 @@ export function superviseChild(spec: ChildSpec, events: ChildEvents): Supervised
   }
 }
 
-/** A promise to be settled from outside; one that nobody waits for must not end the process. */
+/** A promise settled from outside; an unhandled rejection of it must not end the process. */
 function deferred<T>(): { promise: Promise<T>; resolve: (value: T) => void; reject: (error: Error) => void } {
   let settle!: { resolve: (value: T) => void; reject: (error: Error) => void }
   const promise = new Promise<T>((resolve, reject) => (settle = { resolve, reject }))
