@@ -4,7 +4,7 @@ import { KeepAliveClient, openPipeliners } from '../test/helpers/raw-http.ts'
 import { SEEDED_ID_STEP } from '../test/helpers/seed-projection.ts'
 import { percentile } from './measure.ts'
 
-/** Load on the API, made by a process of its own. `from` is the local address, so that it can be another client. */
+/** Load on the API from a process of its own. `from` is the local address, which makes it another client. */
 export type Attack =
   | {
       kind: 'pipeline'
@@ -21,7 +21,7 @@ export type Attack =
       port: number
       sockets: number
       text: string
-      /** Sent one byte a second after `text`; none: the sockets stay silent. */
+      /** Bytes sent one a second after `text`; empty: the sockets stay silent. */
       drip: string
       from: string
     }
@@ -66,7 +66,7 @@ function uncached(records: number): string {
   return `/api/activity?limit=50&before=${Math.ceil(Math.random() * records) * SEEDED_ID_STEP}`
 }
 
-/** A few at a time: a queue of new connections that is full would cost a second each. */
+/** Opens a few at a time: a full queue of new connections would cost a second each. */
 async function openClients({ sockets, port, from }: Rate): Promise<KeepAliveClient[]> {
   const clients = Array.from({ length: sockets }, () => new KeepAliveClient(port, from))
   for (let first = 0; first < sockets; first += 50) {
@@ -75,7 +75,7 @@ async function openClients({ sockets, port, from }: Rate): Promise<KeepAliveClie
   return clients
 }
 
-/** Each connection asks when its turn comes, whether or not others were answered; a turn that finds it busy is not asked. */
+/** Each connection sends at its turn, whether or not others were answered; a busy connection skips its turn. */
 async function atRate(
   { perSecond, records }: Rate,
   idle: KeepAliveClient[],

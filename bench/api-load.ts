@@ -14,7 +14,7 @@ import { withServices, type Databases } from './services.ts'
 export interface LoadOptions {
   records: number
   seconds: number
-  /** Runs only the cases whose name has this text. */
+  /** Runs only the cases whose name contains this text. */
   only: string
   json: boolean
 }
@@ -66,7 +66,7 @@ interface CaseResult {
   api: string
 }
 
-/** Measures what a normal client notices of others' load, and the API's memory meanwhile. */
+/** Measures the effect of other clients' load on a normal client, and the API's memory meanwhile. */
 export async function benchLoad(options: LoadOptions): Promise<void> {
   buildPrograms()
   await withServices('postgres', ({ postgres, withDatabases }) =>
@@ -88,7 +88,7 @@ export async function benchLoad(options: LoadOptions): Promise<void> {
   )
 }
 
-/** The limit per client would hide the others. */
+/** The limit per client would hide the other limits. */
 const UNLIMITED = { API_RATE_LIMIT: 'off' }
 
 async function runCase(
@@ -156,7 +156,7 @@ async function askUntil(
   while (performance.now() < untilMs) {
     const askedMs = performance.now()
     try {
-      // Nobody waits longer than this.
+      // No client waits longer than this.
       const answer = await Promise.race([client.get(path()), delay(20_000, null, { ref: false })])
       if (answer === null) client.close()
       tally.times.push(performance.now() - askedMs)
@@ -177,7 +177,9 @@ interface Overload {
   peakMiB: number
 }
 
-/** Capacity by as many requests as connections at once; then three times that, and the first two seconds afterwards. */
+/**
+ * Measures capacity with one request per connection at once, then three times that load and the two seconds after it.
+ */
 function runOverload(databases: Databases, { records, seconds }: LoadOptions): Promise<Overload> {
   return withApi(
     databases,

@@ -21,9 +21,9 @@ import { withServices, type Databases } from './services.ts'
 
 export interface ReadsOptions {
   records: number
-  /** Of each measurement. */
+  /** Seconds of each measurement. */
   seconds: number
-  /** Of asking for any page before all measurements. */
+  /** Seconds of warm-up with any page before all measurements. */
   warmUpSeconds: number
   runs: number
   json: boolean
@@ -31,9 +31,9 @@ export interface ReadsOptions {
 
 const PAGE_SIZE = 25
 const CONNECTIONS = 32
-/** Before each measurement. */
+/** Warm-up before each measurement. */
 const TURN_WARM_UP_S = 2
-/** What a history that fits everywhere is measured with. */
+/** Size of a history that fits into every cache. */
 const FEW_RECORDS = 10_000
 const LIMIT = 'Fastify + one prepared query'
 const FIRST_PAGES = 'a page of the first 1,000, asked'
@@ -47,31 +47,31 @@ type Addresses = z.infer<typeof addressesSchema>
 interface Target {
   name: string
   url: string
-  /** Its figures are quoted as ratios to this one's. */
+  /** Name of the target to whose figures these are given as ratios. */
   limit?: string
-  /** Lua of wrk for a request of its own each time. */
+  /** Lua script of wrk that makes each request different. */
   script?: string
 }
 
-/** Of one measurement: requests per second, and their 99th percentile. */
+/** One measurement: requests per second, and their 99th percentile. */
 interface Sample {
   rate: number
   p99Ms: number
 }
 
-/** What all runs of one target gave. */
+/** Figures of all runs of one target. */
 interface Answer {
   answer: string
   requestsPerS: Spread
   p99Ms: Spread
-  /** The name of the target that it is compared with, and the ratio of the two medians; null where it is a limit itself. */
+  /** Name of the target it is compared with, and the ratio of the two medians; null for a limit itself. */
   limit: string | null
   ofLimit: number | null
 }
 
 /**
- * Requests per second and 99th percentile of the history and of lookups, kept and not kept, against what Fastify and
- * Postgres can do at most: a constant answer, and one prepared query for 25 rows by key. All in turns within each run.
+ * Measures requests per second and 99th percentile of the history and of lookups, kept and not kept. The limits are a
+ * constant answer of Fastify and one prepared query of Postgres for 25 rows by key. All run in turns within each run.
  */
 export async function benchReads(options: ReadsOptions): Promise<void> {
   buildPrograms()
@@ -101,7 +101,7 @@ async function fill(db: Db, records: number): Promise<void> {
 }
 
 interface Measured {
-  /** Any page, by connections that are new: each has to touch all that `shared_buffers` holds first (docs/performance.md). */
+  /** Any page over new connections, each of which first touches all of `shared_buffers` (docs/performance.md). */
   atFirst: Sample
   answers: Answer[]
 }
@@ -115,7 +115,7 @@ async function measureReads(all: Databases, few: Databases, options: ReadsOption
     await checkAnswers(ofFew, FEW_RECORDS)
     const targets = [...targetsOf(ofAll, records), anyPage(ofFew, FEW_RECORDS, ANY_OF_FEW)]
     const atFirst = await wrk(anyPage(ofAll, records, ANY_OF_ALL), seconds)
-    // Each of its statements is one page: they are on all connections.
+    // Each of its statements is one page, so all connections carry them.
     for (const limit of targets.filter(({ name }) => name === LIMIT)) await wrk(limit, warmUpSeconds)
     const warm = await newestConnection(all.db)
     console.error(`warmed up for ${warmUpSeconds} s`)
@@ -135,7 +135,7 @@ async function measureReads(all: Databases, few: Databases, options: ReadsOption
   }
 }
 
-/** When the newest of the API's connections was opened, as text. */
+/** Start time of the API's newest connection, as text. */
 async function newestConnection(db: Db): Promise<string | undefined> {
   const { rows } = await sql<{ opened: string }>`
     select max(backend_start)::text as opened from pg_stat_activity
@@ -143,7 +143,7 @@ async function newestConnection(db: Db): Promise<string | undefined> {
   return rows[0]?.opened
 }
 
-/** What the API as it runs in production takes at most: asked for pages of everywhere, and for what it keeps. */
+/** Measures the peak memory of the API as production runs it, for random pages and for kept answers. */
 function measureMemory(all: Databases, { records, seconds, runs }: ReadsOptions): Promise<ProcessMemory> {
   const measure = async (url: string, api: Program): Promise<ProcessMemory> => {
     const pages = anyPage({ asked: url }, records, 'any page')
@@ -153,13 +153,13 @@ function measureMemory(all: Databases, { records, seconds, runs }: ReadsOptions)
     }
     return memoryOf(api.pid)
   }
-  // The limit per client would refuse most of it.
+  // The limit per client would refuse most requests.
   return withApi(all, measure, { API_RATE_LIMIT: 'off' })
 }
 
 function targetsOf({ limits, kept, asked }: Addresses, records: number): Target[] {
   const last = Math.ceil(records / PAGE_SIZE)
-  // Of many, for requests that wait for the same answer at the same moment share it.
+  // Several addresses, because simultaneous requests for the same answer share it.
   const some = Math.min(1000, last)
   return [
     { name: 'Fastify, constant answer', url: `${limits}/constant` },
@@ -181,7 +181,7 @@ function targetsOf({ limits, kept, asked }: Addresses, records: number): Target[
   ]
 }
 
-/** No figure of an answer that is not the truth. */
+/** Throws unless the answers are true; a false one gets no figure. */
 async function checkAnswers({ limits, kept, asked }: Addresses, records: number): Promise<void> {
   const answerSchema = z.object({ payload: z.array(z.object({ id: z.number() })) })
   const last = Math.ceil(records / PAGE_SIZE)
@@ -206,7 +206,7 @@ function anyPage({ asked }: Pick<Addresses, 'asked'>, records: number, name: str
   return { name, url: `${asked}/api/activity/history/1`, script, limit: LIMIT }
 }
 
-/** In wrk's own language: another number in each request. */
+/** Formats wrk's script with another random number in each request. */
 function random(path: string, most: number, least = 1): string {
   return `request = function() return wrk.format("GET", "${path}" .. math.random(${least}, ${most})) end`
 }
@@ -299,7 +299,7 @@ async function startServers(databaseUrl: string): Promise<{ addresses: Addresses
   return { addresses, child }
 }
 
-/** One process for all of them: only one is asked at a time. */
+/** Serves all limits from one process, since only one is measured at a time. */
 export async function serveReads(databaseUrl: string): Promise<void> {
   const database = openReadDatabase(databaseUrl, { onError: () => undefined })
   const log = createLogger('bench', 'silent')
@@ -309,7 +309,7 @@ export async function serveReads(databaseUrl: string): Promise<void> {
   const limits = fastify()
   const json = 'application/json; charset=utf-8'
   limits.get('/constant', (_request, reply) => reply.type(json).send(page))
-  // As one would write it: Postgres makes JSON of rows.
+  // The obvious way: Postgres makes JSON of rows.
   const statement = {
     name: 'bench-page',
     text: `select '{"status":"OK","payload":[' || (

@@ -9,24 +9,24 @@ import { compareWithTruth, makeTruth, type Truth } from './synthetic-evm/truth.t
 
 export interface MemoryOptions {
   queue: QueueKind
-  /** Measured runs on each chain. None comes before them: each is a new process, whose memory no other one has warmed up. */
+  /** Measured runs on each chain. There is no warm-up, because each run is a new process. */
   runs: number
-  /** Of each chain. */
+  /** Events of each chain. */
   events: number
   json: boolean
 }
 
 const EVENTS_PER_FULL_BLOCK = 500
-/** Shares of the chain's blocks, and so of its events, after which it is looked at. */
+/** Shares of the chain's blocks, and so of its events, at which memory is measured. */
 const LOOKS_AT = [0.25, 0.5, 0.75, 1]
-/** Between looks at the database. */
+/** Interval of looks at the database. */
 const LOOK_EVERY_MS = 5
 
-/** Of the indexer's process, MiB. */
+/** Figures of the indexer's process, MiB. */
 interface Run {
-  /** At most, from its start until all of the chain is written. */
+  /** Peak from its start until all of the chain is written. */
   peak: number
-  /** In memory at each of {@link LOOKS_AT}. */
+  /** Resident memory at each of {@link LOOKS_AT}. */
   resident: number[]
 }
 
@@ -34,11 +34,11 @@ interface Figures {
   chain: string
   shape: ChainShape
   peakMiB: Spread
-  /** Medians. */
+  /** Medians of all runs. */
   residentMiB: { share: number; median: number }[]
 }
 
-/** Memory of the indexer while it reads a chain from the start: chains of full blocks, of dense and of sparse ones. */
+/** Measures the memory of the indexer while it backfills chains of full, dense and sparse blocks. */
 export async function benchMemory(options: MemoryOptions): Promise<void> {
   buildPrograms()
   await withServices(options.queue, async (services) => {

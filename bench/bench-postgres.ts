@@ -18,22 +18,22 @@ const SETTINGS: Record<string, string> = {
   max_wal_size: '4GB',
   max_connections: '60',
 }
-/** As Postgres says of these settings (`shared_memory_size`), and some. */
+/** The value of `shared_memory_size` for these settings, and some reserve. */
 const SHARED_MEMORY_MIB = 564
-/** Part of every Postgres; what it costs is in the figures of nobody who did not ask for it. */
+/** Statement statistics ship with every Postgres, but their cost stays out of the figures unless requested. */
 const COUNTING = { shared_preload_libraries: 'pg_stat_statements', 'pg_stat_statements.max': '1000' }
 const PASSWORD = 'bench'
 const TEMPLATE = 'bench_template'
-/** Clock ticks a second, as Linux tells them to programs. */
+/** Clock ticks a second, as Linux reports them to programs. */
 const TICKS = 100
 
 export interface BenchPostgres {
   settings: Record<string, string>
-  /** A migrated database of its own for each run. */
+  /** Creates a migrated database for each run. */
   newDatabase: () => Promise<{ url: string; db: Db; drop: () => Promise<void> }>
-  /** Seconds of processor time that the server and all its sessions took so far. */
+  /** Processor seconds of the server and all its sessions so far. */
   cpuSeconds: () => Promise<number>
-  /** What was executed since the last call, the longest in all first; nothing where statements are not counted. */
+  /** Statements executed since the last call, by total time; empty where statements are not counted. */
   takeStatements: () => Promise<StatementTime[]>
   stop: () => Promise<void>
 }
@@ -42,11 +42,11 @@ export interface StatementTime {
   text: string
   calls: number
   rows: number
-  /** In all. */
+  /** Total milliseconds. */
   ms: number
 }
 
-/** Each that is started has huge pages from now on, or does not start; they are set aside until this process ends. */
+/** Makes every server started from now on require huge pages. They stay reserved until this process ends. */
 export function useHugePages(): void {
   setHugePagesAside(SHARED_MEMORY_MIB)
   SETTINGS['huge_pages'] = 'on'
@@ -65,7 +65,7 @@ export async function startBenchPostgres(countsStatements = false): Promise<Benc
     onLog: () => undefined,
   })
   const pid = Number((await readFile(join(dataDir, 'postmaster.pid'), 'utf8')).split('\n')[0])
-  // Nothing is left behind by a benchmark that is interrupted.
+  // An interrupted benchmark must leave nothing behind.
   const killAtExit = (): void => {
     for (const one of [pid, ...childrenOf(pid)]) signal(one, 'SIGKILL')
     rmSync(folder, { recursive: true, force: true })
@@ -79,7 +79,7 @@ export async function startBenchPostgres(countsStatements = false): Promise<Benc
   await migrate(template)
   await prepareQueue(template, url(TEMPLATE))
   await template.destroy()
-  // Whether the machine has set some aside: each page that a session has not touched yet costs it time (docs/performance.md).
+  // Whether the machine has huge pages: each page that a session touches first costs it time (docs/performance.md).
   const { rows: hugePages } = await sql<{ status: string }>`
     select current_setting('huge_pages_status') as status`.execute(admin)
   let made = 0
@@ -117,7 +117,7 @@ export async function startBenchPostgres(countsStatements = false): Promise<Benc
 
 const STATEMENTS_TOLD = 20
 
-/** What share of the database’s time which statement took, on standard error; nothing where there are none. */
+/** Prints each statement's share of database time on standard error; nothing when there are none. */
 export function tellStatements(statements: StatementTime[]): void {
   const all = statements.reduce((sum, { ms }) => sum + ms, 0)
   for (const { text, calls, rows, ms } of statements.slice(0, STATEMENTS_TOLD)) {
@@ -126,7 +126,7 @@ export function tellStatements(statements: StatementTime[]): void {
   }
 }
 
-/** Of one process, from the operating system; NaN where it does not tell. */
+/** Reads one process's processor seconds from the operating system; NaN where it does not report them. */
 export async function cpuSeconds(pid: number): Promise<number> {
   const stat = await statOf(pid)
   return stat === null ? NaN : (stat.own + stat.reaped) / TICKS
@@ -150,7 +150,7 @@ async function statOf(
 ): Promise<{ pid: number; parent: number; own: number; reaped: number } | null> {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null)
   if (text === null) return null
-  // The name before the last parenthesis may hold anything.
+  // The name before the last parenthesis may hold any text.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
   const at = (index: number): number => Number(fields[index])
   return { pid, parent: at(1), own: at(11) + at(12), reaped: at(13) + at(14) }

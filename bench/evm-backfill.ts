@@ -12,35 +12,37 @@ import { compareWithTruth, makeTruth, shareChecked, type Truth } from './synthet
 export interface BackfillOptions {
   shape: ShapeName
   queue: QueueKind
-  /** Measured runs, after one that is not. */
+  /** Measured runs, after one warm-up. */
   runs: number
-  /** As many events as this, at the shape's density. */
+  /** Number of events, at the shape's density. */
   events: number | undefined
-  /** As many names of the one node as this: with a second one answers are checked against each other and not against blooms. */
+  /** Names for the one node. Two names make the indexer check answers against each other and not against blooms. */
   endpoints: number
   json: boolean
-  /** Tell how much of the database's time each statement takes. */
+  /** Reports how much database time each statement takes. */
   statements: boolean
-  /** Where the indexer leaves a profile of its processor time. */
+  /** File for a profile of the indexer's processor time. */
   profile: string | undefined
 }
 
-/** As often as Ponder is asked whether it is ready: each look takes processor time from what is measured. */
+/**
+ * Equals the interval at which Ponder's readiness is polled: each look takes processor time from the measured program.
+ */
 const LOOK_EVERY_MS = 50
 
 interface Run {
-  /** From the first look at the chain until all of it is written. */
+  /** Time from the first look at the chain until all of it is written. */
   seconds: number
-  /** From the start of the program until then. */
+  /** Time from the start of the program until that first look. */
   startupSeconds: number
-  /** Processor seconds; the indexer's without its start. */
+  /** Processor seconds; the indexer's exclude its start. */
   indexerCpu: number
   postgresCpu: number
   nodeCpu: number
   peakMiB: number
-  /** Of building the read model again from the log that this backfill wrote. */
+  /** Seconds to rebuild the read model from the log of this backfill. */
   replaySeconds: number
-  /** Of the blocks, the share whose answers were checked, against blooms or a second endpoint. */
+  /** Share of blocks whose answers were checked, against blooms or a second endpoint. */
   checked: number
 }
 
@@ -52,7 +54,7 @@ interface Setup {
   node: NodeProcess
 }
 
-/** Events per second of the whole indexer, as production runs it, and of its limits in the same minutes. */
+/** Measures events per second of the whole indexer, as production runs it, and of its limits in the same minutes. */
 export async function benchBackfill(options: BackfillOptions): Promise<void> {
   buildPrograms()
   const shape = scaledShape(options.shape, options.events)

@@ -5,7 +5,7 @@ import type { Db } from '../shared/db/connect.ts'
 import type { ContractRole } from '../shared/events/chain-event.ts'
 import type { SyntheticChain } from './synthetic-evm/synthetic-chain.ts'
 
-/** What no index of these events can be faster than: the same ranges, with less and less left out. */
+/** Upper bounds for any index of these events: the same ranges, with less and less work left out. */
 export const LIMITS = {
   fetch: 'fetch logs and JSON.parse only',
   decode: 'the same, and decode them',
@@ -16,7 +16,7 @@ export type Limit = keyof typeof LIMITS
 const PARALLEL = 4
 const BLOCKS_PER_REQUEST = 200
 
-/** Seconds that one limit takes for the whole chain. */
+/** Measures the seconds that one limit takes for the whole chain. */
 export async function measureLimit(
   limit: Limit,
   url: string,

@@ -3,7 +3,7 @@ import { abiCases, compareDecoders } from '../test/helpers/abi-cases.ts'
 
 const PROGRESS_EVERY = 100_000
 
-/** Compares the two decoders over that many logs, well-formed and hostile; throws at the first difference. */
+/** Compares the two decoders over this many logs, well-formed and hostile; throws at the first difference. */
 export function fuzzDecoder(cases: number, seed: number): void {
   let [done, taken] = [0, 0]
   for (const one of abiCases(seed, cases)) {

@@ -5,7 +5,7 @@ import type { ChainEvent } from '../shared/events/chain-event.ts'
 import { monotonicMs } from './measure.ts'
 import { recordText } from './synthetic-evm/truth.ts'
 
-/** Between an answer and the next question: so the watcher leaves the processors to what it watches. */
+/** Pause after each answer, which leaves the processors to the watched programs. */
 const PAUSE_MS = 2
 const WITHIN_MS = 60_000
 const PAGE_SIZE = 25
@@ -17,17 +17,17 @@ const pageSchema = z.object({
   pages: z.number(),
 })
 
-/** A page of the history as one text: two of them are the same if and only if they say the same. */
+/** A page of the history as text; equal texts mean equal content. */
 export type PageText = string
 
-/** What page `number` must say of a history, given in the order of its records. */
+/** Returns the text of page `number` for a history given in the order of its records. */
 export function pageOf(history: readonly ChainEvent[], number = 1): PageText {
   const end = history.length - (number - 1) * PAGE_SIZE
   const records = history.slice(Math.max(0, end - PAGE_SIZE), end).toReversed()
   return [...records.map(recordText), Math.ceil(history.length / PAGE_SIZE)].join('\n')
 }
 
-/** Throws unless every page of the history says what it must. */
+/** Throws unless every page of the history is right. */
 export async function requireHistory(apiUrl: string, history: readonly ChainEvent[]): Promise<void> {
   for (let number = 1; number <= Math.ceil(history.length / PAGE_SIZE); number += 1) {
     const url = `${apiUrl}/api/activity/history/${number}`
@@ -44,9 +44,9 @@ function readPage(body: string): PageText {
   return [...records, pages].join('\n')
 }
 
-/** Asks for page 1 of the history over one connection, again and again; what has not changed is a 304. */
+/** Polls page 1 of the history over one connection; an unchanged page is a 304. */
 export class HistoryWatch {
-  /** Ms from a question to the answer of the next one: how late a change can be seen at most. */
+  /** Milliseconds from one request to the next answer, which bound how late a change is seen. */
   readonly apartMs: number[] = []
   readonly #url: string
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 })
@@ -57,7 +57,7 @@ export class HistoryWatch {
     this.#url = `${apiUrl}/api/activity/history`
   }
 
-  /** Looks until page 1 is another one; resolves with it and with when it was there. Throws after a minute. */
+  /** Polls until page 1 changes; resolves with it and with its time. Throws after a minute. */
   async untilOther(known: PageText): Promise<{ page: PageText; atMs: number }> {
     const firstMs = monotonicMs()
     for (let lastMs = firstMs; lastMs < firstMs + WITHIN_MS;) {
@@ -72,7 +72,6 @@ export class HistoryWatch {
     throw new Error(`the history did not change within ${WITHIN_MS} ms`)
   }
 
-  /** Page 1 as it is now. */
   async look(): Promise<PageText> {
     const { status, etag, body } = await this.#ask()
     if (status === 304) return this.#page

@@ -5,8 +5,8 @@ const MEMINFO = '/proc/meminfo'
 const PAGE_KB = 2048
 
 /**
- * Has Linux set as many huge pages of 2 MiB aside as so many mebibytes take, beside those that others have, until this process ends.
- * Throws where that cannot be done, with what is to be done.
+ * Reserves huge pages of 2 MiB for this many mebibytes, beside those of other programs, until this process ends. Throws
+ * with a remedy where that is impossible.
  */
 export function setHugePagesAside(mebibytes: number): void {
   if (process.platform !== 'linux') throw new Error('huge pages are set aside on Linux alone')
@@ -24,9 +24,9 @@ export function setHugePagesAside(mebibytes: number): void {
       { cause },
     )
   }
-  // Also where too few came, which is looked at next. Those that are in use go when they are not; what others changed meanwhile stays.
+  // Also runs where too few came, which is checked next. Pages in use go once they are free; changes by others stay.
   process.once('exit', () => setAside(Math.max(0, pagesAside() - missing)))
-  // The kernel says nothing where memory is in too many pieces: it sets fewer aside.
+  // The kernel reports no error on fragmented memory: it reserves fewer pages.
   if (pagesFree() < wanted) {
     throw new Error(
       `only ${pagesFree()} of ${wanted} huge pages are to be had: memory is in use, or in pieces`,

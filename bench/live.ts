@@ -12,21 +12,21 @@ import { compareWithTruth, makeTruth, type Truth } from './synthetic-evm/truth.t
 export interface LiveOptions {
   queue: QueueKind
   runs: number
-  /** Measured in each run, after {@link WARM_UP_BLOCKS} that are not. */
+  /** Measured blocks in each run, after {@link WARM_UP_BLOCKS} unmeasured ones. */
   blocks: number
-  /** `pollIntervalMs` of the indexer that polls. */
+  /** `pollIntervalMs` of the polling indexer. */
   pollMs: number
   json: boolean
 }
 
-/** There before the first new block. */
+/** Blocks that exist before the first new one. */
 const OLD_BLOCKS = 500
 const WARM_UP_BLOCKS = 20
 const EVENTS_PER_BLOCK = 5
 const STRANGER_LOGS = 20
-/** Between two blocks, about: never in step with a clock of the indexer's. */
+/** Random time between two blocks, so that they never fall in step with the indexer's timers. */
 const GAP_MS = { least: 200, most: 300 }
-/** While no block is on its way. */
+/** Pause while no block is pending. */
 const IDLE_MS = 1
 
 interface Setup {
@@ -38,13 +38,13 @@ interface Setup {
 }
 
 interface Run {
-  /** Of each measured block. */
+  /** One figure for each measured block. */
   visibleMs: number[]
-  /** Between looks at the history. */
+  /** Times between looks at the history. */
   apartMs: number[]
 }
 
-/** From the moment when the node has a new block until its last record is in an answer of the API. */
+/** Measures the time from the node's new block until an answer of the API has its last record. */
 export async function benchLive(options: LiveOptions): Promise<void> {
   buildPrograms()
   const blocks = OLD_BLOCKS + WARM_UP_BLOCKS + options.blocks
@@ -102,7 +102,9 @@ function measureRun({ truth, blockOf, services, node }: Setup, settings: object)
   })
 }
 
-/** Makes the new blocks, each at its time whether or not the one before is visible, and sees when they are. */
+/**
+ * Makes the new blocks at their times, whether or not the one before is visible, and notes when each becomes visible.
+ */
 async function follow(
   node: NodeProcess,
   apiUrl: string,
@@ -160,7 +162,7 @@ interface Figures {
   blocks: number
   p50Ms: Spread
   p99Ms: Spread
-  /** Of the watcher: what a figure may be too large by. */
+  /** The watcher's interval, which bounds the excess of each figure. */
   apartMs: { p50: number; p99: number }
 }
 

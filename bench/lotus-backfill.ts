@@ -12,26 +12,26 @@ import { EPOCH_S, type LotusShape } from './synthetic-lotus/tipsets.ts'
 
 export interface LotusOptions {
   queue: QueueKind
-  /** Of a chain whose tipsets have few messages; a twentieth of it where they have 300. */
+  /** Tipsets of a chain with few messages each; a twentieth of it for tipsets of 300 messages. */
   tipsets: number
-  /** Measured runs, after one that is not. */
+  /** Measured runs, after one warm-up. */
   runs: number
   json: boolean
 }
 
-/** Beside those that concern channels: nothing happens, a quiet day, and a busy one. */
+/** Messages per tipset that concern no channel: an idle chain, a quiet day, and a busy one. */
 const MESSAGES = [0, 20, 300]
 const NETWORK_ID = 'testnet'
-/** The limit asks as the source does: two calls for a tipset's messages, one for its height. */
+/** The limit sends the source's calls: two for a tipset's messages, one for its height. */
 const TIPSETS_PER_REQUEST = 50
 const MOST_MESSAGES_ASKED = 3_000
 const PARALLEL = 4
 const LOOK_EVERY_MS = 20
 
 interface Run {
-  /** From the first look at the chain until all of it is written. */
+  /** Time from the first look at the chain until all of it is written. */
   seconds: number
-  /** To ask for the same tipsets and messages and parse the answers, and nothing else. */
+  /** Seconds to request the same tipsets and messages and parse the answers, and nothing else. */
   limitSeconds: number
   indexerCpu: number
   postgresCpu: number
@@ -45,15 +45,18 @@ interface Figures {
   /** Tipsets a second. */
   backfill: Spread
   limit: Spread
-  /** Of the medians. */
+  /** Ratio of the medians. */
   ratio: number
-  /** Processor seconds of the indexer, its start left out, and of Postgres. */
+  /** Processor seconds of the indexer, excluding its start, and of Postgres. */
   indexerCpu: Spread
   postgresCpu: Spread
   peakMiB: Spread
 }
 
-/** Tipsets per second of the whole indexer, as production runs it, and of its requests alone in the same minutes. */
+/**
+ * Measures tipsets per second of the whole indexer, as production runs it, and of its requests alone in the same
+ * minutes.
+ */
 export async function benchLotus(options: LotusOptions): Promise<void> {
   buildPrograms()
   await withServices(options.queue, async (services) => {
@@ -69,7 +72,7 @@ async function measureChain(
   messages: number,
 ): Promise<Figures> {
   const tipsets = messages > 100 ? Math.ceil(options.tipsets / 20) : options.tipsets
-  // Its newest tipset is of now: a node whose head is old counts as one that has stopped.
+  // The newest tipset is recent, because a node with an old head counts as stopped.
   const genesisTimeS = Math.floor(Date.now() / 1000) - (tipsets + NOT_FINAL) * EPOCH_S
   const shape = { tipsets, messages, genesisTimeS }
   const lives = await makeChannelLives(shape)
@@ -161,7 +164,7 @@ ${rows.join('\n')}`,
   )
 }
 
-/** The same answers, asked for and parsed as fast as it goes, and thrown away. */
+/** Requests and parses the same answers as fast as possible, and discards them. */
 async function fetchAndParse(url: string, tipsets: number, messages: number): Promise<void> {
   const perRequest = Math.min(TIPSETS_PER_REQUEST, Math.ceil(MOST_MESSAGES_ASKED / Math.max(1, messages)))
   let next = 0

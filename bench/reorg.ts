@@ -9,18 +9,18 @@ import { compareWithTruth, makeReorgTruth, type ReorgTruth } from './synthetic-e
 
 export interface ReorgOptions {
   queue: QueueKind
-  /** Measured runs, after one that is not. */
+  /** Measured runs, after one warm-up. */
   runs: number
   json: boolean
 }
 
-/** 1,000 events in any 64 blocks. */
+/** Gives 1,000 events in any 64 blocks. */
 const SHAPE = { events: 10_312, blocks: 660, strangerLogs: 2 }
-/** Where the old branch ends; the new one is a block longer. */
+/** End of the old branch; the new one is a block longer. */
 const HEAD = SHAPE.blocks - 1
 const DEPTH = 64
 const FORK_AFTER = HEAD - DEPTH
-/** So many blocks before the reorg come one by one: the indexer has been at the head for a while. */
+/** Blocks that come one by one before the reorg, so that the indexer has been at the head for a while. */
 const WARM_UP_BLOCKS = 40
 
 interface Setup {
@@ -31,13 +31,13 @@ interface Setup {
 
 interface Run {
   reorgMs: number
-  /** Processor time meanwhile, by the operating system's ticks of 10 ms. */
+  /** Processor time meanwhile, in the operating system's ticks of 10 ms. */
   indexerCpuMs: number
   postgresCpuMs: number
   apartMs: number[]
 }
 
-/** From the moment when the node is on the other branch until an answer of the API is of that branch, and whole. */
+/** Measures the time from the node's switch to the other branch until an API answer shows that branch, whole. */
 export async function benchReorg(options: ReorgOptions): Promise<void> {
   buildPrograms()
   const truth = makeReorgTruth(SHAPE, { forkAfter: FORK_AFTER, head: HEAD })
@@ -83,7 +83,7 @@ function measureRun({ truth, services, node }: Setup): Promise<Run> {
   })
 }
 
-/** The first other answer must be of the new branch: there is none in between. */
+/** The first changed answer must be the new branch, because no state between is visible. */
 async function reorganize(
   truth: ReorgTruth,
   node: NodeProcess,

@@ -9,9 +9,9 @@ import { compareWithTruth, makeTruth, type Truth } from './synthetic-evm/truth.t
 export interface ReplayOptions {
   shape: ShapeName
   queue: QueueKind
-  /** Measured backfills with a replay of what each wrote, after one that is not. */
+  /** Measured backfills with a replay of each, after one warm-up. */
   runs: number
-  /** As many events as this, at the shape's density. */
+  /** Number of events, at the shape's density. */
   events: number | undefined
   json: boolean
 }
@@ -21,7 +21,7 @@ interface RunSeconds {
   replay: number
 }
 
-/** The read model built again from the log that a backfill wrote just before, as an operator builds it: how many times as fast. */
+/** Rebuilds the read model from the log of the backfill just before, like an operator, and compares the speeds. */
 export async function benchReplay(options: ReplayOptions): Promise<void> {
   buildPrograms()
   const truth = makeTruth(scaledShape(options.shape, options.events))
@@ -40,7 +40,7 @@ export async function benchReplay(options: ReplayOptions): Promise<void> {
   })
 }
 
-/** From the first look at the chain until all of it is written, as the truth has it. */
+/** Measures from the first look at the chain until all of it is written; the result must equal the truth. */
 function backfillSeconds(databases: Databases, node: NodeProcess, truth: Truth): Promise<number> {
   const { db } = databases
   const { chain } = truth

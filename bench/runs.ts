@@ -1,7 +1,9 @@
 import { machineFacts } from './measure.ts'
 import type { QueueKind } from './services.ts'
 
-/** What `runs` runs gave, after one that is not counted; each is told on standard error as soon as it is over. */
+/**
+ * Returns the results of `runs` runs after one that is not counted. Each is printed on standard error once it is over.
+ */
 export async function runsAfterWarmUp<T>(
   runs: number,
   measure: () => Promise<T>,
@@ -16,15 +18,14 @@ export async function runsAfterWarmUp<T>(
   return counted
 }
 
-/** What figures are of; part of each output, as the machine is. */
+/** The setting of the figures; part of each output, like the machine. */
 interface MeasuredOn {
-  /** Settings of Postgres. */
   postgres: Record<string, string>
-  /** Missing: there is no queue, or the figures are of both. */
+  /** Missing: there is no queue, or the figures cover both kinds. */
   queue?: QueueKind
 }
 
-/** Prints what was measured, once, at the end: as one JSON, or as Markdown. */
+/** Prints the figures once, at the end: as one JSON, or as Markdown. */
 export function printFigures(json: boolean, on: MeasuredOn, figures: object, markdown: string): void {
   const machine = machineFacts()
   if (json) {

@@ -4,10 +4,10 @@ import { startBenchPostgres, type BenchPostgres } from './bench-postgres.ts'
 
 export type QueueKind = 'redis' | 'postgres'
 
-/** What programs of the service run on. */
+/** The databases and queues that the service's programs need. */
 export interface BenchServices {
   postgres: BenchPostgres
-  /** Starts with an empty database of Postgres and, where the queue is there, of Redis; both are its own. */
+  /** Provides an empty Postgres database and, where the queue needs it, an empty Redis; the work owns both. */
   withDatabases: <T>(work: (databases: Databases) => Promise<T>) => Promise<T>
 }
 
@@ -18,7 +18,7 @@ export interface Databases {
   db: Db
 }
 
-/** Real services while `work` runs. Throws where the queue's is not on this machine. */
+/** Runs real services during `work`. Throws where the queue's service is not installed. */
 export async function withServices<T>(
   queue: QueueKind,
   work: (services: BenchServices) => Promise<T>,

@@ -4,19 +4,19 @@ import type { Db } from '../shared/db/connect.ts'
 
 const CHUNK = 500_000
 
-/** What is filled; a log of 100 million entries wants more disk than most have, the read model does not. */
+/** The content to fill in. A log of 100 million entries exceeds most disks; the read model fits. */
 export interface Fill {
   records: number
-  /** Without it the log is empty but for its head. */
+  /** False: the log is empty except for its head. */
   withLog: boolean
-  /** Of each id, of which there is a loan in either market: `f-1`, `f-2` …, and nobody else's. */
+  /** Events of each id. Either market has a loan of it, and `f-1`, `f-2` … belong to these loans alone. */
   eventsPerLoan: number
   onProgress: (records: number) => void
 }
 
 /**
- * Fills log and read model as `records` events of another network would have, all appended: transactions and keys are
- * random, loans come one after the other. What an index would hold, but made by Postgres itself and indexed afterwards.
+ * Fills log and read model like `records` appended events of another network: random transactions and keys, loans one
+ * after the other. Postgres itself generates the rows and indexes them afterwards.
  */
 export async function fillIndex(
   db: Db,
@@ -43,16 +43,15 @@ export async function fillIndex(
     db,
   )
   for (const statement of restores.flat()) await sql.raw(statement).execute(db)
-  // Outside of any transaction, as it must be.
+  // VACUUM cannot run in a transaction.
   await sql`vacuum analyze`.execute(db)
 }
 
-/** The transaction of the nth record. */
 export function transactionOf(n: number): string {
   return hash(n)
 }
 
-/** Answers the statements that make them again. */
+/** Drops the indexes and returns the statements that create them again. */
 async function dropIndexes(db: Db, table: string): Promise<string[]> {
   const { rows } = await sql<{ drop: string; make: string }>`
     select format('alter table %s drop constraint %I', conrelid::regclass, conname) as drop,
@@ -66,13 +65,12 @@ async function dropIndexes(db: Db, table: string): Promise<string[]> {
   return rows.map(({ make }) => make)
 }
 
-/** Records `from` to `to`. */
 interface Part extends Pick<Fill, 'eventsPerLoan'> {
   from: number
   to: number
 }
 
-/** Without nulls a body is written without the spaces that the database puts into JSON that it builds. */
+/** Bodies have no nulls, and the spaces that the database puts into the JSON it builds are removed. */
 async function fillLog(db: Db, { from, to, eventsPerLoan }: Part): Promise<void> {
   await sql`
     insert into ledger.event_log (position, step, network, blockchain, op, natural_key, revision, subject, kind,

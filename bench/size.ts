@@ -17,18 +17,18 @@ import { compareTailWithTruth, makeReorgTruth, type ReorgTruth } from './synthet
 
 export interface SizeOptions {
   records: number
-  /** False: the read model alone is filled. */
+  /** False: only the read model is filled. */
   log: boolean
   /** Events of each loan's id. */
   loanEvents: number
-  /** Measured runs on nothing, and on all that, each after one that is not. */
+  /** Measured runs on an empty and on a filled index, each after one warm-up. */
   runs: number
   json: boolean
-  /** Tell how much of the database’s time each statement of the writer takes. */
+  /** Reports how much database time each of the writer's statements takes. */
   statements: boolean
 }
 
-/** 1,000 events in any 64 blocks. */
+/** Gives 1,000 events in any 64 blocks. */
 const SHAPE = { events: 10_312, blocks: 660, strangerLogs: 0 }
 const HEAD = SHAPE.blocks - 1
 const FORK_AFTER = HEAD - 64
@@ -36,7 +36,7 @@ const MAIN = new SyntheticChain(SHAPE)
 const BLOCKS_PER_STEP = 128
 const REQUESTS = 2_000
 const CLIENTS = 8
-/** The last one: each run writes a network of its own. */
+/** The last used chain id: each run writes a network of its own. */
 let chainId = CHAIN_ID
 
 /** p50 and p99, ms. */
@@ -49,17 +49,19 @@ interface Run {
   /** Records per second, written as steps of about 2,000 events. */
   batches: number
   reorgMs: number
-  /** Of pages and lookups. */
+  /** Latency of pages and lookups. */
   reads: Record<string, Latency>
 }
 
-/** What was there before: records, and ids of loans. */
+/** Existing content: records, and ids of loans. */
 interface Filled {
   records: number
   loans: number
 }
 
-/** What an index of so many records takes, and what it costs to read and to write on, against one that is empty. */
+/**
+ * Measures the size of an index with this many records, and the cost of reads and writes on it, against an empty one.
+ */
 export async function benchSize(options: SizeOptions): Promise<void> {
   const { records, loanEvents, runs } = options
   const postgres = await startBenchPostgres(options.statements)
@@ -107,7 +109,7 @@ async function onNew<T>(postgres: BenchPostgres, work: (at: Place) => Promise<T>
   }
 }
 
-/** Writes a chain and its reorganization on what is there, reads, and takes it all back, so that it can be done again. */
+/** Writes a chain and its reorg on the existing content, reads, and takes all of it back for the next run. */
 async function measure(
   { db, url }: Place,
   truth: ReorgTruth,
@@ -136,7 +138,7 @@ async function measure(
   return { batches: (truth.before.length / writtenMs) * 1000, reorgMs, reads }
 }
 
-/** The main branch, up to `HEAD`. */
+/** Yields the main branch, up to `HEAD`. */
 function* stepsOf({ before }: ReorgTruth): Generator<ChainStep> {
   for (let from = 0; from <= HEAD; from += BLOCKS_PER_STEP) {
     const headers = headersOf(MAIN, from, Math.min(HEAD, from + BLOCKS_PER_STEP - 1))
@@ -147,7 +149,7 @@ function* stepsOf({ before }: ReorgTruth): Generator<ChainStep> {
   }
 }
 
-/** To the other branch, which is a block longer. */
+/** The reorg to the other branch, which is a block longer. */
 function reorgOf({ chain, events }: ReorgTruth): ChainStep {
   const headers = headersOf(chain, FORK_AFTER + 1, SHAPE.blocks)
   return {
@@ -161,7 +163,7 @@ function reorgOf({ chain, events }: ReorgTruth): ChainStep {
   }
 }
 
-/** Back to the first block, and on to one in which nothing is. */
+/** The reorg to the first block and on to an empty one. */
 function nothingOf({ chain }: ReorgTruth): ChainStep {
   const [genesis, first] = headersOf(MAIN, 0, 1)
   if (genesis === undefined || first === undefined) throw new Error('the chain has two blocks')
@@ -173,7 +175,7 @@ function nothingOf({ chain }: ReorgTruth): ChainStep {
 function headersOf(chain: SyntheticChain, from: number, to: number): BlockHeader[] {
   return Array.from({ length: to - from + 1 }, (_, index) => {
     const number = from + index
-    // The last block that both branches have is the other's first parent.
+    // The last block of both branches is the first parent of the other branch.
     const parentHash = number === 0 ? hash('none') : chain.hashOf(number - 1)
     return { number, hash: chain.hashOf(number), parentHash, timeS: number }
   })
@@ -185,7 +187,7 @@ function lastOf(headers: readonly BlockHeader[]): BlockHeader {
   return last
 }
 
-/** Over HTTP, nothing kept, each time another page or loan. */
+/** Measures reads over HTTP with nothing kept, each of another page or loan. */
 async function measureReads(url: string, { records, loans }: Filled): Promise<Run['reads']> {
   const database = openReadDatabase(url, { onError: () => undefined })
   const app = await buildApp({
@@ -219,7 +221,7 @@ async function measureReads(url: string, { records, loans }: Filled): Promise<Ru
   }
 }
 
-/** Milliseconds of each request. */
+/** Returns the milliseconds of each request. */
 async function load(next: () => string, requests: number): Promise<number[]> {
   const samples: number[] = []
   let left = requests
@@ -242,7 +244,7 @@ interface Table {
   name: string
   tableBytes: number
   indexBytes: number
-  /** By index. */
+  /** Bytes by index. */
   indexes: Record<string, number>
 }
 

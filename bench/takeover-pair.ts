@@ -15,21 +15,24 @@ import type { Databases } from './services.ts'
 
 export type Who = 'first' | 'second'
 
-/** Two indexers of one network: each has a name of its own in the database, which notes who writes what. */
+/** Two indexers of one network. Each has its own database role, so the database notes which one writes. */
 export interface Pair {
   rpcUrl: string
   start(who: Who): void
   life(who: Who): IndexerLife
-  /** Who is the network's writer now. */
+  /** Returns the network's present writer. */
   leader(): Promise<Who>
-  /** Waits until it says, from a place in its output on, that it stands by. */
+  /** Waits until its output, from a position on, reports that it stands by. */
   untilStandsBy(who: Who, from?: number): Promise<void>
-  /** The number of the last write. */
+  /** Returns the number of the last write. */
   lastWrite(): Promise<number>
   writesOf(who: Who): Promise<number>
-  /** Waits until it has written a block; when it became the writer and when it wrote, ms since the epoch. */
+  /**
+   * Waits for its first write after that number; returns when it became the writer and when it wrote, ms since the
+   * epoch.
+   */
   untilWrites(who: Who, after: number): Promise<{ leadsAtMs: number; writesAtMs: number }>
-  /** Throws unless each writer epoch had one writer, one after the other, and the index says what the chain says. */
+  /** Throws unless each writer epoch had one writer, in sequence, and the index matches the chain. */
   examine(): Promise<void>
   stop(): Promise<void>
 }
@@ -38,7 +41,7 @@ const LOANS = 8
 const PASSWORD = 'bench'
 const WITHIN_MS = 120_000
 
-/** A role for each, and a table of what they write, in the order in which they held the network's row. */
+/** Creates a role for each, and a table of their writes, ordered by their locks on the network's row. */
 async function noteWriters(db: Db): Promise<void> {
   for (const who of ['first', 'second'])
     await sql`create role ${sql.id(who)} superuser login password ${sql.lit(PASSWORD)}`.execute(db)
@@ -54,7 +57,7 @@ async function noteWriters(db: Db): Promise<void> {
     for each row execute function bench.note()`.execute(db)
 }
 
-/** Both indexers are up, and the first one leads. */
+/** Starts both indexers; the first one leads. */
 export async function openPair({ databaseUrl, redisUrl, db }: Databases): Promise<Pair> {
   const stops: (() => Promise<unknown>)[] = []
   const stop = async (): Promise<void> => {
@@ -167,7 +170,7 @@ function questions(db: Db): Questions {
   }
 }
 
-/** The order of the notes is that of the writes: each holds the row of the network. */
+/** The notes have the order of the writes, because each write locks the network's row. */
 async function examineWriters(db: Db): Promise<void> {
   const { rows } = await sql<{ number: number }>`
     with notes as (

@@ -8,32 +8,32 @@ import { openPair, type Pair, type Who } from './takeover-pair.ts'
 
 export interface TakeoverOptions {
   queue: QueueKind
-  /** Measured runs of each kind, in turns, after one that is not. */
+  /** Measured runs of each kind, in turns, after one warm-up. */
   runs: number
   json: boolean
 }
 
 /** Longer than every lease: the writer's lock 15 s, a silent transaction 20 s, the queue's locks and looks 30 s. */
 const FROZEN_MS = 65_000
-/** At work for so long before its leader is disturbed. */
+/** Time at work before the leader is disturbed. */
 const AT_WORK_MS = 1_500
 const BLOCK_EVERY_MS = 100
 
 interface Takeover {
-  /** From the signal until the other one is the network's writer, and until it has written a block. */
+  /** Times from the signal until the standby is the network's writer, and until it has written a block. */
   leadsMs: number
   writesMs: number
-  /** Of the one that was frozen: steps of its own that it tried to write when it woke up, all void. */
+  /** Steps that the frozen indexer tried to write after it woke up, all void. */
   voidSteps: number
 }
 
-/** What the leader gets. */
+/** Signals sent to the leader. */
 const SIGNALS = ['SIGKILL', 'SIGSTOP'] as const
 type LeaderSignal = (typeof SIGNALS)[number]
 
 /**
- * How long it takes until the standby has taken over from a leader that is killed, and from one that is frozen. The frozen
- * one wakes up when another one has led for long, and may write nothing: who wrote what is asked of the database.
+ * Measures how long the standby takes to take over from a killed and from a frozen leader. The frozen one wakes up when
+ * the other has led for long, and may write nothing; the database shows which process wrote.
  */
 export async function benchTakeover(options: TakeoverOptions): Promise<void> {
   await withServices(options.queue, async ({ postgres, withDatabases }) => {
@@ -71,7 +71,7 @@ interface Figures {
   leader: LeaderSignal
   leadsMs: Spread
   writesMs: Spread
-  /** Of all runs. */
+  /** Sum of all runs. */
   voidSteps: number
 }
 
@@ -115,7 +115,7 @@ async function bury(pair: Pair, who: Who, life: IndexerLife): Promise<number> {
   return 0
 }
 
-/** It wakes up, believes that it leads, and must find out without having written anything. */
+/** It wakes up in the belief that it leads, and must find out before it has written anything. */
 async function thaw(pair: Pair, who: Who, life: IndexerLife, frozenAtMs: number): Promise<number> {
   await sleep(frozenAtMs + FROZEN_MS - Date.now())
   const [before, said] = [await pair.writesOf(who), life.output.length]

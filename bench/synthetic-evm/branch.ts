@@ -1,12 +1,12 @@
 import { bytes, encodeAbi, fixedList, word } from './encode-abi.ts'
 import type { SyntheticBlock, SyntheticChain } from './synthetic-chain.ts'
 
-/** A block as it is kept: the truth of it is nothing that a node knows. */
+/** A block in memory, without its truth, which a node does not know. */
 type KeptBlock = Pick<SyntheticBlock, 'number' | 'hash' | 'header'> & { logs: string; whole?: string }
 
 const FETCH_LOAN_CHARS = 2 + 8 + 64
 const DECIMALS = '0x313ce567'
-/** The answer of `fetchLoan` to a number that no loan has, by the contract's role. */
+/** The answer of `fetchLoan` to an unused number, by the contract's role. */
 const NO_LOAN: Record<string, string> = { erc20Loans: noLoan(3), erc20CollateralLock: noLoan(5) }
 
 function noLoan(details: number): string {
@@ -15,12 +15,12 @@ function noLoan(details: number): string {
   return encodeAbi([zeros(2), nothing, zeros(2), nothing, zeros(3 + details + 3)])
 }
 
-/** One whole branch of a chain, every answer of it ready as JSON text. */
+/** One whole branch of a chain, with every answer ready as JSON text. */
 export class Branch {
   readonly #chain: SyntheticChain
   readonly #blocks: KeptBlock[] = []
   readonly #byHash = new Map<string, KeptBlock>()
-  /** By block: the logs of our contracts. */
+  /** Our contracts' logs, by block. */
   readonly #ours: string[] = []
   readonly #roles: Map<string, string>
   readonly #tokens: Map<string, number>
@@ -46,7 +46,7 @@ export class Branch {
     return this.#byHash.get(hash)
   }
 
-  /** A block with its transactions, which are made when they are asked for first. */
+  /** A block with its transactions, which are made on first request. */
   whole(block: KeptBlock): string {
     return (block.whole ??= wholeText(block))
   }
@@ -55,7 +55,7 @@ export class Branch {
     return this.#roles.has(address.toLowerCase())
   }
 
-  /** Our contracts' logs of the blocks `from` … `to`, inclusive; in pieces. */
+  /** Returns our contracts' logs of blocks `from` … `to`, inclusive, in pieces. */
   ourLogs(from: number, to: number): string[] {
     const texts: string[] = []
     for (let number = Math.max(1, from); number <= to; number += 1) {
@@ -67,7 +67,7 @@ export class Branch {
     return texts
   }
 
-  /** What a view function gives at the end of that block. */
+  /** Returns a view function's result at the end of that block. */
   call({ to, data }: { to: string; data: string }, blockHash: string): string | string[] {
     const decimals = this.#tokens.get(to.toLowerCase())
     if (decimals !== undefined && data === DECIMALS) return `"0x${word(decimals)}"`
@@ -80,7 +80,7 @@ export class Branch {
   }
 }
 
-/** Transactions as a node tells them: whose they are and what they say is not part of the chain. */
+/** Formats a node's transactions; their senders and data are no part of the synthetic chain. */
 function wholeText({ number, hash: blockHash, header }: KeptBlock): string {
   const told = JSON.parse(header) as { transactions: string[] }
   const nobody = `0x${'0'.repeat(40)}`

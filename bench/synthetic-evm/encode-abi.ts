@@ -1,9 +1,9 @@
 /**
- * (pure) Just enough of the contract ABI to write what the two contracts answer: independent of the decoder that is
- * measured, and of ethers. Texts of words are hex without `0x`.
+ * (pure) Just enough of the contract ABI to encode the two contracts' answers, independent of the measured decoder and
+ * of ethers. Texts of words are hex without `0x`.
  */
 
-/** A value of one word or more that stands where it is, or one that is pointed at (its whole tail). */
+/** A static value of one or more words, or the whole tail of a dynamic one. */
 export type AbiValue = string | { tail: string }
 
 export function word(value: bigint | number): string {
@@ -27,7 +27,7 @@ export function bytes(hex: string): AbiValue {
   return { tail: word(digits.length / 2) + padded }
 }
 
-/** A list of known length whose items are pointed at. */
+/** A list of known length with dynamic items. */
 export function fixedList(...items: AbiValue[]): AbiValue {
   return { tail: encodeAbi(items) }
 }

@@ -8,7 +8,7 @@ export const BLOCKCHAIN = 'SYNTHETIC'
 const FIL_DECIMALS = 18
 const PRICE_DECIMALS = 18
 
-/** The truth of a loan as its lookup must show it, from what was told of it so far. */
+/** Returns the fields that a loan's lookup must show after its moves so far. */
 export function expectedPart(loan: SyntheticLoan, parties: Parties): Record<string, string | null> {
   const told = (...kinds: EvmEventKind[]): boolean => kinds.some((kind) => loan.told.has(kind))
   const known = {

@@ -2,19 +2,19 @@ import { getAddress } from 'ethers'
 import { formatAddress, secp256k1Address } from '../../shared/filecoin/address.ts'
 import { hash } from '../../test/helpers/random-chain.ts'
 
-/** Those who take part on a synthetic chain. EVM addresses are checksummed. */
+/** The parties of a synthetic chain. EVM addresses are checksummed. */
 export interface Parties {
   contracts: { erc20Loans: string; erc20CollateralLock: string }
   people: { evm: string; fil: string }[]
   tokens: { address: string; decimals: number }[]
-  /** Contracts and topics of logs that are none of our business. */
+  /** Contracts and topics of logs that do not concern us. */
   strangers: { address: string; topics: string[] }[]
 }
 
 const PEOPLE = 200
 const STRANGERS = 500
 
-/** The same for the same seed. */
+/** The same parties for the same seed. */
 export function makeParties(seed: number): Parties {
   const address = (...parts: (string | number)[]): string => getAddress(`0x${hash(seed, ...parts).slice(26)}`)
   return {
@@ -31,12 +31,12 @@ export function makeParties(seed: number): Parties {
   }
 }
 
-/** The bytes of a text, as `0x` hex. */
+/** Returns a text's bytes as `0x` hex. */
 export function textBytes(text: string): string {
   return `0x${Buffer.from(text).toString('hex')}`
 }
 
-/** An address of the right form; nobody has its key. */
+/** Returns a well-formed address without a known key. */
 function filecoinAddress(seed: number, index: number): string {
   const digits = hash(seed, 'key', index).slice(2)
   return formatAddress(secp256k1Address(Buffer.from(`04${digits}${digits}`, 'hex')), 't')

@@ -5,21 +5,21 @@ import { monotonicMs } from '../measure.ts'
 import { Branch } from './branch.ts'
 import { CHAIN_ID, SyntheticChain, type ChainShape } from './synthetic-chain.ts'
 
-/** What a node has, and what it shows at first. */
+/** A node's chain, and the part that it shows at first. */
 export interface NodeSpec {
   shape: ChainShape
   seed?: number
-  /** The last block that the other branch shares with the main one. Left out: there is no other one. */
+  /** The last block that the other branch shares with the main one. Missing: there is no other branch. */
   forkAfter?: number
-  /** Where the main branch ends at first. Left out: all of it is there. */
+  /** End of the main branch at first. Missing: all of it is visible. */
   head?: number
-  /** What is final: the newest block, or, as on Ethereum, all up to two epochs before the head's. */
+  /** The final block: the newest one, or, like Ethereum, the one two epochs before the head. */
   finality?: 'at once' | 'epochs'
-  /** What it says of itself. */
+  /** The chain id that it reports. */
   chainId?: number
 }
 
-/** What a node shows: one branch, up to the block `head`. */
+/** The visible chain: one branch, up to the block `head`. */
 export interface View {
   branch: 'main' | 'other'
   head: number
@@ -28,7 +28,7 @@ export interface View {
 export interface ServedChain {
   url: string
   wsUrl: string
-  /** From now on this is the chain: whoever subscribed is told. Returns when, as {@link monotonicMs}. */
+  /** Switches to this chain and notifies all subscribers. Returns the time, as {@link monotonicMs}. */
   show: (view: View) => number
   close: () => void
 }
@@ -42,8 +42,8 @@ interface Call {
 const EPOCH_BLOCKS = 32
 
 /**
- * A node that holds a whole synthetic chain, every answer ready as text: what it costs is the reading of requests and
- * the writing of answers. All of it is ASCII.
+ * Serves a whole synthetic chain with every answer ready as text: it costs only reading requests and writing answers.
+ * All of it is ASCII.
  */
 export async function serveSyntheticChain(spec: NodeSpec): Promise<ServedChain> {
   const node = new SyntheticNode(spec)
@@ -55,7 +55,7 @@ export async function serveSyntheticChain(spec: NodeSpec): Promise<ServedChain> 
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length }).end(body)
     })
   })
-  // A client that comes back after a pause must not meet a connection that is just being closed.
+  // A client that returns after a pause must not meet a connection that is just being closed.
   server.keepAliveTimeout = 600_000
   const subscribers = new Set<WebSocket>()
   new WebSocketServer({ server }).on('connection', (socket) => {
@@ -82,7 +82,7 @@ export async function serveSyntheticChain(spec: NodeSpec): Promise<ServedChain> 
   return { url: `http://${place}`, wsUrl: `ws://${place}`, show, close }
 }
 
-/** Written one after the other: to put them into one text first would make a long one, whose pages are dear. */
+/** Written piece by piece: one joined text would be long, and its memory pages are expensive. */
 function bytesOf(pieces: readonly string[]): Buffer {
   const bytes = Buffer.allocUnsafe(pieces.reduce((length, piece) => length + piece.length, 0))
   let at = 0
@@ -105,7 +105,7 @@ class SyntheticNode {
     this.view = { branch: 'main', head }
   }
 
-  /** To the text of a request, or of a batch of them; in pieces. */
+  /** Answers the text of a request or a batch, in pieces. */
   answer(text: string): string[] {
     const calls = JSON.parse(text) as Call | Call[]
     const pieces: string[] = []
@@ -121,7 +121,7 @@ class SyntheticNode {
     return pieces
   }
 
-  /** The notification of a subscription to new heads. */
+  /** Returns a new-heads notification. */
   newHead(): string {
     return `{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":"0x1","result":${this.#block(this.view.head, false)}}}`
   }
@@ -169,7 +169,7 @@ class SyntheticNode {
     return this.#hasEpochs ? (Math.floor(head / EPOCH_BLOCKS) - 2) * EPOCH_BLOCKS : head
   }
 
-  /** Of a call's block, which who believes a node names by its number. */
+  /** Returns the hash of a call's block; a client that trusts the node names the block by number. */
   #hashOf(block: unknown): string | undefined {
     if (typeof block !== 'string') return (block as { blockHash: string }).blockHash
     const number = this.#numberOf(block)

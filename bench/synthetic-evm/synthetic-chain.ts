@@ -6,7 +6,7 @@ import { hash, seededRandom } from '../../test/helpers/random-chain.ts'
 import { makeParties, type Parties } from './parties.ts'
 import { SyntheticLoan, type LoanLog } from './synthetic-loan.ts'
 
-/** How much a synthetic chain holds; blocks are numbered from 1. */
+/** The size of a synthetic chain; blocks are numbered from 1. */
 export interface ChainShape {
   events: number
   blocks: number
@@ -20,7 +20,7 @@ export const SHAPES = {
 } as const satisfies Record<string, ChainShape>
 export type ShapeName = keyof typeof SHAPES
 
-/** As many events as `events`, if any are asked for, at the same density. */
+/** Scales a shape to `events` events, if given, at the same density. */
 export function scaledShape(name: ShapeName, events: number | undefined): ChainShape {
   const shape = SHAPES[name]
   if (events === undefined) return shape
@@ -28,30 +28,30 @@ export function scaledShape(name: ShapeName, events: number | undefined): ChainS
 }
 
 export interface SyntheticLog {
-  /** As JSON-RPC tells it. */
+  /** JSON-RPC text. */
   text: string
   isOurs: boolean
 }
 
-/** One block as a node tells it. What the index must say of it is beside it. */
+/** One block as a node shows it, together with the truth that an index must hold. */
 export interface SyntheticBlock {
   number: number
   hash: string
   header: string
   logs: SyntheticLog[]
-  /** The truth. */
   events: ChainEvent[]
 }
 
 export const CHAIN_ID = 31_337
 const GENESIS_S = 1_650_000_000
 const BLOCK_S = 12
-/** Loans under way at once. */
+/** Simultaneous open loans. */
 const POOL = 300
 
 /**
- * A chain on which loans live, made block by block: the same seed and shape make the same one. After block `forkAfter`
- * it is another branch of that chain: of the same loans' moves some come in other blocks, some not at all, some besides.
+ * A chain on which loans live, made block by block; the same seed and shape make the same chain. The blocks after
+ * `forkAfter` form another branch with the same loans. Some moves come in other blocks, some are missing, some are
+ * extra.
  */
 export class SyntheticChain {
   readonly shape: ChainShape
@@ -74,7 +74,7 @@ export class SyntheticChain {
     this.parties = makeParties(seed)
   }
 
-  /** Blocks 0, in which nothing happens, to `shape.blocks`, once. */
+  /** Yields blocks 0, which is empty, to `shape.blocks`, once. */
   *blocks(): Generator<SyntheticBlock> {
     yield this.#genesis()
     for (let number = 1; number <= this.shape.blocks; number += 1) yield this.#block(number)
@@ -111,7 +111,7 @@ export class SyntheticChain {
     return writer.finish(this.hashOf(number - 1))
   }
 
-  /** One that did not move in this block: what a node shows at the block's end is then what the move made. */
+  /** Chooses a loan without a move in this block, so that the block's end state shows each move's result. */
   #choose(block: number, mostLogs: number): SyntheticLoan {
     for (let tries = 0; ; tries += 1) {
       const at = this.#random.below(POOL)
@@ -141,7 +141,7 @@ const TOPICS = new Map<EvmEventKind, string>(
   ),
 )
 
-/** Puts one block's logs into transactions, and all of it into the node's words. */
+/** Puts one block's logs into transactions and formats the node's answers. */
 class BlockWriter {
   readonly #seed: number
   readonly #block: { number: number; hash: string; timeS: number }
@@ -172,7 +172,7 @@ class BlockWriter {
     this.#log(stranger.address, stranger.topics, '0'.repeat(62) + '2a', false)
   }
 
-  /** One call's logs; `isBatched`: in the transaction of the call before, as a contract wallet does it. */
+  /** Adds one call's logs; `isBatched`: in the previous call's transaction, like a contract wallet. */
   move(loan: SyntheticLoan, logs: readonly LoanLog[], isBatched: boolean): void {
     // Named by the move and not by its block: in another branch the move is the same transaction.
     if (!isBatched || this.#events.length === 0) this.#newTransaction(loan.role, loan.id, loan.moves)
@@ -223,7 +223,7 @@ class BlockWriter {
   }
 }
 
-/** With all that a node of today tells of a block, for a parser reads all of it. */
+/** Includes all header fields of a present node, because a parser reads all of them. */
 function headerText(block: {
   number: number
   hash: string

@@ -3,18 +3,18 @@ import { hash } from '../../test/helpers/random-chain.ts'
 import { addressWord, bytes, bytes32Word, encodeAbi, fixedList, word, type AbiValue } from './encode-abi.ts'
 import { textBytes, type Parties } from './parties.ts'
 
-/** What a move of a loan writes: one log for each of its kinds. */
+/** The result of a loan's move: one log for each of its kinds. */
 export interface LoanLog {
   kind: EvmEventKind
-  /** Without `0x`. */
+  /** Hex, no `0x`. */
   data: string
   args: Record<string, string>
-  /** What the event itself does not carry. */
+  /** Terms that the event does not carry. */
   terms: Record<string, string>
   tokenDecimals: number | null
 }
 
-/** Each step of a story is one call of the contract. */
+/** Each element of a story is one call of the contract. */
 const STORIES: readonly (readonly [ContractRole, readonly (readonly EvmEventKind[])[]])[] = [
   ['erc20Loans', [['CreateLoanOffer'], ['ApproveRequest'], ['Withdraw'], ['Payback'], ['AcceptRepayment']]],
   ['erc20CollateralLock', [['CreateBorrowRequest'], ['AcceptOffer'], ['UnlockCollateral']]],
@@ -37,11 +37,11 @@ const STATES: Partial<Record<EvmEventKind, number>> = {
 const ZERO_WORD = '0'.repeat(64)
 const ACCEPT_PERIOD_S = 3 * 86_400
 
-/** One loan: its story, what the contract shows of it after each move, and what is to be read of that. */
+/** One loan: its story, the contract's answer after each move, and the truth that follows. */
 export class SyntheticLoan {
   readonly role: ContractRole
   readonly id: string
-  /** What `fetchLoan` answers from each block on, without `0x`; ascending. */
+  /** The answers of `fetchLoan` from each block on, without `0x`; ascending. */
   readonly answers: { block: number; data: string }[] = []
   readonly lender: Parties['people'][number]
   readonly borrower: Parties['people'][number]
@@ -51,7 +51,7 @@ export class SyntheticLoan {
   readonly secretA1: string
   readonly secretB1: string
   readonly channel: string
-  /** Base units: what is lent (or locked) on the EVM chain, interest, attoFIL on the other side. */
+  /** Base units: the lent (or locked) amount on the EVM chain, the interest, and attoFIL on the other side. */
   readonly amount: bigint
   readonly interest: bigint
   readonly fil: bigint
@@ -94,17 +94,16 @@ export class SyntheticLoan {
     return this.#next >= this.#story.length
   }
 
-  /** How many it made so far. */
+  /** Number of moves so far. */
   get moves(): number {
     return this.#next
   }
 
-  /** How many logs the next move writes. */
+  /** Number of logs of the next move. */
   get nextLogs(): number {
     return this.#story[this.#next]?.length ?? 0
   }
 
-  /** Makes the next move. */
   advance(block: { number: number; timeS: number }): LoanLog[] {
     const kinds = this.#story[this.#next] ?? []
     this.#next += 1
@@ -247,7 +246,7 @@ export class SyntheticLoan {
     }
   }
 
-  /** As the contract shows it now; amounts are gone where the contract zeroes them. */
+  /** The contract's present answer; amounts are zero where the contract zeroes them. */
   #fetchLoan(nowS: number): string {
     const isLoan = this.role === 'erc20Loans'
     const isAgreed = this.agreedS > 0

@@ -6,12 +6,12 @@ import type { Parties } from './parties.ts'
 import { serveSyntheticChain, type NodeSpec, type View } from './serve-chain.ts'
 import { CHAIN_ID } from './synthetic-chain.ts'
 
-/** A node in a process of its own, so that it is not what is measured. */
+/** A node in a process of its own, which keeps its cost out of the measurement. */
 export interface NodeProcess {
   pid: number
   url: string
   wsUrl: string
-  /** What it shows from now on; resolves with when it told its subscribers, on the clock of `monotonicMs`. */
+  /** Sets the visible chain; resolves with the time of the notification, on the clock of `monotonicMs`. */
   show: (view: View) => Promise<number>
   stop: () => void
 }
@@ -35,7 +35,7 @@ export async function startNode(spec: NodeSpec): Promise<NodeProcess> {
   const gone = new Promise<never>((_, reject) => {
     child.once('exit', (code) => reject(new Error(`the node ended with code ${code ?? 'none'}`)))
   })
-  // Whoever waits for an answer hears of it.
+  // The caller that awaits an answer handles the error.
   gone.catch(() => undefined)
   const answer = (): Promise<unknown> =>
     Promise.race([gone, new Promise((resolve) => child.once('message', resolve))])
@@ -48,12 +48,15 @@ export async function startNode(spec: NodeSpec): Promise<NodeProcess> {
   return { ...addresses, pid: child.pid ?? 0, show, stop: () => child.kill() }
 }
 
-/** The one node by different names, for who asks several endpoints. */
+/** Returns several URLs of the one node, for indexers with several endpoints. */
 export function namesOf(url: string, names: number): string[] {
   return Array.from({ length: names }, (_, index) => `${url}/${index}`)
 }
 
-/** The networks file's part for such a chain; `more` is added to it. Only one of several networks may have no `idPrefix`. */
+/**
+ * Returns the networks file's part for such a chain, with `more` added. Only one of several networks may lack an
+ * `idPrefix`.
+ */
 export function syntheticNetwork(
   rpcUrl: string,
   { contracts }: Parties,

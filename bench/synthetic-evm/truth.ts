@@ -8,20 +8,20 @@ import { compareLists, differ } from '../compare.ts'
 import { expectedPart } from './expected-loans.ts'
 import { CHAIN_ID, SyntheticChain, type ChainShape } from './synthetic-chain.ts'
 
-/** What an index of a synthetic chain must hold, made from its seed and not from any answer. */
+/** The content that an index of a synthetic chain must hold, made from its seed and not from any answer. */
 export interface Truth {
   chain: SyntheticChain
-  /** In the chain's order. */
+  /** Ordered like the chain. */
   events: ChainEvent[]
   log: ToldEntry[]
   /** An event for each record, in the order of the records' ids. */
   history: ChainEvent[]
-  /** By `<loan type>/<loan id>`: canonical JSON of the lookup's part. */
+  /** Canonical JSON of the lookup's part, by `<loan type>/<loan id>`. */
   loans: Map<string, string>
 }
 
 export interface ReorgTruth extends Truth {
-  /** The history as it was on the branch that the node left. */
+  /** The history of the branch that the node left. */
   before: ChainEvent[]
 }
 
@@ -39,8 +39,8 @@ export function makeTruth(shape: ChainShape, seed?: number): Truth {
 }
 
 /**
- * The truth of an index that stood at block `head` of the main branch and followed the node to the other one, which
- * shares the blocks up to `forkAfter`, in one step.
+ * Makes the truth of an index that followed the node in one step from block `head` of the main branch to the other
+ * branch. The branches share the blocks up to `forkAfter`.
  */
 export function makeReorgTruth(
   shape: ChainShape,
@@ -59,7 +59,7 @@ export function makeReorgTruth(
     ...entriesOf('retract', gone.toReversed()),
     ...branch.flatMap((event) => entriesOf(isNew(event) ? 'append' : 'replace', [event])),
   ]
-  // What is in both branches keeps its place and says what the new one says.
+  // Events in both branches keep their place and take the new branch's content.
   const stayed = before.flatMap((event) => is?.get(naturalKey(event)) ?? [])
   const history = [...stayed, ...branch.filter(isNew)]
   return { chain, events, log, history, loans: loansOf(chain), before }
@@ -73,7 +73,7 @@ function eventsOf(chain: SyntheticChain): ChainEvent[] {
   return [...chain.blocks()].flatMap(({ events }) => events)
 }
 
-/** The loans as they stand after that block of a chain whose blocks were not made yet. */
+/** Returns the loans after this block of a chain whose blocks were not made yet. */
 export function loansAt(chain: SyntheticChain, block: number): Truth['loans'] {
   for (const { number } of chain.blocks()) {
     if (number >= block) break
@@ -100,14 +100,14 @@ export async function compareWithTruth(db: Db, truth: Truth): Promise<void> {
   await compareLoans(db, truth.loans)
 }
 
-/** What was there before. */
+/** Content that existed before. */
 export interface Held {
   /** The log's last position. */
   position: number
   records: number
 }
 
-/** The same of what came after `held`; loans are left out. */
+/** Compares only the entries and records after `held`; loans are left out. */
 export async function compareTailWithTruth(db: Db, truth: Truth, held: Held): Promise<void> {
   await compareLog(db, truth.log, held)
   await compareHistory(db, truth.history, held)
@@ -119,7 +119,10 @@ export interface NetworkName {
   idPrefix: string
 }
 
-/** As {@link compareWithTruth}, of one network among others: where its records stand among theirs, no truth tells. */
+/**
+ * Acts as {@link compareWithTruth} for one network among several. No truth covers the order of their records among each
+ * other.
+ */
 export async function compareNetworkWithTruth(
   db: Db,
   { log, history, loans }: Truth,
@@ -157,7 +160,7 @@ export async function compareNetworkWithTruth(
   }
 }
 
-/** Of the blocks that were read, the share whose answers were checked; the rest was believed. */
+/** Returns the share of read blocks whose answers were checked; the others were trusted. */
 export async function shareChecked(db: Db): Promise<number> {
   const { rows } = await sql<{ share: number }>`
     select (sum(to_number - from_number + 1) filter (where not 'unchecked' = any(checks))
@@ -197,7 +200,7 @@ async function compareHistory(db: Db, events: readonly ChainEvent[], held = NOTH
   }
 }
 
-/** What the record of an event says: transaction, event, type and id of the loan. */
+/** Returns a record's facts for an event: transaction, event, type and id of the loan. */
 export function recordText(event: ChainEvent): string {
   if (!isEvmLoanEvent(event)) throw new Error('the truth has no such event')
   return `${event.txHash} ${event.kind} ${LOAN_TYPE_OF_ROLE[event.role]} ${event.loanId}`

@@ -11,36 +11,36 @@ import { SETTLE_DELAY_EPOCHS } from '../../shared/filecoin/payment-channel.ts'
 import { voucherFacts } from '../../shared/filecoin/voucher-facts.ts'
 import { EPOCH_S, tipsetKey, type LotusShape } from './tipsets.ts'
 
-/** A channel is made every so many epochs. */
+/** Epochs from one new channel to the next. */
 export const EPOCHS_PER_CHANNEL = 50
-/** After its creation it is redeemed from, settled and collected: each in a tipset of its own. */
+/** Epochs after a channel's creation at which it is redeemed, settled and collected, each in a tipset of its own. */
 const LIFE = { redeem: 10, settle: 20, collect: 30 } as const
 const LETTER = 't'
 const FIRST_CHANNEL_ID = 10_000n
 const DEPOSIT = 10n ** 18n
 const REDEEMED = 4n * 10n ** 17n
 
-/** A message that concerns a channel: as the node tells it, and the event that an index must hold of it. */
+/** A message that concerns a channel: the node's form of it, and the event that an index must hold. */
 export interface Action {
-  /** The height of the tipset that includes it, as its first message. */
+  /** Height of the tipset that includes it as its first message. */
   height: number
-  /** JSON as of `ChainGetParentMessages` and `ChainGetParentReceipts`. */
+  /** JSON of `ChainGetParentMessages` and `ChainGetParentReceipts`. */
   message: string
   receipt: string
   event: FilecoinMessageEvent
 }
 
-/** All that happens on the channels of a synthetic chain, by its shape alone. */
+/** All events on the channels of a synthetic chain; they follow from its shape alone. */
 export interface ChannelLives {
-  /** In the chain's order. */
+  /** Ordered like the chain. */
   actions: Action[]
   /** ID addresses of the two parties, by their keys' addresses. */
   idOf: Map<string, string>
-  /** What a node says of a channel's state after it was settled, as JSON, by the channel's ID address. */
+  /** A channel's state in the node after it was settled, as JSON, by the channel's ID address. */
   stateOf: Map<string, string>
 }
 
-/** Messages are made and signed as wallets do it; what an index must hold of them is said here, and decoded from nothing. */
+/** Makes and signs messages like a wallet. The expected events are written independently of any decoder. */
 export async function makeChannelLives(shape: LotusShape): Promise<ChannelLives> {
   const sent: SignedMessage[] = []
   const [maker, payee] = [openParty('maker', sent), openParty('payee', sent)]
@@ -92,7 +92,7 @@ export async function makeChannelLives(shape: LotusShape): Promise<ChannelLives>
     const redemption = { voucher: voucherFacts(voucher, LETTER), secret: null, value: '0' }
     add(made + LIFE.redeem, { kind: 'UpdateChannel', channel, sender: recipient, ...redemption })
 
-    // By its number, as wallets may name it: whoever keeps the log must know whose that is.
+    // Named by ID, which wallets may do: the indexer must know its robust address.
     await settle(maker.wallet, id)
     const settlingAtEpoch = made + LIFE.settle + SETTLE_DELAY_EPOCHS
     const settling = {

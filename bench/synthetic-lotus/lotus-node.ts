@@ -10,7 +10,7 @@ export async function runSyntheticLotus(shape: LotusShape): Promise<void> {
   process.send?.(url)
 }
 
-/** A node in a process of its own, so that it is not what is measured. */
+/** Starts a node in a process of its own, which keeps its cost out of the measurement. */
 export async function startLotus(shape: LotusShape): Promise<{ url: string; pid: number; stop: () => void }> {
   const main = fileURLToPath(new URL('../main.ts', import.meta.url))
   const child = fork(main, ['synthetic-lotus', JSON.stringify(shape)], {

@@ -6,7 +6,7 @@ import { naturalKey } from '../../shared/events/natural-key.ts'
 import { compareLists } from '../compare.ts'
 import type { Action } from './channel-lives.ts'
 
-/** Compares the log and all channels with what happened, entry by entry; throws at the first difference. */
+/** Compares the log and all channels with the actions, entry by entry; throws at the first difference. */
 export async function compareWithLives(db: Db, actions: readonly Action[]): Promise<void> {
   const entries = await sql<{ op: string; key: string; body: unknown }>`
     select op, natural_key as key, body from ledger.event_log order by position`.execute(db)
@@ -24,7 +24,7 @@ export async function compareWithLives(db: Db, actions: readonly Action[]): Prom
   )
 }
 
-/** What became of a channel: its redeemed amounts, when it was settled, and by which message it was collected. */
+/** Summarizes a channel: its redeemed amounts, its settlement, and the message that collected it. */
 function endOf({ redemptions, settlement, collection }: Channel): string {
   const amounts = redemptions.map(({ facts }) => facts.amount)
   return `${amounts.join()} ${settlement?.settlingAtEpoch ?? 'open'} ${collection?.cid ?? 'not collected'}`

@@ -4,7 +4,7 @@ import { openWallet } from '../../devnet/filecoin/wallet.ts'
 import { makeChannelLives } from './channel-lives.ts'
 import { cidAt, EPOCH_S, heightOf, tipsetText, type LotusShape } from './tipsets.ts'
 
-/** Heights above the final one: its child says what it did, and the child of that is the head. */
+/** Heights above the final one: its child holds its results, and that child's child is the head. */
 export const NOT_FINAL = 2
 
 interface Call {
@@ -13,7 +13,10 @@ interface Call {
   params: unknown[]
 }
 
-/** A node that answers at once: of a chain that follows from its shape, nothing is kept but the channels. Resolves with its URL. */
+/**
+ * Serves a node that answers at once: its chain follows from its shape, and only channels are stored. Resolves with its
+ * URL.
+ */
 export async function serveSyntheticLotus(shape: LotusShape): Promise<string> {
   const node = await answersOf(shape)
   const server = createServer((request, response) => {
@@ -25,7 +28,7 @@ export async function serveSyntheticLotus(shape: LotusShape): Promise<string> {
       response.writeHead(200, { 'content-type': 'application/json' }).end(body)
     })
   })
-  // It tells nobody of heads: its chain does not grow.
+  // It offers no head notifications, because its chain does not grow.
   server.on('upgrade', (_request, socket) => socket.end('HTTP/1.1 404 Not Found\r\n\r\n'))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/rpc/v1`
@@ -65,7 +68,7 @@ async function answersOf(shape: LotusShape): Promise<(call: Call) => string> {
   }
 }
 
-/** Messages that concern no channel, as storage providers send them: some 700 bytes of parameters each. */
+/** Makes messages that concern no channel, like those of storage providers: some 700 bytes of parameters each. */
 function quietTexts(count: number): { messages: string; receipts: string } {
   const wallet = openWallet(
     { letter: 't', nextNonce: () => Promise.resolve(0n), push: () => Promise.resolve('') },

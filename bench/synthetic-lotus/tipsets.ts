@@ -1,6 +1,6 @@
-/** A synthetic chain of Filecoin; all of it follows from this. */
+/** The shape of a synthetic Filecoin chain, which determines all of it. */
 export interface LotusShape {
-  /** Heights, each with a tipset of five blocks; the newest final one. */
+  /** Heights, each with a tipset of five blocks; the last is the newest final one. */
   tipsets: number
   /** Messages in each tipset that concern no channel. */
   messages: number
@@ -11,7 +11,7 @@ export interface LotusShape {
 export const EPOCH_S = 30
 const BLOCKS = 5
 
-/** The height stands in the CID, so that nothing needs to be looked up. */
+/** The CID contains the height, which saves look-ups. */
 export function cidAt(height: number, block: number): string {
   return `bafy2bzace${height.toString().padStart(10, '0')}${'q'.repeat(41)}${block}`
 }
@@ -20,12 +20,12 @@ export function heightOf(cid: unknown): number {
   return Number((cid as { '/': string })['/'].slice(10, 20))
 }
 
-/** As an index names the tipset: the CIDs of its blocks. */
+/** Returns an index's name of the tipset: the CIDs of its blocks. */
 export function tipsetKey(height: number): string {
   return blocksOf((block) => cidAt(height, block))
 }
 
-/** As JSON-RPC has it, as long as a real node's. */
+/** Returns the JSON-RPC text, as long as a real node's. */
 export function tipsetText(height: number, genesisTimeS: number): string {
   const links = (at: number): string => blocksOf((block) => `{"/":"${cidAt(at, block)}"}`)
   const parents = height === 0 ? '' : links(height - 1)

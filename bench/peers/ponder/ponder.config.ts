@@ -4,7 +4,7 @@ import { setting } from './setting.ts'
 
 const { chainId, endBlock, rpcUrls, contracts } = setting
 
-/** As its documentation tells to set it up, with as many endpoints as the benchmark gives. */
+/** Follows Ponder's documentation, with as many endpoints as the benchmark gives. */
 export default createConfig({
   database: { kind: 'postgres', connectionString: process.env['DATABASE_URL'] ?? '' },
   chains: { bench: { id: chainId, rpc: rpcUrls, maxRequestsPerSecond: 1_000_000 } },

@@ -1,6 +1,6 @@
 import { onchainTable } from 'ponder'
 
-/** The history: one record per event. No log of its own, no counts of pages: less than the service keeps. */
+/** The history: one record per event. There is no log and no page count, so it stores less than the service. */
 export const record = onchainTable('record', (column) => ({
   id: column.text().primaryKey(),
   blockNumber: column.bigint().notNull(),
@@ -12,7 +12,7 @@ export const record = onchainTable('record', (column) => ({
   timeS: column.bigint().notNull(),
 }))
 
-/** The loans, in the lookups' own words; empty where the setting asks for the history alone. */
+/** The loans, with the lookups' field names; empty where the setting selects the history alone. */
 export const loan = onchainTable('loan', (column) => ({
   id: column.text().primaryKey(),
   contractLoanId: column.text().notNull(),

@@ -1,11 +1,11 @@
-/** What the benchmark says by the variable PEER_SETTING. */
+/** The benchmark's parameters, from the variable PEER_SETTING. */
 export interface Setting {
   chainId: number
   rpcUrls: string[]
   endBlock: number
-  /** `loans`: the loans with their terms as well, which only the contract's `fetchLoan` tells. */
+  /** `loans`: the loans with their terms as well, which only the contract's `fetchLoan` gives. */
   keeps: 'records' | 'loans'
-  /** By name: address, events and `fetchLoan` as Solidity writes them, and the events' names. */
+  /** Address, events and `fetchLoan` in Solidity notation, and the events' names, by contract name. */
   contracts: Record<ContractName, { address: `0x${string}`; abi: string[]; events: string[] }>
 }
 

@@ -18,13 +18,13 @@ interface Rows {
 }
 
 const DECIMALS = parseAbi(['function decimals() view returns (uint8)'])
-/** By token: they do not change, and to ask Ponder's own cache for each loan would cost it time. */
+/** Keyed by token: decimals do not change, and a look-up in Ponder's own cache for each loan would cost it time. */
 const decimalsOf = new Map<string, Promise<number>>()
 
 for (const [contract, { abi, events }] of Object.entries(setting.contracts)) {
   const contractAbi = parseAbi(abi)
   for (const name of events) {
-    // Names made at run time: Ponder's types know only those that it read from a literal.
+    // The names are computed, and Ponder's types accept only names from a literal.
     ponder.on(`${contract}:${name}` as never, async ({ event, context }: never) => {
       const { id, args, block, log, transaction } = event as {
         id: string

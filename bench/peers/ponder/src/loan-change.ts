@@ -2,7 +2,7 @@ import { formatUnits } from 'viem'
 
 type Hex = `0x${string}`
 
-/** What `fetchLoan` answers, of either contract. */
+/** The answer of `fetchLoan`, of either contract. */
 export type FetchedLoan = readonly [
   actors: readonly Hex[],
   filAddresses: readonly Hex[],
@@ -15,7 +15,7 @@ export type FetchedLoan = readonly [
   state: number,
 ]
 
-/** An event's parameters, as far as its kind has them. */
+/** An event's parameters; each kind has some of them. */
 interface Args {
   loanId: bigint
   borrower: Hex
@@ -33,9 +33,9 @@ interface Args {
   token: Hex
 }
 
-/** What the events do not carry. */
+/** Data that the events do not carry. */
 export interface Reads {
-  /** As of the event's block. */
+  /** Reads at the event's block. */
   fetchLoan: () => Promise<FetchedLoan>
   decimals: (token: Hex) => Promise<number>
 }
@@ -46,7 +46,7 @@ const OTHER_DECIMALS = 18
 const whole = (amount: bigint | undefined): string => formatUnits(amount ?? 0n, OTHER_DECIMALS)
 const told = (value: bigint | Hex | undefined): string => String(value)
 
-/** The columns of a new loan; undefined where the event makes none. */
+/** Returns the columns of a new loan; undefined where the event creates none. */
 export async function newLoan(kind: string, args: Args, reads: Reads): Promise<Columns | undefined> {
   if (kind !== 'CreateLoanOffer' && kind !== 'CreateBorrowRequest') return undefined
   const { contractLoanId, token } = { contractLoanId: String(args.loanId), token: args.token }
@@ -75,7 +75,7 @@ export async function newLoan(kind: string, args: Args, reads: Reads): Promise<C
       }
 }
 
-/** The columns that an event of a loan changes; undefined where it changes none. */
+/** Returns the columns that a loan's event changes; undefined where it changes none. */
 export async function changeOf(kind: string, args: Args, reads: Reads): Promise<Columns | undefined> {
   switch (kind) {
     case 'ApproveRequest': {

@@ -1,4 +1,4 @@
 import { Hono } from 'hono'
 
-/** Ponder does not start without a file like this; nothing is asked of it but its own /ready. */
+/** Ponder does not start without such a file; the benchmark uses only Ponder's own /ready. */
 export default new Hono()
