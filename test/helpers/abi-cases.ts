@@ -4,7 +4,7 @@ import { decodeByEthers } from '../../indexer/sources/evm/decode-abi.ts'
 import type { AbiTexts } from '../../indexer/sources/evm/decode-canonical.ts'
 import { seededRandom } from './random-chain.ts'
 
-/** Data of the two contracts' types, well-formed and otherwise, by a seed: for the comparison of two decoders. */
+/** Seeded data of the two contracts' types, well-formed and malformed, for comparing two decoders. */
 
 type Random = ReturnType<typeof seededRandom>
 
@@ -16,7 +16,7 @@ export interface AbiCase {
 
 const ROLES = ['erc20Loans', 'erc20CollateralLock'] as const
 
-/** What is decoded anywhere: events, what `fetchLoan` returns, direct calls. */
+/** All decoded type lists: events, results of `fetchLoan`, direct calls. */
 const TYPE_LISTS: readonly (readonly string[])[] = [
   ...ROLES.flatMap((role) => [...EVENT_LAYOUTS[role].values()].map(({ types }) => types)),
   ...ROLES.map((role) => functionLayout(role, 'fetchLoan').outputs),
@@ -37,12 +37,12 @@ export function* abiCases(seed: number, count: number): Generator<AbiCase> {
       types,
       types.map((type) => valueOf(type, random)),
     )
-    // Every third is as it should be; others are broken once or several times.
+    // A third is well-formed; the others are damaged once or several times.
     yield { types, data: random.chance(0.34) ? data : broken(data, random) }
   }
 }
 
-/** One encoding of each list of types, and for each of its digits one that differs there. */
+/** Yields one encoding of each type list, and one variant for each of its digits. */
 export function* digitByDigit(seed: number): Generator<AbiCase> {
   const random = seededRandom(seed)
   for (const types of TYPE_LISTS) {
@@ -58,10 +58,10 @@ export function* digitByDigit(seed: number): Generator<AbiCase> {
   }
 }
 
-/** Throws when the data is not the one encoding of such values. */
+/** Throws when the data is not the canonical encoding of such values. */
 type StrictDecoder = (types: readonly string[], data: string) => AbiTexts
 
-/** What a decoder gives for a case; null where it refuses. */
+/** Returns a decoder's result for a case; null where it refuses. */
 export function outcome(decode: StrictDecoder, { types, data }: AbiCase): string | null {
   try {
     const texts = decode(types, data)
@@ -71,7 +71,7 @@ export function outcome(decode: StrictDecoder, { types, data }: AbiCase): string
   }
 }
 
-/** Throws where the two disagree; otherwise says whether the case was well-formed. */
+/** Throws where the two disagree; otherwise returns whether the case was well-formed. */
 export function compareDecoders(decode: StrictDecoder, one: AbiCase): boolean {
   const [found, expected] = [outcome(decode, one), outcome(decodeByEthers, one)]
   if (found === expected) return expected !== null
@@ -112,7 +112,7 @@ function brokenOnce(data: string, random: Random): string {
     case 3:
       return data.slice(0, at) + pick(random, HOSTILE_WORDS) + data.slice(at + 64)
     case 4:
-      // One word of the data in another one's place: an offset or a length that points elsewhere.
+      // Puts one word of the data in another's place: an offset or a length that points elsewhere.
       return data.slice(0, at) + wordOf(data, wordAt()).padEnd(64, '0') + data.slice(at + 64)
     case 5:
       return data.slice(0, at) + data.slice(at + 64)

@@ -14,13 +14,13 @@ export interface Ended {
 export interface ApiProcess {
   child: ChildProcess
   ended: Promise<Ended>
-  /** The address that its log names, `http://127.0.0.1:<port>`. */
+  /** The address in its log, `http://127.0.0.1:<port>`. */
   listening: Promise<string>
-  /** Resolves once standard output has this text. */
+  /** Resolves once standard output contains this text. */
   said: (text: string) => Promise<void>
 }
 
-/** The API in a process of its own, with nothing in its environment but what is given; killed in teardown. */
+/** Starts the API in a process of its own with only the given environment; killed in teardown. */
 export function startApi(
   t: Test,
   env: Record<string, string>,
@@ -48,7 +48,7 @@ export function startApi(
   return { child, ended, listening, said }
 }
 
-/** The exit code, after the output's end. (After a disconnect of ours, Node emits no 'close'.) */
+/** Returns the exit code after the end of the output. Node emits no 'close' after our own disconnect. */
 async function leave(child: ChildProcess): Promise<number | null> {
   const streams = [child.stdout, child.stderr].flatMap((stream) =>
     stream === null ? [] : [once(stream, 'end')],

@@ -9,7 +9,10 @@ export interface TestApi extends TestDatabase {
   app: FastifyInstance
 }
 
-/** The API on a database of its own; asked with `app.inject`. `url` reads another database; there is no limit by default. */
+/**
+ * Builds the API on a database of its own, for `app.inject`. `url` reads another database; there is no limit by
+ * default.
+ */
 export async function testApi(
   t: Test,
   options: { url?: string; settings?: Partial<ApiSettings>; log?: FastifyBaseLogger } = {},

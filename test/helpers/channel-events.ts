@@ -10,7 +10,7 @@ import type {
   VoucherFacts,
 } from '../../shared/events/filecoin-event.ts'
 
-/** Events of payment channels as a source gives them, told by what matters in a test. */
+/** Events of payment channels in a source's form, from the facts that matter in a test. */
 
 let serial = 0
 const EPOCH_S = 30
@@ -18,7 +18,7 @@ const GENESIS_S = 1_600_000_000
 
 interface At {
   height: number
-  /** Distinguishes messages; given by itself otherwise. */
+  /** Distinguishes messages; generated if missing. */
   cid?: string
   index?: number
 }
@@ -35,7 +35,7 @@ function place({ height, cid, index = 0 }: At) {
   }
 }
 
-/** Somebody with one robust name and, usually, an ID. */
+/** Returns a party with one robust name and, usually, an ID. */
 export function identity(robust: string, id: string | null = null): FilecoinIdentity {
   return { asWritten: robust, id, robust: [robust] }
 }

@@ -10,14 +10,14 @@ export interface CoTenant {
   add: (data: unknown, options?: JobsOptions) => Promise<void>
 }
 
-/** Somebody who may write to the Redis of the service. */
+/** Opens a tenant with write access to the service's Redis. */
 export function redisTenant(t: Test, redisUrl: string, queueName: string): CoTenant {
   const queue = new Queue(queueName, { prefix: 'loan-activity', connection: { url: redisUrl } })
   t.teardown(() => queue.close())
   return tenantOf(queue, undefined)
 }
 
-/** Somebody whose Postgres role has USAGE and DML on the schema of the queue, and nothing else. */
+/** Opens a tenant whose Postgres role has only USAGE and DML on the queue's schema. */
 export async function postgresTenant(t: Test, db: Db, url: string, queueName: string): Promise<CoTenant> {
   const databaseUrl = await roleOfQueue(t, db, url)
   const bull = withBackend(createPostgresBackend)
@@ -37,7 +37,7 @@ function tenantOf(queue: CoTenant['queue'], databaseUrl: string | undefined): Co
 
 let roles = 0
 
-/** The URL of a new role with USAGE and DML on the schema of the queue; the role is dropped in teardown. */
+/** Returns the URL of a new role with USAGE and DML on the queue's schema; the role is dropped in teardown. */
 export async function roleOfQueue(t: Test, db: Db, url: string): Promise<string> {
   const name = `co_tenant_${process.pid}_${(roles += 1)}`
   const role = sql.id(name)

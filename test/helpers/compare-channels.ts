@@ -21,8 +21,8 @@ import { compareBags, decimal } from './compare-with-chain.ts'
 import { recordRows } from './log-views.ts'
 
 /**
- * A second opinion on the Filecoin halves: the records against the player's diary and the chain's own branch, every
- * loan's parts as the API answers them against that story and against the node's channel state while it lives.
+ * An independent check of the Filecoin halves. It compares the records with the player's diary and the chain's branch.
+ * Every loan's parts in the API must match that story and, while the channel lives, the node's channel state.
  */
 export interface ChannelComparison {
   records: number
@@ -45,7 +45,7 @@ export interface Stage {
 const NETWORK = 'filecoin:testnet'
 const FIL = 18n
 
-/** At the node's head, which must stand still meanwhile, with the index at the newest tipset that was executed. */
+/** Compares at the node's head, which must not move meanwhile, with the index at the newest executed tipset. */
 export async function compareChannels(stage: Stage): Promise<ChannelComparison> {
   const rpc = createLotusRpc(stage.lotus.url)
   const view = createChainView(rpc)
@@ -131,7 +131,7 @@ async function compareLoan(
   }
 }
 
-/** The fields that follow from the story of a channel; `contract` is the loan's other half as the API shows it. */
+/** Returns the fields that follow from a channel's story; `contract` is the loan's other half in the API. */
 function expectedPart(stage: Asking, story: ChannelStory, contract: Part): Part {
   const { role, half, life, messages, loan, createCid } = story
   const deposits =
@@ -237,7 +237,7 @@ const stateSchema = z.object({
   State: z.object({ From: z.string(), To: z.string(), ToSend: z.string(), SettlingAt: z.number() }),
 })
 
-/** Whether the channel lives; then its state is the last word. */
+/** Returns whether the channel lives; its state in the node is then decisive. */
 async function compareWithNode(
   { rpc }: Asking,
   story: ChannelStory,

@@ -5,8 +5,8 @@ import { miscounts } from './counted-history.ts'
 import { recordRows } from './log-views.ts'
 
 /**
- * A second opinion, written against ethers and the compiled contracts' own ABI and sharing no code with the indexer:
- * every log of the node is a record and every record a log; every loan says what its contract's `fetchLoan` says.
+ * An independent check, written against ethers and the compiled contracts' ABI without the indexer's code. Logs of the
+ * node and records must match one to one, and every loan must equal its contract's `fetchLoan`.
  */
 
 interface Deployment {
@@ -34,7 +34,7 @@ function abiOf(name: string): Interface {
   return new Interface(artifact.abi)
 }
 
-/** Compares the index with the node up to and including the block at which the index stands. */
+/** Compares the index with the node up to and including the index's last block. */
 export async function compareWithChain(db: Db, rpcUrl: string, deployment: Deployment): Promise<Comparison> {
   const provider = new JsonRpcProvider(rpcUrl, 31337, { staticNetwork: true })
   try {
@@ -174,7 +174,7 @@ const at = <T>(items: T[], index: number): T => {
 const orNull = (text: string, none: RegExp): string | null => (none.test(text) ? null : text)
 const ZERO = /^0x0*$/
 
-/** The contract cannot tell an empty text, or zero bytes, from what was never given; events can. */
+/** The contract cannot distinguish an empty text, or zero bytes, from an unset one; events can. */
 const noneOrEmpty = (text: string): string | (string | null)[] => (ZERO.test(text) ? [null, text] : text)
 
 function common(loan: FetchedLoan): Expected {
@@ -203,7 +203,7 @@ function erc20Loan(loan: FetchedLoan, decimals: bigint): Expected {
     acceptExpiration: acceptExpiration === 0n ? null : String(acceptExpiration),
     loanExpirationPeriod: String(period),
   }
-  // The contract zeroes amounts when it pays them out: then only a lookup still knows them.
+  // The contract zeroes amounts when it pays them out, so only a lookup still knows them.
   addAmount(expected, 'principalAmount', at(loan.details, 0), decimals)
   addAmount(expected, 'interestAmount', at(loan.details, 1), decimals)
   addAmount(expected, 'collateralAmount', at(loan.details, 2), 18n)
@@ -231,7 +231,7 @@ function addAmount(expected: Expected, field: string, amount: bigint, decimals: 
   if (amount !== 0n) expected[field] = decimal(amount, decimals)
 }
 
-/** By division and not by cutting text, so that it is not the code under test once more. */
+/** Divides instead of cutting text, to stay independent of the code under test. */
 export function decimal(amount: bigint, decimals: bigint): string {
   const unit = 10n ** decimals
   let rest = amount % unit

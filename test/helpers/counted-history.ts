@@ -2,8 +2,8 @@ import { sql } from 'kysely'
 import type { Db } from '../../shared/db/connect.ts'
 
 /**
- * What is wrong with the numbers by which pages of the history are found: places within the stretches of the log, the
- * counts before each of them at every level, the number of all. Counted here from the ids alone.
+ * Returns errors in the numbers that locate pages of the history. These are the places within the ranges of the log,
+ * the counts before each range at every level, and the total. The expected numbers are counted here from the ids alone.
  */
 export async function miscounts(db: Db): Promise<string[]> {
   const { rows } = await sql<{ problem: string }>`

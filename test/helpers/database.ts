@@ -9,7 +9,7 @@ export interface TestDatabase {
   url: string
   /** A pool of the test's own; closed in teardown. */
   db: Db
-  /** The server, without a database: for tests that make databases or roles themselves. */
+  /** The server without a database, for tests that create databases or roles themselves. */
   serverUrl: string
 }
 
@@ -21,8 +21,8 @@ interface Server {
 const OWN_POOL = 'loan-activity test'
 
 /**
- * A database of the test's own: a clone of the migrated template, or an empty one. It is dropped in teardown, and
- * a connection that somebody forgot there fails the test. Runs alone, too: then it brings its own Postgres.
+ * Creates a database of the test's own: a clone of the migrated template, or an empty one. Teardown drops it and fails
+ * the test when a connection is still open. A file that runs alone brings its own Postgres.
  */
 export async function testDatabase(t: Test, options: { migrated?: boolean } = {}): Promise<TestDatabase> {
   const server = await findServer()
@@ -45,7 +45,7 @@ export async function testDatabase(t: Test, options: { migrated?: boolean } = {}
 
 let ownServer: Promise<Server> | undefined
 
-/** npm test names a server; a file that runs alone starts one, which ends with the file. */
+/** `npm test` provides a server; a file that runs alone starts one, which ends with the file. */
 function findServer(): Promise<Server> {
   const { TEST_DATABASE_URL: url, TEST_DATABASE_TEMPLATE: template } = process.env
   if (url !== undefined && template !== undefined) return Promise.resolve({ url, template })
@@ -68,7 +68,7 @@ async function asAdmin<T>(server: Server, work: (admin: Db) => Promise<T>): Prom
   }
 }
 
-/** The names of the connections still open; a server needs a moment to see that a client has left. */
+/** Returns the names of open connections; a server needs a moment to notice that a client has left. */
 async function connectionsTo(admin: Db, name: string): Promise<string[]> {
   for (const waitMs of [0, 50, 200, 500, 1000, 2000]) {
     await delay(waitMs)

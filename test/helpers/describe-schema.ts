@@ -4,8 +4,9 @@ import type { Db } from '../../shared/db/connect.ts'
 const SCHEMAS = ['ledger', 'projection', 'secrets']
 
 /**
- * Everything a migration makes in our schemas, one line each: schemas, tables and their settings, columns in order with types and
- * defaults, constraints, indexes, triggers, functions, sequences. An object of another owner, or with grants, says so.
+ * Describes everything that migrations create in our schemas, one line each. It covers schemas, tables and their
+ * settings, columns in order with types and defaults, constraints, indexes, triggers, functions and sequences. A line
+ * shows a foreign owner and grants.
  */
 export async function describeSchema(db: Db): Promise<string> {
   const { rows } = await sql<{ line: string }>`

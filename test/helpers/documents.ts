@@ -20,7 +20,7 @@ function textOf(path: string): string {
   return text
 }
 
-/** The code blocks of a page, in order. */
+/** Returns the code blocks of a page, in order. */
 export function blocksOf(path: string): Block[] {
   return [...textOf(path).matchAll(/^```(\w*)\n(.*?)^```$/gms)].map(([, language, body]) => ({
     language: language ?? '',
@@ -33,7 +33,7 @@ export interface Sample {
   answer: unknown
 }
 
-/** Each call of a page with the answer it shows, parsed. */
+/** Returns each call on a page with its answer, parsed. */
 export function samplesOf(path: string): Sample[] {
   const blocks = blocksOf(path)
   return blocks.flatMap((block, index) => {
@@ -44,7 +44,7 @@ export function samplesOf(path: string): Sample[] {
   })
 }
 
-/** The rows of a page's tables whose first cell is a variable: `name` -> the other cells. */
+/** Returns the table rows of a page whose first cell is a variable: `name` -> the other cells. */
 export function variablesOf(path: string): Map<string, string[]> {
   return new Map(
     [...textOf(path).matchAll(/^\| `([A-Z_]+)` \|(.*)\|$/gm)].map(([, name = '', rest = '']) => [
@@ -54,7 +54,7 @@ export function variablesOf(path: string): Map<string, string[]> {
   )
 }
 
-/** What a JSON value looks like from outside: names in their order; of a list, its first element. */
+/** Returns the outline of a JSON value: names in their order, and the first element of a list. */
 export function shapeOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.slice(0, 1).map(shapeOf)
   if (value === null || typeof value !== 'object') return '…'

@@ -14,8 +14,8 @@ interface Call {
 }
 
 /**
- * A node of chain 31337 that has code at any address and any block, and no log in one; closed in teardown. Logs from
- * `block.silentFrom` on are never answered, once it is set. `networks` are for the networks file.
+ * Starts a node of chain 31337 with code at every address and no logs; closed in teardown. Log requests from
+ * `block.silentFrom` on are never answered, once it is set. `networks` is for the networks file.
  */
 export async function emptyEvmNode(
   t: Test,
@@ -58,7 +58,7 @@ export async function emptyEvmNode(
   return { networks: { evm: [network] }, block }
 }
 
-/** Makes an index end with this block of such a node, and takes that for final. */
+/** Sets an index's position to this block of such a node and marks it final. */
 export async function endWithItsBlock(db: Db, number: number): Promise<void> {
   await sql`delete from ledger.block_headers`.execute(db)
   const hash = hashOf(number)
@@ -72,7 +72,7 @@ function hashOf(number: number): string {
   return bytes(32, number + 1)
 }
 
-/** Where a filter of logs begins; NaN for any other parameter. */
+/** Returns a log filter's first block; NaN for any other parameter. */
 function firstOf(param: unknown): number {
   return Number((param as { fromBlock?: string } | undefined)?.fromBlock)
 }

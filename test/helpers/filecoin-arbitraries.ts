@@ -10,7 +10,7 @@ import {
 import type { Message, Signature } from '../../shared/filecoin/message.ts'
 import type { SignedVoucher } from '../../shared/filecoin/voucher.ts'
 
-/** Everything that the chain's types can hold, its edges included. */
+/** Arbitraries for all values of the chain's types, edges included. */
 
 export const UINT64 = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n })
 export const INT64 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })
@@ -21,7 +21,7 @@ export function bytes(maxLength: number, minLength = 0): fc.Arbitrary<Uint8Array
   return fc.uint8Array({ minLength, maxLength })
 }
 
-/** As literals are: `fast-check` also makes objects without a prototype, which no comparison calls the same. */
+/** Gives objects the prototype of literals: `fast-check` also makes objects without one, which never compare equal. */
 function record<T>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> {
   return fc.record(model, { noNullPrototype: true })
 }

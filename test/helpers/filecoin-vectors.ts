@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import * as z from 'zod'
 
-/** Published messages of the chain and of its reference implementations, with what came of them. */
+/** Published messages of the chain and of its reference implementations, with their results. */
 export interface FilecoinVector {
   name: string
   messages: Uint8Array[]

@@ -1,17 +1,17 @@
 import { createServer } from 'node:net'
 
-/** Below those that systems give to outgoing connections: who listens here again after a restart finds it free. */
+/** Below the ports of outgoing connections, so that a server that restarts finds its port free. */
 const PORTS = { from: 20_000, to: 32_000 }
-/** So many ports belong together: whoever listens on the first may give away the others. */
+/** Ports per block: the process that listens on the first owns the others. */
 const BLOCK = 60
 
-/** The next port to give away, and where the block ends. */
+/** The next port to hand out, and the end of the block. */
 let next = 0
 let end = 0
 
 /**
- * A port on which nobody listens, and which nobody who asks here is given again while this process lives, not in
- * another process either: those whom it was given to may be down for a while.
+ * Returns a port without a listener. No other caller in any process gets it while this process lives, because its
+ * server may be down for a while.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
@@ -22,7 +22,7 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** The system itself gives the block back when this process ends, however it ends. */
+/** The system releases the block when this process ends in any way. */
 async function takeBlock(): Promise<void> {
   const blocks = Math.floor((PORTS.to - PORTS.from) / BLOCK)
   const chosen = Math.floor(Math.random() * blocks)

@@ -10,15 +10,15 @@ import { BORROWER, CHANNEL, CHANNEL_ID, identityOf, LENDER } from './signed-vouc
 export const NETWORK = 'filecoin:testnet'
 export const ROBUST = formatAddress(CHANNEL, 't')
 
-/** A Filecoin network whose tipsets a test writes itself, through the writer that the indexer has. */
+/** A Filecoin network whose tipsets a test writes itself, through the indexer's writer. */
 export interface WrittenChain {
-  /** The next tipset, with these events. */
+  /** Writes the next tipset, with these events. */
   append(...events: ChainEvent[]): Promise<Outcome>
-  /** Another branch: the last `depth` tipsets go, and as many with these events in the first of them come. */
+  /** Writes another branch: the last `depth` tipsets are replaced by as many, with these events in the first. */
   reorg(depth: number, ...events: ChainEvent[]): Promise<Outcome>
-  /** No reorg takes away what was written until now. */
+  /** Makes everything written so far final. */
   finalize(): Promise<Outcome>
-  /** The height that the next tipset has. */
+  /** The next tipset's height. */
   readonly next: number
 }
 
@@ -90,7 +90,7 @@ export async function writeChain(db: Db, startNumber = 1000): Promise<WrittenCha
   }
 }
 
-/** The channel of the other helpers: the borrower's, for the lender, with 500. */
+/** The channel of the other helpers: from the borrower to the lender, with 500. */
 export function creation(given: Partial<CreateChannelEvent> = {}): CreateChannelEvent {
   return makeChannel({
     height: 1000,
@@ -105,7 +105,7 @@ export function creation(given: Partial<CreateChannelEvent> = {}): CreateChannel
   })
 }
 
-/** What the log has under the off-chain ledger, in its order. */
+/** Returns the log's entries of the off-chain ledger, in order. */
 export async function handedInEvents(db: Db): Promise<HandedInEvent[]> {
   const rows = await db
     .selectFrom('ledger.event_log')

@@ -8,7 +8,7 @@ import { encodeCbor } from '../../shared/filecoin/cbor.ts'
 import { encodeExecParams } from '../../shared/filecoin/init-actor.ts'
 import { voucherText } from '../../shared/filecoin/voucher.ts'
 
-/** What somebody sends who wants to see the indexer fall: none of it decodes as what it pretends to be. */
+/** Attacks on the indexer's decoders: none of it decodes as the type it claims. */
 
 const bytes = (...parts: (number[] | Uint8Array)[]): Uint8Array =>
   concatBytes(...parts.map((part) => Uint8Array.from(part)))
@@ -19,7 +19,7 @@ const addressOf = (text: string): FilecoinAddress => {
   return address
 }
 
-/** A voucher's tuple by hand: each field can be anything. */
+/** Encodes a voucher's tuple by hand, so that each field can be anything. */
 function voucherBytes(channel: string, fields: Record<number, unknown> = {}): Uint8Array {
   const usual: unknown[] = [encodeAddress(addressOf(channel)), 0n, 0n, new Uint8Array(), null, 0n, 1n]
   const tuple = [...usual, Uint8Array.of(0, 1), 0n, [], Uint8Array.of(1, ...new Uint8Array(65))]
@@ -32,7 +32,7 @@ const withSecret = (voucher: Uint8Array, secret = new Uint8Array()): Uint8Array 
 /** A sign byte and the magnitude of a number of a thousand digits. */
 const THOUSAND_DIGITS = Buffer.from(`00${(10n ** 999n).toString(16).padStart(832, '0')}`, 'hex')
 
-/** An array of so many merges, three bytes each. */
+/** An array of this many merges, three bytes each. */
 function manyMerges(count: number): Uint8Array {
   const head = Uint8Array.of(0x9a, count >>> 24, (count >>> 16) & 255, (count >>> 8) & 255, count & 255)
   const merge = [0x82, 0x01, 0x01]
@@ -42,14 +42,14 @@ function manyMerges(count: number): Uint8Array {
   )
 }
 
-/** The merges are the last but one item of the tuple, an empty array (0x80). */
+/** The merges are the second-to-last item of the tuple, an empty array (0x80). */
 function withManyMerges(voucher: Uint8Array, count: number): Uint8Array {
   const at = voucher.length - 2 - 66 - 1
   if (voucher[at] !== 0x80) throw new Error('the merges are elsewhere')
   return bytes(voucher.subarray(0, at), manyMerges(count), voucher.subarray(at + 1))
 }
 
-/** Parameters of method 2, by what is wrong with them. */
+/** Parameters of method 2, by defect. */
 export function hostileUpdates(channel: string): Record<string, Uint8Array> {
   const good = withSecret(voucherBytes(channel))
   return {
@@ -83,7 +83,7 @@ export function hostileExecs(): Record<string, Uint8Array> {
   }
 }
 
-/** As text, as they come through the queue, with the reason for which each must be refused. */
+/** Vouchers as queue text, with the reason of each refusal. */
 export function hostileVouchers(
   channel: string,
   owner: Wallet,
@@ -127,7 +127,7 @@ export function hostileVouchers(
   }
 }
 
-/** In the node's own store, as JSON texts: numbers that JavaScript cannot hold stay what they are. */
+/** JSON texts of the node's own store: numbers that JavaScript cannot hold keep their digits. */
 export function hostileStoredVouchers(channel: string): string[] {
   const json = (fields: Record<string, string>): string => {
     const usual: Record<string, string> = {
@@ -152,7 +152,7 @@ export function hostileStoredVouchers(channel: string): string[] {
   ]
 }
 
-/** Bytes that contracts can be given as an address or a secret. */
+/** Bytes that contracts accept as an address or a secret. */
 export const HOSTILE_TEXTS: Record<string, Uint8Array> = {
   nothing: new Uint8Array(),
   'zero bytes': new Uint8Array(32),

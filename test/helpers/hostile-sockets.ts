@@ -5,11 +5,11 @@ import { WebSocketServer } from 'ws'
 
 const MIB = 1024 * 1024
 
-/** A WebSocket frame that is not the message's last, without a mask. */
+/** A WebSocket frame without a mask that is not the message's last. */
 const fragment = (opcode: number, bytes: Buffer): Buffer =>
   Buffer.concat([Buffer.from([opcode, bytes.length]), bytes])
 
-/** Writes this again and again, whether it is taken or not. */
+/** Writes the frames again and again, whether the client reads them or not. */
 function flood(socket: Socket, frames: Buffer): void {
   const more = (): void => {
     while (!socket.destroyed && socket.write(frames));
@@ -37,14 +37,14 @@ export const HOSTILE_SOCKETS: Readonly<Record<string, (socket: Socket) => void>>
     flood(socket, repeated(fragment(0x00, Buffer.alloc(0)), 10_000))
   },
   'a flood of pings': (socket) => {
-    // The pongs are not taken.
+    // Leaves the pongs unread.
     socket.pause()
     flood(socket, repeated(fragment(0x89, Buffer.alloc(125, 'x')), 500))
   },
   'a flood of news': (socket) => flood(socket, repeated(fragment(0x81, Buffer.from('{"id":1}')), 5_000)),
 }
 
-/** A WebSocket server whose `attack` is what it does with each connection. */
+/** Starts a WebSocket server; `attack` selects its behaviour towards each connection. */
 export async function hostileSockets(t: Test): Promise<{ url: string; attack: string; connections: number }> {
   const server = createServer()
   const sockets = new WebSocketServer({ server, perMessageDeflate: false })

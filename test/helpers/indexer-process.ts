@@ -17,11 +17,11 @@ export interface IndexerSetup {
   databaseUrl: string
   redisUrl?: string | null
   networks: object
-  /** Flags for Node beside those that any program has: production's, say. */
+  /** Extra flags for Node, such as production's. */
   flags?: string[]
 }
 
-/** The real indexer program in a process of its own, that a test may kill and start again. */
+/** The real indexer program in a process of its own, which a test may kill and start again. */
 export class IndexerProcess {
   readonly #t: Test
   readonly #environment: NodeJS.ProcessEnv
@@ -35,7 +35,7 @@ export class IndexerProcess {
     this.#flags = flags
   }
 
-  /** Its base URL, which answers `/readyz`. */
+  /** Its base URL, which serves `/readyz`. */
   get url(): string {
     return `http://127.0.0.1:${this.#environment['INDEXER_PORT'] ?? ''}`
   }
@@ -48,12 +48,12 @@ export class IndexerProcess {
     return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null
   }
 
-  /** What it said, for a failing test. */
+  /** Its output, for a failing test. */
   get output(): string {
     return this.#output
   }
 
-  /** Waits until it has said something with `what` in it. */
+  /** Waits until its output contains `what`. */
   async untilSays(what: string): Promise<void> {
     for (let waited = 0; waited < 30_000; waited += 100) {
       if (this.#output.includes(what)) return
@@ -87,7 +87,7 @@ export class IndexerProcess {
     await exited
   }
 
-  /** Asks it to leave, and says with which code it did. */
+  /** Stops it in order and returns its exit code. */
   async stop(): Promise<number | null> {
     const child = this.#child
     if (child === undefined) return null
@@ -129,7 +129,7 @@ export async function indexerProcess(t: Test, setup: IndexerSetup): Promise<Inde
   return indexer
 }
 
-/** Waits until the index stands at the node's head, on the node's branch. */
+/** Waits until the index is at the node's head, on the node's branch. */
 export async function untilSynced(
   db: Db,
   rpcUrl: string,

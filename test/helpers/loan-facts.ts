@@ -1,6 +1,6 @@
 import type { LoanFacts } from '../../indexer/projections/links/loan-facts.evolve.ts'
 
-/** A loan of FIL that was opened and of which the contract told no more than the hash of the secret that repays it. */
+/** A new FIL loan whose contract has given only the hash of the secret that repays it. */
 export function loanWithHashB1(secretHashB1: string): LoanFacts {
   return {
     loanType: 'FILERC20',

@@ -1,6 +1,6 @@
 import type { LoanState } from '../../indexer/sources/evm/decode-loan.ts'
 
-/** All that a loan says, by its names: its values are made when they are asked for, and no copy of it has them. */
+/** Returns all values of a loan by name: its getters compute them, so a plain copy lacks them. */
 export function loanValues(loan: LoanState | null): Record<string, unknown> | null {
   if (loan === null) return null
   const values: Record<string, unknown> = {}

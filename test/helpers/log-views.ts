@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../../shared/db/connect.ts'
 
-/** The entries of the log that hold now, as a table: the newest of each natural key, where it is no retraction. */
+/** A table expression of the valid log entries: the newest of each natural key, unless it is a retraction. */
 export const LIVE_ENTRIES = sql`(
   select * from (
     select distinct on (network, natural_key) * from ledger.event_log order by network, natural_key, revision desc
@@ -16,7 +16,7 @@ export interface KeyedRecord {
   createdAt: Date
 }
 
-/** The history, oldest first, each record with the natural key of what it is about. */
+/** Returns the history, oldest first, each record with the natural key of its event. */
 export async function recordsWithKeys(db: Db): Promise<KeyedRecord[]> {
   const { rows } = await sql<KeyedRecord>`
     select record.id, coalesce(record.network, made.network) as network,
@@ -27,7 +27,7 @@ export async function recordsWithKeys(db: Db): Promise<KeyedRecord[]> {
   return rows
 }
 
-/** The history as a table: each record with what its kind says. */
+/** A table expression of the history: each record with its kind's fields. */
 export const RECORDS = sql`(
   select record.*, event, loan_type, blockchain, network_id, contract_address
   from projection.activity record join projection.record_kinds kind on kind.id = record.kind
@@ -39,7 +39,7 @@ export interface RecordRow {
   updated_at: Date
   tx_hash: string
   loan_id: string
-  /** Of a channel's record; null of the others. */
+  /** Set for a channel's record, otherwise null. */
   network: string | null
   channel: string | null
   natural_key: string | null

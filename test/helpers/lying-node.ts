@@ -1,12 +1,12 @@
 import type { Fault } from '../chain/sources/faulty-proxy.ts'
 
-/** What a node that lies (or is broken) says otherwise than the true one. */
+/** The false answers of a node that lies (or is broken). */
 export interface Lies {
-  /** Senders whose failed messages it calls executed: whatever they put into parameters then counts. */
+  /** Senders whose failed messages it reports as executed, so that their parameters count. */
   succeeds: Set<string>
-  /** Vouchers that its store has besides, by channel: JSON texts, for what no number of JavaScript can hold. */
+  /** Extra vouchers in its store, by channel. They are JSON texts because they hold numbers that JavaScript cannot. */
   vouchers: Map<string, string[]>
-  /** How many receipts it told otherwise. */
+  /** Number of false receipts it returned. */
   told: number
 }
 
@@ -14,7 +14,7 @@ interface ExecutedJson {
   Message: { From: string }
 }
 
-/** For `startProxy`: answers truly, except for the lies. */
+/** A fault for `startProxy`: true answers, except for the lies. */
 export function lyingNode(lies: Lies): Fault {
   return async (requests, truth, isBatch) => {
     const isTouched = requests.some(({ method }) =>

@@ -3,8 +3,8 @@ import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
- * A program for the tests of who supervises programs: it does what its first argument says, and writes its process
- * id to the file that is the second, a line for each start.
+ * A program for tests of supervisors. The first argument selects its behaviour; it writes its process id to the file
+ * that the second names, a line for each start.
  */
 const [what = '', file = ''] = process.argv.slice(2)
 const starts = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n').length : 0
@@ -45,4 +45,4 @@ switch (what) {
   default:
     process.send?.('ready')
 }
-// Until somebody ends it: the IPC channel keeps it alive.
+// Runs until it is ended: the IPC channel keeps it alive.

@@ -1,10 +1,10 @@
 import type { HttpPost } from '../../indexer/sources/rpc/http-post.ts'
 
-/** Hex of so many bytes. */
+/** Hex of this many bytes. */
 export const bytes = (count: number, value: number): string =>
   `0x${value.toString(16).padStart(count * 2, '0')}`
 
-/** As JSON-RPC says a log, in block 8. */
+/** JSON-RPC form of a log in block 8. */
 export function logSaying(address: string, data: string): object {
   return {
     ...{
@@ -19,7 +19,7 @@ export function logSaying(address: string, data: string): object {
   }
 }
 
-/** A node that gives these logs of any range, as JSON with so much space, and a header of any block. */
+/** A node that returns these logs for any range, as JSON with this much white space, and a header for any block. */
 export function nodeSaying(logs: readonly object[], space = 0): HttpPost {
   const header = (number: string): object => ({
     ...{ number, hash: bytes(32, Number(number)), parentHash: bytes(32, 1), timestamp: '0x1' },

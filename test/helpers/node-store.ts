@@ -8,7 +8,7 @@ export function nodeStoreClient(url: string, vouchers: string): LotusClient {
   return storeClient([url], (method) => `"result":${method === 'PaychList' ? '["t2channel"]' : vouchers}`)
 }
 
-/** As {@link answeringClient}, of Filecoin nodes. */
+/** Like {@link answeringClient}, for Filecoin nodes. */
 export function storeClient(urls: readonly string[], answer: NodeAnswer): LotusClient {
   return {
     rpc: answeringClient(urls, answer),
@@ -17,10 +17,10 @@ export function storeClient(urls: readonly string[], answer: NodeAnswer): LotusC
   }
 }
 
-/** What a node answers to a call, from `"result":` or `"error":` on (JSON text). */
+/** A node's answer to a call, from `"result":` or `"error":` on (JSON text). */
 type NodeAnswer = (method: string, params: unknown[], url: string) => string
 
-/** A client of nodes that answer each call with this. */
+/** A client of nodes that answer each call with this function. */
 export function answeringClient(urls: readonly string[], answer: NodeAnswer): RpcClient {
   const reply = (url: string, body: string): string => {
     const { id, method, params } = JSON.parse(body) as { id: number; method: string; params: unknown[] }
@@ -31,7 +31,7 @@ export function answeringClient(urls: readonly string[], answer: NodeAnswer): Rp
     ...{ network: 'filecoin:testnet', identity: { what: 'network', expected: 'testnet' } },
     classify: classifyLotusError,
     parse: parseAnswer,
-    // Longer than a "slow down" is waited for.
+    // Longer than the client waits after a "slow down".
     connect: (url) => (body) =>
       Promise.resolve({ status: 200, retryAfterMs: 10_000, body: Buffer.from(reply(url, body)) }),
     verify: () => Promise.resolve(),

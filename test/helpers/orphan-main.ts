@@ -3,8 +3,8 @@ import { createLogger } from '../../shared/log.ts'
 import { onStopRequest } from '../../shared/program.ts'
 
 /**
- * A program that is long in loading and never done, for the tests of what becomes of one whose supervisor is gone. Its
- * argument: `slow` in loading, `stubborn`, `hurried` or `thorough` when it is asked to end, or `talking` all the while.
+ * A program that loads slowly and never ends, for tests of children whose supervisor is gone. Its argument: `slow` in
+ * loading, `stubborn`, `hurried` or `thorough` when asked to end, or `talking` all the while.
  */
 const log = createLogger('orphan', 'info')
 const held = setInterval(() => {

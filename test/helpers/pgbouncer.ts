@@ -8,7 +8,7 @@ import { freePort } from './free-port.ts'
 
 export type PoolMode = 'session' | 'transaction' | 'statement'
 
-/** A real PgBouncer before the server of a URL; returns the URL by way of it. Ends in teardown. */
+/** Starts a real PgBouncer before a URL's server; returns the URL through it. It ends in teardown. */
 export async function pgbouncer(
   t: Test,
   serverUrl: string,
@@ -33,7 +33,7 @@ server_lifetime = 60
 `,
   )
   await chmod(folder, 0o755)
-  // It refuses to run as root.
+  // PgBouncer refuses to run as root.
   const account = process.getuid?.() === 0 ? ['-u', 'nobody'] : []
   const child = spawn('pgbouncer', [...account, file], {
     stdio: ['ignore', 'ignore', 'pipe'],

@@ -21,29 +21,29 @@ const FAST = { fsync: 'off', full_page_writes: 'off', max_connections: '100' }
 export interface PairedServer {
   port: number
   url: string
-  /** A superuser's session straight to this server. */
+  /** A superuser's session directly to this server. */
   admin: Db
-  /** Ends the server at once, as a crash does. */
+  /** Ends the server at once, like a crash. */
   kill(): Promise<void>
 }
 
 export interface PostgresPair {
-  /** The address that clients use. It leads to the primary until `leadTo` says otherwise. */
+  /** The clients' address. It leads to the primary until `leadTo` changes that. */
   url: string
   primary: PairedServer
   standby: PairedServer
-  /** New connections go to this server; open ones stay where they are. */
+  /** Sends new connections to this server; open ones stay. */
   leadTo(server: PairedServer): void
-  /** Ends all connections that came by the address. */
+  /** Ends all connections through the address. */
   reset: () => void
-  /** Resolves once the standby has replayed what the primary wrote before the call. */
+  /** Resolves once the standby has replayed all earlier writes of the primary. */
   caughtUp(): Promise<void>
-  /** The standby receives nothing from here on. */
+  /** Cuts the standby off from replication. */
   stopReplication(): Promise<void>
   promote(): Promise<void>
 }
 
-/** A primary with a migrated database and its streaming standby. */
+/** Starts a primary with a migrated database and its streaming standby. */
 export async function postgresPair(t: Test): Promise<PostgresPair> {
   const folder = await mkdtemp(join(tmpdir(), 'loan-activity-test-pair-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
@@ -56,7 +56,7 @@ export async function postgresPair(t: Test): Promise<PostgresPair> {
   execFileSync('cp', ['-a', join(second, 'PG_VERSION'), join(second, 'standby.signal')])
   const primary = await paired(t, first, firstPort)
   const source = `host=127.0.0.1 port=${firstPort} user=postgres password=${PASSWORD}`
-  // In the file, so that ALTER SYSTEM can change it later.
+  // The setting is in the file, so that ALTER SYSTEM can change it later.
   execFileSync('sh', [
     '-c',
     `echo "primary_conninfo = '${source}'" >> "$1"`,

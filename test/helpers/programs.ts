@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
-/** What a shell on a clean machine has: nothing of this test's environment configures the service. */
+/** The environment of a shell on a clean machine: no variable of this test configures the service. */
 function cleanEnvironment(): Record<string, string> {
   const { PATH = '', HOME = '' } = process.env
   return { PATH, HOME }
@@ -26,7 +26,7 @@ export interface RunningProgram {
   printed: (pattern: RegExp) => Promise<RegExpExecArray>
 }
 
-/** Runs `npm start`'s or another script's program, as npm does, without npm between. */
+/** Runs the program of `npm start` or another script like npm, but without npm between. */
 export function runScript(
   program: string,
   args: string[],
@@ -80,7 +80,7 @@ function run(
   }
 }
 
-/** Every living process that was started, however indirectly, with this DATA_DIR in its environment. */
+/** Returns every living process, direct child or not, with this DATA_DIR in its environment. */
 export function processesWith(dataDir: string): { pid: number; command: string }[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -93,7 +93,7 @@ export function processesWith(dataDir: string): { pid: number; command: string }
     })
 }
 
-/** Processes come and go while the list is read. */
+/** A process may end while the list is read. */
 function read(file: string): string {
   try {
     return readFileSync(file, 'utf8')
@@ -102,7 +102,7 @@ function read(file: string): string {
   }
 }
 
-/** What is still there is named in the failure. */
+/** The failure names processes that are still there. */
 export async function allGone(dataDir: string): Promise<void> {
   let left = processesWith(dataDir)
   for (let tries = 0; left.length > 0 && tries < 200; tries += 1) {
@@ -112,7 +112,7 @@ export async function allGone(dataDir: string): Promise<void> {
   if (left.length > 0) throw new Error(`still there: ${left.map(({ command }) => command).join('\n')}`)
 }
 
-/** Asks again until `condition` holds; throws after `milliseconds`, with what was waited for. */
+/** Polls until `condition` holds; throws after `milliseconds`, naming the condition. */
 export async function eventually(
   what: string | (() => string),
   condition: () => boolean | Promise<boolean>,

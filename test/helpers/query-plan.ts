@@ -5,14 +5,16 @@ export interface PlanNode {
   'Node Type': string
   'Relation Name'?: string
   'Index Name'?: string
-  /** Of each loop. */
+  /** Rows per loop. */
   'Actual Rows': number
   'Actual Loops': number
   'Rows Removed by Filter'?: number
   Plans?: PlanNode[]
 }
 
-/** Every node that reads one of these tables, as it ran when `execute` (of a prepared statement) was carried out. */
+/**
+ * Returns every plan node that reads one of these tables, from an actual run of `execute` (of a prepared statement).
+ */
 export async function scansOf(
   session: Db,
   execute: string,
@@ -27,7 +29,7 @@ export async function scansOf(
   return all.filter((node) => node['Relation Name'] !== undefined && isRead(node['Relation Name']))
 }
 
-/** Rows that were looked at, whether they were wanted or not. */
+/** Counts the rows that were read, wanted or not. */
 export function rowsRead(scans: readonly PlanNode[]): number {
   return scans.reduce(
     (sum, scan) => sum + (scan['Actual Rows'] + (scan['Rows Removed by Filter'] ?? 0)) * scan['Actual Loops'],
@@ -36,8 +38,8 @@ export function rowsRead(scans: readonly PlanNode[]): number {
 }
 
 /**
- * Rows of a table of the read model that all sessions have read since it was made, as `watch` sees it once `session` (a pool of one
- * connection) has told what it did.
+ * Counts rows of a read model's table that all sessions have read since its creation, as `watch` sees it. `session` is
+ * a pool of one connection and first flushes its own statistics.
  */
 export async function rowsReadSoFar(session: Db, watch: Db, table: string): Promise<number> {
   await sql`select pg_stat_force_next_flush()`.execute(session)

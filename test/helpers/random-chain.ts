@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { isEvmLoanEvent, type ChainEvent, type EvmLoanEvent } from '../../shared/events/chain-event.ts'
 import type { BlockHeader, BlockRef, BlocksStep, ReorgStep } from '../../shared/events/chain-step.ts'
 
-/** A seeded source of numbers: the same seed tells the same story. */
+/** A seeded source of numbers: the same seed gives the same sequence. */
 export function seededRandom(seed: number): { below: (n: number) => number; chance: (p: number) => boolean } {
   let state = seed >>> 0
   const next = (): number => {
@@ -34,8 +34,8 @@ interface Tx {
 }
 
 /**
- * A chain of blocks with loan events, that can leave a branch for another: some transactions of the old branch are
- * in the new one (at other heights, some as another loan), some are gone, some are new.
+ * A chain of blocks with loan events that can switch to another branch. Some transactions of the old branch are also in
+ * the new one (at other heights, some as another loan), some are gone, some are new.
  */
 export class RandomChain {
   readonly blocks: RandomBlock[] = []
@@ -58,14 +58,14 @@ export class RandomChain {
     return this.blocks.flatMap((block) => block.events)
   }
 
-  /** Mines `count` blocks and tells them as one step. */
+  /** Mines `count` blocks and returns them as one step. */
   grow(count: number): BlocksStep {
     const after = ref(this.head)
     for (let mined = 0; mined < count; mined += 1) this.#mine(this.#newTxs())
     return { type: 'blocks', from: after.number + 1, after, ...this.#stretch(after.number) }
   }
 
-  /** The step that brings nothing but the first block. */
+  /** Returns the step of the first block alone. */
   genesis(): BlocksStep {
     return { type: 'blocks', from: 0, after: null, ...this.#stretch(-1) }
   }

@@ -1,15 +1,18 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
-/** One answer, as far as these tests look at it. */
+/** The parts of an answer that these tests read. */
 export interface RawAnswer {
   status: number
-  /** The head of the answer, lower case. */
+  /** The answer's head in lower case. */
   head: string
   milliseconds: number
 }
 
-/** Asks one connection one request at a time; opens another where the server closed it. `from` is the local address. */
+/**
+ * Sends one request at a time over one connection; opens another where the server closed it. `from` is the local
+ * address.
+ */
 export class KeepAliveClient {
   private socket: Socket | undefined
   private pending: { resolve: (answer: RawAnswer) => void; reject: (error: Error) => void } | undefined
@@ -70,7 +73,7 @@ export class KeepAliveClient {
   }
 }
 
-/** Sockets that each write pipelined requests at once: `bytes` of them, again and again where `forever`. */
+/** Opens sockets that write pipelined requests in one piece of `bytes` bytes, again and again where `forever`. */
 export function openPipeliners(
   port: number,
   options: {

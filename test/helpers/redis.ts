@@ -3,12 +3,12 @@ import tap, { type Test } from 'tap'
 import { startServices } from './services.ts'
 
 /**
- * The URL of an empty Redis, or null when this machine has no redis-server: then the test says so and ends.
+ * The URL of an empty Redis, or null without redis-server on this machine: the test then reports that and ends.
  *
  *     const redis = await testRedis(t)
  *     if (redis === null) return
  *
- * Each call has a database number of its own, which the server counts: no two tests of a run share one.
+ * Each call gets its own database number from a counter in the server, so no two tests of a run share one.
  */
 export async function testRedis(t: Test): Promise<string | null> {
   const given = process.env['TEST_REDIS_URL']
@@ -27,7 +27,7 @@ async function startOwnServer(): Promise<string | null> {
   return services.redisUrl
 }
 
-/** The counter is kept in database 0, which no test is given. */
+/** The counter is kept in database 0, which no test gets. */
 async function nextDatabase(url: string): Promise<string> {
   const server = new Redis(url)
   try {
@@ -37,7 +37,7 @@ async function nextDatabase(url: string): Promise<string> {
   }
 }
 
-/** A laptop without Redis may go on; in CI a missing service is a failure. */
+/** A laptop may lack Redis; in CI a missing service is a failure. */
 function missing(t: Test): null {
   const reason = 'redis-server is not installed: `apt-get install redis-server`'
   if (process.env['CI'] === 'true') t.fail(reason)

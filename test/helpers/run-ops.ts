@@ -18,16 +18,15 @@ export interface Ran {
 interface Setup {
   databaseUrl: string
   networks: object
-  /** More variables. */
   env?: Record<string, string>
 }
 
-/** Runs one operators' command in a process of its own, as `npm run ops -- …` does. */
+/** Runs one operators' command in a process of its own, like `npm run ops -- …`. */
 export async function runOps(t: Test, setup: Setup, ...args: string[]): Promise<Ran> {
   return (await startOps(t, setup, ...args)).ended
 }
 
-/** As {@link runOps}, of a command that is sent a signal while it runs. */
+/** Like {@link runOps}, for a command that gets a signal while it runs. */
 export async function startOps(
   t: Test,
   setup: Setup,
@@ -51,7 +50,7 @@ export async function startOps(
     ({ stdout, stderr }) => ({ code: 0, out: stdout, err: stderr }),
     (error: unknown) => {
       const { code, stdout, stderr } = error as { code: unknown; stdout: string; stderr: string }
-      // One that a signal ended has no code.
+      // A command that a signal ended has no code.
       return { code: typeof code === 'number' ? code : -1, out: stdout, err: stderr }
     },
   )

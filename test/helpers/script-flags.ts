@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** The flags for Node that a script of package.json passes. Throws an Error that names it when there is no such script. */
+/** Returns the flags for Node in a script of package.json. Throws an Error that names the script when there is none. */
 export function scriptFlags(script: string): string[] {
   const file = new URL('../../package.json', import.meta.url)
   const { scripts } = JSON.parse(readFileSync(file, 'utf8')) as { scripts: Record<string, string> }

@@ -3,12 +3,12 @@ import type { Db } from '../../shared/db/connect.ts'
 
 const FIRST_SECOND = Date.UTC(2030, 0, 1) / 1000
 
-/** Ids of records that each come three entries of the log after the one before. */
+/** Ids of seeded records are three log entries apart. */
 export const SEEDED_ID_STEP = 3_000_000
 
 /**
- * Fills the read model with `count` records of the shapes that the indexer writes: record n has the id n * SEEDED_ID_STEP.
- * Loan n % 1000 of either market gets record n. Returns nothing; what a record must say is a function of n alone.
+ * Fills the read model with `count` records of the indexer's shapes. Record n has the id n * SEEDED_ID_STEP and belongs
+ * to loan n % 1000 of either market. A record's content is a function of n alone.
  */
 export async function seedRecords(db: Db, count: number, schema = 'projection'): Promise<void> {
   await sql`
@@ -37,7 +37,7 @@ export async function seedRecords(db: Db, count: number, schema = 'projection'):
   )
 }
 
-/** One loan, with its contract's half as given (its fields' order is kept) and the id given. */
+/** Adds one loan with the given id and contract part (its fields keep their order). */
 export async function seedLoan(
   db: Db,
   loan: { loanType: string; loanId: string; id: number; part: object },
@@ -54,17 +54,17 @@ export interface SeededNetwork {
   state?: string
   problem?: string | null
   head?: number
-  /** Ages in seconds, by the clock. */
+  /** Age in seconds, by the clock. */
   headAgeS?: number
   indexed?: number
   indexedAgeS?: number
   observedAgoS?: number
   movedAgoS?: number
-  /** By default the same indexer has all that are seeded. */
+  /** Defaults to one indexer for all seeded networks. */
   toldWith?: string[]
 }
 
-/** What an indexer tells of a network; by default one that follows, at the head, just now. */
+/** Writes an indexer's report on a network; by default it follows, at the head, just now. */
 export async function seedNetwork(db: Db, given: SeededNetwork = {}): Promise<void> {
   const line = { network: 'evm:31337', state: 'following', problem: null, head: 100, headAgeS: 1, ...given }
   const { indexed = line.head, indexedAgeS = line.headAgeS, observedAgoS = 0, movedAgoS = 1 } = given

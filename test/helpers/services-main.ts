@@ -1,8 +1,8 @@
 import { start } from './start-services.ts'
 
 /**
- * The real services that tests run against: named on the command line, announced to the parent over IPC, stopped
- * when the parent disconnects or dies.
+ * The real services for tests: named on the command line, announced to the parent over IPC, stopped when the parent
+ * disconnects or dies.
  */
 const running = await start(process.argv.slice(2))
 let stopping = false

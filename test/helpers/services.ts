@@ -1,7 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-/** What test/helpers/services-main.ts tells its parent once everything answers. */
+/** The message of test/helpers/services-main.ts to its parent once everything answers. */
 export interface Services {
   /** postgres://user:password@host:port, without a database. */
   postgresUrl: string
@@ -20,9 +20,9 @@ export type ServiceName = 'postgres' | 'redis'
 const MAIN = fileURLToPath(new URL('./services-main.ts', import.meta.url))
 
 /**
- * Starts the real services in a process of its own: it stops them when told to, and also when this process dies
- * in whatever way, for then its IPC channel closes. It is its own process group, so that Ctrl-C reaches the tests
- * first and their services last.
+ * Starts the real services in a process of its own. It stops them on request, and also when this process dies in any
+ * way, because its IPC channel then closes. It has its own process group, so that Ctrl-C reaches the tests first and
+ * their services last.
  */
 export async function startServices(names: ServiceName[]): Promise<RunningServices> {
   const child = fork(MAIN, names, {
@@ -33,7 +33,7 @@ export async function startServices(names: ServiceName[]): Promise<RunningServic
   })
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   const services = await firstMessage(child)
-  // A test process ends when its tests have: waiting services must not keep it.
+  // A test process ends with its tests; waiting services must not keep it alive.
   child.unref()
   child.channel?.unref()
   const stop = async (): Promise<void> => {

@@ -6,7 +6,7 @@ import { voucherSigningBytes, voucherText, type SignedVoucher } from '../../shar
 import type { ChannelFacts } from '../../indexer/ingest/verify-voucher.ts'
 import type { FilecoinIdentity } from '../../shared/events/filecoin-event.ts'
 
-/** Real keys and real signatures, by name. */
+/** Returns a real key for a name, always the same. */
 
 export function keyOf(name: string, kind: KeyKind = 'secp256k1'): Key {
   return createKey(kind, utf8ToBytes(name))
@@ -25,7 +25,7 @@ export const CHANNEL_ID = 1234n
 export const BORROWER = keyOf('borrower')
 export const LENDER = keyOf('lender', 'bls')
 
-/** A channel from the borrower to the lender, made at 1000 with 500. */
+/** A channel from the borrower to the lender, created at 1000 with 500. */
 export function channelFacts(given: Partial<ChannelFacts> = {}): ChannelFacts {
   return {
     robust: formatAddress(CHANNEL, 't'),
@@ -62,12 +62,12 @@ export function sign(voucher: SignedVoucher, key: Key = BORROWER): SignedVoucher
   return { ...voucher, signature: key.sign(voucherSigningBytes(voucher)) }
 }
 
-/** A voucher's text, signed by the borrower where nothing else is said. */
+/** Returns a voucher's text, signed by the borrower by default. */
 export function signedText(given: Partial<SignedVoucher> = {}, key: Key = BORROWER): string {
   return voucherText(sign(unsignedVoucher(given), key))
 }
 
-/** As the dapp makes it when it has made a collateral channel. */
+/** Signs a statement like the dapp after it created a collateral channel. */
 export function signStatement(
   message: Record<string, unknown> | string,
   key: Key = BORROWER,

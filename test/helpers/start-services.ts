@@ -20,7 +20,7 @@ interface Started<T> {
   stop: () => Promise<void>
 }
 
-/** Starts what is named ('postgres', 'redis'); when one fails, what was started is stopped again. */
+/** Starts the named services ('postgres', 'redis'); when one fails, the started ones are stopped again. */
 export async function start(names: string[]): Promise<{ services: Services; stop: () => Promise<void> }> {
   const stops: (() => Promise<void>)[] = []
   const stop = async (): Promise<void> => {
@@ -69,7 +69,7 @@ async function startPostgres(): Promise<Started<string>> {
   }
 }
 
-/** Migrates the database that every test clones, queue included: once costs less than for each test. */
+/** Migrates the database that every test clones, queue included, because once costs less than for each test. */
 async function makeTemplate(url: string): Promise<void> {
   const admin = connect(`${url}/postgres`, { name: 'test template', max: 1 })
   await sql`create database ${sql.id(TEMPLATE)}`.execute(admin)
@@ -117,7 +117,7 @@ async function startRedis(): Promise<Started<string>> {
   return { value: `redis://127.0.0.1:${port}`, stop }
 }
 
-/** Waits until something listens on a local port, at most five seconds. */
+/** Waits at most five seconds until a local port has a listener. */
 async function answers(port: number): Promise<void> {
   const until = Date.now() + 5000
   while (!(await listens(port))) {

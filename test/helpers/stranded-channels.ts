@@ -8,18 +8,18 @@ import { CLOCK_TOLERANCE_S } from '../../indexer/projections/links/link.evolve.t
 import type { Db } from '../../shared/db/connect.ts'
 import type { Stage } from './compare-channels.ts'
 
-/** As the read model counts: only the parties tie the channel to its loan. */
+/** The read model's strength of a link by the parties alone. */
 const BY_PARTIES = 1
 const PARTS = { collateral: 'filCollateral', principal: 'filLoan', payback: 'filPayback' } as const
 
 /**
- * What a reorg leaves behind that only the player's diary can tell, and no other differences, is left out:
- * - It can take a loan away whose channel stays. By its parties alone such a channel may fit another loan, and is then
- *   shown there, as it should be.
- * - It can bring a loan's agreement to a later time than its channel's, which then is too old to fit it by its parties.
- * - It can bring a channel to a later time than the end of its loan, which then did not wait for it any more.
- * - It can bring a channel, or another loan of the same parties, to a time at which that one waits for such a channel
- *   too, or it alone. Then it is nobody's, or the other's.
+ * Drops the differences that a reorg causes and that only the player's diary can explain; all others stay.
+ * - A reorg can remove a loan whose channel stays. The channel's parties alone may fit another loan, which then rightly
+ *   has it.
+ * - A reorg can move a loan's agreement after its channel, which is then too old to fit by its parties.
+ * - A reorg can move a channel after the end of its loan, which no longer waits for it then.
+ * - A reorg can move a channel, or another loan of the same parties, to a time at which the other loan waits too or
+ *   alone. The channel then belongs to no loan, or to the other one.
  */
 export async function withoutStranded(
   stage: Pick<Stage, 'db' | 'lotus' | 'player' | 'rpcUrl' | 'deployment'>,
@@ -36,7 +36,7 @@ export async function withoutStranded(
   return differences.filter((line) => !excused.some((start) => line.startsWith(start)))
 }
 
-/** How the differences of channels begin that are shown where only their parties fit, for they have no loan. */
+/** Returns beginnings of differences for channels without a loan that are shown where their parties fit. */
 async function fittingAnother(db: Db, stories: readonly ChannelStory[]): Promise<string[]> {
   const known = stories.map(({ robust }) => robust)
   const guessed = await db
@@ -64,7 +64,7 @@ async function fittingAnother(db: Db, stories: readonly ChannelStory[]): Promise
   ]
 }
 
-/** How the differences of channels begin that are nobody's: made too long before their loan was there, or after its end. */
+/** Returns beginnings of differences for channels of no loan, created too long before their loan or after its end. */
 async function outOfTime(db: Db, stories: readonly ChannelStory[]): Promise<string[]> {
   const unclaimed = await db
     .selectFrom('projection.channels')
@@ -98,13 +98,13 @@ interface Contest {
   shownAt: string | null
   loan: string
   role: keyof typeof PARTS
-  /** Whether the loan had not ended when the channel was made. */
+  /** True when the loan had not ended at the channel's creation. */
   open: boolean
 }
 
 /**
- * How the differences of channels begin that only their parties tie to their loan, which fit another loan's times as
- * well or better, and which are shown where the times say, or nowhere where they say nothing.
+ * Returns beginnings of differences for channels that only their parties tie to their loan, when another loan's times
+ * fit as well or better. Such a channel must be shown where the times decide, or nowhere where they do not.
  */
 export async function contested(db: Db, stories: readonly ChannelStory[]): Promise<string[]> {
   const { rows } = await sql<Contest>`
@@ -152,7 +152,7 @@ function tooMany(story: ChannelStory): string[] {
   return recordsOf(story).map(({ txHash }) => `too many 1 x ${txHash} `)
 }
 
-/** How the differences begin of a channel that is shown nowhere. */
+/** Returns beginnings of the differences for a channel that is shown nowhere. */
 function missing(story: ChannelStory): string[] {
   const { market, loanId } = story.loan
   const route = market === 'erc20Loans' ? 'ERC20' : 'FIL'

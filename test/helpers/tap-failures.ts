@@ -2,13 +2,13 @@
 const LINES_EACH = 40
 
 /**
- * The assertions of a TAP output that failed, each as a text that begins with its path (`file > test > assertion`),
- * followed by its diagnosis. A test that failed only since something in it did is not named again.
+ * Returns the failed assertions of a TAP output, each as a text that begins with its path (`file > test > assertion`),
+ * followed by its diagnosis. A test that failed only because of a failure inside it is not listed again.
  */
 export function tapFailures(output: string): string[] {
   const open: { indent: number; name: string; failuresBefore: number }[] = []
   const failures: string[][] = []
-  // The diagnosis that is being read, or nothing.
+  // The diagnosis being read, if any.
   let reading: { indent: number; lines: string[] } | undefined
   for (const line of output.split('\n')) {
     const indent = line.length - line.trimStart().length
@@ -21,14 +21,14 @@ export function tapFailures(output: string): string[] {
     }
     const opened = /^# Subtest: (.*)$/.exec(text)?.[1]
     if (opened !== undefined) {
-      // One that ended without a result of its own, as where a file's time was over.
+      // A test that ended without a result of its own, such as a file that timed out.
       while ((open.at(-1)?.indent ?? -1) >= indent) open.pop()
       open.push({ indent, name: opened, failuresBefore: failures.length })
       continue
     }
     const point = /^(not )?ok \d+(?: - (.*?))?(?: # time=.*)?$/.exec(text)
     if (point === null) continue
-    // A subtest's own result stands at the indentation of its opening line.
+    // A subtest's own result has the indentation of its opening line.
     const subtest = open.at(-1)?.indent === indent ? open.pop() : undefined
     if (point[1] === undefined) continue
     if (subtest !== undefined && subtest.failuresBefore < failures.length) continue

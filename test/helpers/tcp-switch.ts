@@ -1,10 +1,10 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import type { Test } from 'tap'
 
-/** A TCP address that leads to one server at a time, as a virtual IP or a load balancer of a cluster does. */
+/** A TCP address that leads to one server at a time, like a virtual IP or a cluster's load balancer. */
 export interface TcpSwitch {
   port: number
-  /** New connections go to this local port; open ones stay where they are. */
+  /** Sends new connections to this local port; open ones stay. */
   leadTo(port: number): void
   /** Ends all open connections. */
   reset: () => void

@@ -1,11 +1,11 @@
 import type { Test } from 'tap'
 
-/** Of CI: what it says of a commit must not depend on the time of day. */
+/** Fixed in CI, whose verdict on a commit must not depend on the time of day. */
 const SEED_IN_CI = 20_261_121
 
 /**
- * The seed of all of a file's choices, told as a comment: SEED, so that a failing one can be rerun; another one each
- * time where there is none, but always the same one in CI.
+ * The seed of all of a file's choices, printed as a comment. SEED sets it, to rerun a failing one. Otherwise it is new
+ * each time, but constant in CI.
  */
 export function testSeed(t: Pick<Test, 'comment'>): number {
   const chosen = process.env['SEED'] ?? ''

@@ -11,13 +11,13 @@ import { freePort } from './free-port.ts'
 const PASSWORD = 'password'
 
 export interface TlsPostgres {
-  /** Of an empty database, to which nobody comes but over TLS; what it lacks is how the server is known. */
+  /** URL of an empty database that accepts only TLS; it lacks the settings that verify the server. */
   url: string
-  /** File of the certificate by which the server is known. */
+  /** File of the server's certificate. */
   certificate: string
 }
 
-/** A server of the test's own, whose certificate nobody knows but the test. */
+/** Starts a server of the test's own, whose certificate only the test knows. */
 export async function tlsPostgres(t: Test): Promise<TlsPostgres> {
   const folder = await mkdtemp(join(tmpdir(), 'loan-activity-test-tls-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
@@ -31,7 +31,7 @@ export async function tlsPostgres(t: Test): Promise<TlsPostgres> {
     extensions: [{ name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }] }],
   })
   await writeFile(certificate, cert)
-  // As Postgres wants it: its own, and nobody else reads it.
+  // Postgres requires the key to belong to its user and to be private.
   const { uid, gid } = await stat(dataDir)
   const owned = {
     'server.crt': cert,

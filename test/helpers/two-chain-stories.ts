@@ -18,28 +18,28 @@ import {
 import { hash, seededRandom } from './random-chain.ts'
 
 /**
- * Lives of loans that are half on an EVM chain and half on Filecoin, told as the events that each ledger gives, in
- * its own order, with the records that they must make. The order between the ledgers is left to the reader.
+ * Lives of loans, half on an EVM chain and half on Filecoin, as each ledger's events in their order, with the expected
+ * records. Tests choose the order between the ledgers.
  */
 export interface TwoChains {
   evm: EvmLoanEvent[]
   filecoin: FilecoinMessageEvent[]
   offchain: HandedInEvent[]
-  /** `event loanType/loanId txHash` of every record, but for those of rivals. */
+  /** `event loanType/loanId txHash` of every record, except those of rivals. */
   expected: string[]
-  /** Channels that wait for their loan's contract: what the lookups of those loans have to show. */
+  /** Channels that wait for their loan's contract: expected content of those loans' lookups. */
   awaited: string[]
 }
 
 export interface StoryOptions {
-  /** Everybody shares these many Filecoin identities: the fewer, the more ambiguous. Unset: nobody shares. */
+  /** Number of Filecoin identities that all loans share: the fewer, the more ambiguous. Unset: none are shared. */
   people?: number
-  /** The probability that a voucher is handed in (it is in its redemption anyway). */
+  /** The probability that a voucher is handed in; its redemption always carries it. */
   handedIn?: number
-  /** Only this market, and only this end. */
+  /** Restricts loans to this market or this end. */
   market?: 'erc20' | 'fil'
   end?: End
-  /** Whether somebody else made a channel for each loan first, and some loans stay open. */
+  /** Another party makes a channel for each loan first, and some loans stay open. */
   rivals?: boolean
 }
 
@@ -226,7 +226,10 @@ class Story {
     this.#expect(event, collected.txHash)
   }
 
-  /** What `make` makes after somebody else's channel that comes to nothing: given up before or after, or never meant. */
+  /**
+   * Returns the channel of `make`, after another party's channel that comes to nothing: abandoned before or after, or
+   * never meant.
+   */
   afterRival(recipient: FilecoinIdentity, make: () => StoryChannel): StoryChannel {
     const random = this.#rivals
     if (random === null) return make()
@@ -440,7 +443,7 @@ export function tellStories(seed: number, loans: number, options: StoryOptions =
   return { ...chains, evm: inChainOrder(chains.evm), filecoin: inChainOrder(chains.filecoin) }
 }
 
-/** Blocks in order, and places in a block counted anew. */
+/** Sorts blocks and numbers the places within each block anew. */
 function inChainOrder<Event extends ChainEvent>(events: Event[]): Event[] {
   return [...events]
     .sort((a, b) => a.blockNumber - b.blockNumber)

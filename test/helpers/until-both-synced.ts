@@ -5,7 +5,7 @@ import { createLotusRpc, tipsetSchema } from '../../devnet/loans/lotus-rpc.ts'
 import type { Db } from '../../shared/db/connect.ts'
 import type { IndexerProcess } from './indexer-process.ts'
 
-/** Waits until both networks stand at what their nodes have: a tipset counts once its child has its receipts. */
+/** Waits until both networks are at their nodes' heads: a tipset counts once its child has its receipts. */
 export async function untilBothSynced(
   db: Db,
   { evmUrl, lotusUrl }: { evmUrl: string; lotusUrl: string },

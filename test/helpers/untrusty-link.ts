@@ -2,13 +2,13 @@ import { connect, createServer, type Socket } from 'node:net'
 import type { Test } from 'tap'
 import { freePort } from './free-port.ts'
 
-/** A way to a server that can be cut: connections are closed, new ones refused (ECONNREFUSED), until it is mended. */
+/** A way to a server that can be cut: it closes connections and refuses new ones (ECONNREFUSED) until it is mended. */
 export interface UntrustyLink {
-  /** The server's URL, by way of this link. */
+  /** The server's URL through this link. */
   url: string
   cut(): Promise<void>
   mend(): Promise<void>
-  /** What the server says stays on the way until the returned function is called; what is said to it arrives. */
+  /** Holds the server's answers back until the returned function is called; requests still arrive. */
   holdAnswers(): () => void
 }
 

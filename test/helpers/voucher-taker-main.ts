@@ -1,7 +1,10 @@
 import { openQueueBackend } from '../../indexer/open-queue-backend.ts'
 import { startVoucherWorker } from '../../indexer/queue/voucher-worker.ts'
 
-/** A program for tests: takes a voucher from the queue of `<DATABASE_URL> [<REDIS_URL>]`, says so, and is never done with it. */
+/**
+ * A program for tests: takes a voucher from the queue of `<DATABASE_URL> [<REDIS_URL>]`, reports it, and never finishes
+ * it.
+ */
 const [databaseUrl = '', redisUrl] = process.argv.slice(2)
 const never = new Promise<never>(() => undefined)
 startVoucherWorker(
