@@ -9,16 +9,18 @@ import { batchQueueName } from '../../indexer/queue/batch-queue.ts'
 import type { Stage } from './stage.ts'
 import { add, type Toll } from './tally.ts'
 
-/** Attacks by strangers who can write to the queue, connect to the database or reach the API. None may change an answer. */
+/**
+ * Attacks by outsiders who can write to the queue, connect to the database or reach the API. None may change an answer.
+ */
 
 const NETWORKS = ['evm:31337', 'filecoin:testnet']
-/** Not the readers' address: the rate limit counts for each client. */
+/** Differs from the readers' address because the rate limit counts each client. */
 const ATTACKER = '127.0.0.2'
 const FORGED_LOAN = '424242'
 const GARBAGE_JOBS = 500
 const PIPELINED = 64 * 1024
 const SOCKETS = 50
-/** A queue that is away takes nothing; an attacker gives up. */
+/** A queue that is away accepts nothing, so an attacker gives up after this. */
 const GIVES_UP_MS = 5_000
 
 type Attack = (stage: Stage, random: Random) => Promise<void>
@@ -47,7 +49,7 @@ const ATTACKS: Record<string, Attack> = {
   'pipelining clients': pipeline,
 }
 
-/** One attack after the other until the signal. */
+/** Runs one attack after the other until the signal. */
 export async function bringAttacks(stage: Stage, signal: AbortSignal, toll: Toll): Promise<void> {
   const random = createRandom(`${stage.seed}/attacks`)
   const names = Object.keys(ATTACKS)
@@ -55,7 +57,7 @@ export async function bringAttacks(stage: Stage, signal: AbortSignal, toll: Toll
     await sleep(random.int(500, 4_000), undefined, { signal }).catch(() => undefined)
     if (signal.aborted) return
     const name = random.pick(names)
-    // The part that it attacks may be away for other reasons.
+    // The attacked part may be away for other reasons.
     await ATTACKS[name]?.(stage, random).catch(() => undefined)
     add(toll.mishaps, `attack: ${name}`)
   }
@@ -83,7 +85,7 @@ async function onQueue(
   }
 }
 
-/** Steps of every kind, as a writer of the future, of now, and without a signature would add them. */
+/** Adds steps of every kind: from a future writer, from the present one, and without a signature. */
 async function addForgedSteps(queue: Queue): Promise<void> {
   const hash = `0x${'ab'.repeat(32)}`
   const block = { number: 999_999_999, hash, timeS: 1 }
@@ -107,7 +109,7 @@ function inflating(): object {
   return { v: 1, network: NETWORKS[0], writerEpoch: 1, sequence: 1, payload, mac: 'A'.repeat(43) }
 }
 
-/** Thousands of keys, which any role that may connect can take. */
+/** Takes thousands of advisory locks, which any role that may connect can do. */
 async function holdAdvisoryLocks({ database }: Stage, random: Random): Promise<void> {
   const client = new pg.Client({ connectionString: database.url, application_name: 'simulation attacker' })
   client.on('error', () => undefined)
@@ -120,7 +122,7 @@ async function holdAdvisoryLocks({ database }: Stage, random: Random): Promise<v
   }
 }
 
-/** Many sockets that write 64 KiB of requests at once; half of them never read. */
+/** Opens many sockets that write 64 KiB of requests at once; half of them never read. */
 async function pipeline({ apiUrl }: Stage, random: Random): Promise<void> {
   const { hostname, port } = new URL(apiUrl)
   const request = 'GET /api/activity/history/1 HTTP/1.1\r\nHost: localhost\r\n\r\n'

@@ -1,6 +1,6 @@
 /**
- * (pure) What readers saw, against the states that the read model passed through: every answer must be a state that
- * was committed, whole, and no reader ever sees an older one than before.
+ * (pure) Checks the readers' answers against the states of the read model. Every answer must be one committed state,
+ * whole, and no reader ever sees an older state than before.
  */
 
 /** Ms since the epoch. */
@@ -9,7 +9,7 @@ export interface Span {
   to: number
 }
 
-/** An activity record, as the API shows it. */
+/** An activity record in the API's form. */
 export interface ShownRecord {
   id: number
   txHash: string
@@ -23,13 +23,13 @@ export interface ShownRecord {
   updatedAt: string
 }
 
-/** What one transaction of the writer changed, in commit order. */
+/** The changes of one transaction of the writer, in commit order. */
 export interface Change {
-  /** The log's position when it was made. */
+  /** The log's position at the change. */
   position: number
   /** New and changed records. */
   put: ShownRecord[]
-  /** Ids of those that went. */
+  /** Ids of removed records. */
   gone: number[]
 }
 
@@ -47,27 +47,27 @@ export type Observation =
 export interface HistoryVerdict {
   states: number
   checked: number
-  /** Failures that are allowed: the database was away. */
+  /** Failures that are allowed because the database was away. */
   excused: number
   complaints: string[]
 }
 
 const PAGE = 25
-/** Share of answers that may be refusals for load: attackers fill the API's queue, on a machine that others use. */
+/** Share of answers that may be refusals for load: attackers fill the API's queue, on a shared machine. */
 const MOST_OVERLOADED_SHARE = 0.001
 
 export interface HistoryInput {
   changes: readonly Change[]
-  /** Positions of the log at which a step ends: between them no state may be seen. */
+  /** Positions of the log at which a step ends; no state between them may be visible. */
   stepEnds: ReadonlySet<number>
-  /** In the order in which they were asked, per reader. */
+  /** Ordered like the requests, per reader. */
   observations: readonly Observation[]
   databaseAway: readonly Span[]
-  /** When the API was not there to answer. */
+  /** Times at which the API was down. */
   apiAway: readonly Span[]
-  /** How long after the database's return a request may begin whose answer still says that it is away. */
+  /** Ms after the database's return within which a new request may still report that it is away. */
   graceMs: number
-  /** How long after the database's return a reader may still be without an answer. */
+  /** Ms after the database's return within which a reader may still be without an answer. */
   patienceMs: number
 }
 
@@ -103,9 +103,7 @@ function isExcused({ status, at }: { status: number; at: Span }, input: HistoryI
   return input.databaseAway.some(({ from, to }) => at.to >= from && at.from <= to + input.graceMs)
 }
 
-/**
- * Each time that the database came back while the API was there, every reader that went on asking got an answer soon.
- */
+/** Every reader that went on must get an answer soon after each return of the database while the API was up. */
 function lateAnswers({ observations, databaseAway, apiAway, patienceMs }: HistoryInput): string[] {
   const readers = [...new Set(observations.map(({ reader }) => reader))]
   return databaseAway.flatMap((away) => {
@@ -124,7 +122,7 @@ function lateAnswers({ observations, databaseAway, apiAway, patienceMs }: Histor
   })
 }
 
-/** A record that is new has a higher id than each one before, and no earlier time; both stay as they are. */
+/** A new record has a higher id than every earlier one and no earlier time; both never change. */
 function disorderOfStates(changes: readonly Change[]): string[] {
   const created = new Map<number, string>()
   const complaints: string[] = []
@@ -147,7 +145,7 @@ function disorderOfStates(changes: readonly Change[]): string[] {
   return complaints
 }
 
-/** Ids and times within one answer. */
+/** Checks ids and times within one answer. */
 function disorder(observation: Observation): string[] {
   const newestFirst =
     observation.kind === 'page'
@@ -165,8 +163,8 @@ function disorder(observation: Observation): string[] {
 type Answer = Exclude<Observation, { kind: 'failure' }>
 
 /**
- * Walks through the states in their order; each reader's next answer must fit the state or a later one. What is left
- * over in the end fitted no state that was not older than what the reader had seen before.
+ * Walks each reader's answers through the states in their order: each answer must fit the last state or a later one.
+ * Any other answer is a complaint.
  */
 function unseenStates(changes: readonly Change[], seen: readonly Answer[]): string[] {
   const readers = new Map<number, Answer[]>()
@@ -199,7 +197,7 @@ function unseenBy(queue: readonly Answer[], changes: readonly Change[]): string[
   return complaints
 }
 
-/** A state of the history: what the first `index` changes made. */
+/** A state of the history: the result of the first `index` changes. */
 class Log {
   readonly #changes: readonly Change[]
   #index = 0
@@ -209,7 +207,9 @@ class Log {
     this.#changes = changes
   }
 
-  /** The first state, from this one on, that answers like this; null when there is none. This one stays as it is. */
+  /**
+   * Returns the first state from this one on that fits the answer; null when there is none. This one does not change.
+   */
   findNext(answer: Answer): Log | null {
     const state = this.#copy()
     for (;;) {

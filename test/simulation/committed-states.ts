@@ -3,8 +3,8 @@ import type { Db } from '../../shared/db/connect.ts'
 import type { Change, ShownRecord } from './check-history.ts'
 
 /**
- * Writes down every change of the activity records with its transaction and the log's position: what was committed,
- * in the order in which it was. (The position of a record among the others is left out: it follows from the ids.)
+ * Installs triggers that note every change of the activity records with its transaction and the log's position, in
+ * commit order. A record's place among the others is left out, because it follows from the ids.
  */
 export async function recordStates(db: Db): Promise<void> {
   await sql`create schema simulation`.execute(db)
@@ -37,7 +37,7 @@ interface NotedRow {
   record: Record<string, string | number | null> | null
 }
 
-/** What {@link recordStates} wrote down, a change for each transaction; and where steps of the log end. */
+/** Returns the notes of {@link recordStates}, one change per transaction, and the ends of the log's steps. */
 export async function committedStates(db: Db): Promise<{ changes: Change[]; stepEnds: Set<number> }> {
   const { rows } = await sql<NotedRow>`
     select tx, position, op, id, record from simulation.changes order by seq`.execute(db)

@@ -18,45 +18,45 @@ import { createWallClock, type WallClock } from './wall-clock.ts'
 
 const PASSWORD = 'password'
 const DATABASE = 'simulation'
-/** Several times what a simulation writes, and quickly filled up. */
+/** Several times the data of a simulation, and quickly filled up. */
 const DISK_MIB = 384
 const MOST_LAST_WORDS = 10
 const SETTINGS = {
-  // What was committed is in the system's memory, which no kill of a process takes away.
+  // Committed data is in the system's memory, which survives the kill of a process.
   ...{ fsync: 'off', restart_after_crash: 'on' },
   ...{ max_wal_size: '64MB', min_wal_size: '32MB' },
 }
 
-/** A Postgres of the simulation's own, with a migrated database, that is killed and comes back. */
+/** A Postgres of the simulation's own with a migrated database, which is killed and restarted. */
 export interface DatabaseServer {
   url: string
   /** Undefined where clocks cannot step. */
   readonly clock: WallClock | undefined
-  /** Whether it has a disk that can be filled up. */
+  /** True when it has a disk that can be filled up. */
   readonly hasSmallDisk: boolean
-  /** Why it ended sessions, or itself: the last lines of its log that say so. */
+  /** The last log lines that give a reason why it ended sessions or itself. */
   readonly lastWords: readonly string[]
-  /** When it was away, and since when for the one that goes on; ms since the epoch. */
+  /** Times at which it was away; the present one has no end yet. Ms since the epoch. */
   readonly away: Span[]
-  /** SIGKILL of the server and all its processes; resolves when it answers again. */
+  /** Kills the server and all its processes (SIGKILL); resolves when it answers again. */
   killServer(): Promise<void>
   /**
-   * SIGKILL of one client's backend: the server then ends all others, recovers by itself and answers again. Answers
-   * whose it was and what it was doing.
+   * Kills one client's backend (SIGKILL): the server then ends all others, recovers by itself and answers again.
+   * Returns the client and its activity.
    */
   killBackend(random: Random): Promise<string>
-  /** Nothing answers for so long: SIGSTOP of the server and all its processes, then SIGCONT. */
+  /** Stops the server and all its processes (SIGSTOP) for this long, then continues them (SIGCONT). */
   freeze(ms: number): Promise<void>
-  /** No byte can be written for so long; whoever supervises the server starts it again if that ended it. */
+  /** Fills the disk for this long. The supervisor restarts the server if that ended it. */
   fillDisk(ms: number): Promise<void>
-  /** Ends sessions in order (SIGTERM) whose application name is like this; answers how many. */
+  /** Ends sessions in order (SIGTERM) whose application name is like this; returns how many. */
   endSessions(like: string): Promise<number>
   stop(): Promise<void>
 }
 
 export async function startDatabase({ hasLargeDisk = false } = {}): Promise<DatabaseServer> {
   const folder = await mkdtemp(join(tmpdir(), 'loan-activity-simulation-postgres-'))
-  // The server is run by a user of its own, who must find the clock's file there.
+  // The server runs under its own account, which must be able to read the clock's file there.
   await chmod(folder, 0o755)
   const port = await freePort()
   const base = `postgres://postgres:${PASSWORD}@127.0.0.1:${port}`
@@ -80,7 +80,7 @@ export async function startDatabase({ hasLargeDisk = false } = {}): Promise<Data
     void launched.exited.then(() => (hasEnded = true))
     return launched
   }
-  // Nothing is left behind by a simulation that is interrupted.
+  // An interrupted simulation must leave nothing behind.
   const killAtExit = (): void => {
     for (const pid of processesOf(dataDir)) signal(pid, 'SIGKILL')
     disk?.unmount()
@@ -118,7 +118,7 @@ export async function startDatabase({ hasLargeDisk = false } = {}): Promise<Data
         session.on('error', () => undefined)
         if (!(await killRunning(victim.pid))) return session.end()
         place = `${victim.name}: ${victim.isOpen ? shortened(victim.query) : 'no statement'}`
-        // The server goes on answering until it has noticed; then it ends every session.
+        // The server answers until it has noticed, and then ends every session.
         await noticed
       })
       return place
@@ -193,7 +193,7 @@ async function backends(url: string): Promise<Backend[]> {
   }
 }
 
-/** `restart` is what its supervisor does: starts it again where it has ended. */
+/** `restart` is the supervisor's task: it starts the server again after its end. */
 async function untilAnswers(url: string, restart: () => Promise<void>): Promise<void> {
   for (let failures = 0; ; failures += 1) {
     await restart()
@@ -210,14 +210,14 @@ async function untilAnswers(url: string, restart: () => Promise<void>): Promise<
   }
 }
 
-/** The server and its children, at once: nobody is left to write into its files when it starts again. */
+/** Kills the server and its children at once, so that none writes into its files when it starts again. */
 async function killAll(dataDir: string): Promise<void> {
   const pids = processesOf(dataDir)
   for (const pid of pids) signal(pid, 'SIGKILL')
   while (pids.slice(1).some(isAlive)) await sleep(20)
 }
 
-/** The server first; none where it does not run. */
+/** The server comes first; the list is empty when it does not run. */
 function processesOf(dataDir: string): number[] {
   const file = join(dataDir, 'postmaster.pid')
   if (!existsSync(file)) return []

@@ -9,7 +9,10 @@ interface ChannelRow {
   loans: string[]
 }
 
-/** For who looks for the cause: of each channel that differences name, whose it is held to be, and who else's it could. */
+/**
+ * Explains differences: for each channel in them, the loan it is assigned to and the other loans that it could belong
+ * to.
+ */
 export async function explainChannels(db: Db, differences: readonly string[]): Promise<string[]> {
   const named = [...new Set(differences.flatMap((line) => line.match(/\bt(2[a-z0-9]{39}|0\d+)\b/g) ?? []))]
   if (named.length === 0) return []

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../../shared/db/connect.ts'
 
-/** What is told, and in which order. */
+/** The reported tables, and their order. */
 const TABLES = {
   'ledger.event_log': 'position',
   'ledger.ranges_read': 'network, from_number',
@@ -10,7 +10,7 @@ const TABLES = {
   'projection.channels': 'id',
 } as const
 
-/** For who looks for the cause of a complaint: the log, how its blocks were read, and what was made of it; a line a row. */
+/** Evidence for the cause of a complaint: the log, how its blocks were read, and the results; one line per row. */
 export async function heldEvidence(db: Db): Promise<string> {
   const parts: string[] = []
   for (const [table, order] of Object.entries(TABLES)) {

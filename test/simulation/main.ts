@@ -62,7 +62,7 @@ await runProgram('simulate', HELP, async () => {
     if (values.attacks) own.push('--attacks')
     if (values.pollIntervalMs !== undefined) own.push('--poll-ms', `${values.pollIntervalMs}`)
     if (out !== undefined) own.push('--out', out)
-    // What comes before and after the faults takes a minute, on a busy machine several.
+    // The work before and after the faults takes a minute, on a busy machine several.
     const mostMs = (minutes + 12) * 60_000
     const onUnexamined = (lost: string): void => {
       if (out !== undefined) appendRun(out, unexaminedRun(lost, minutes))
@@ -77,7 +77,7 @@ await runProgram('simulate', HELP, async () => {
   }
 })
 
-/** Answers the seed where something did not hold. */
+/** Returns the seed when a promise was broken. */
 async function soakAndTell(options: SoakOptions & { out?: string | undefined }): Promise<string[]> {
   const { out, seed } = options
   const onSample = (sample: Sample): void => {
@@ -131,7 +131,7 @@ function flags() {
   const pollIntervalMs = values['poll-ms'] === undefined ? undefined : Number(values['poll-ms'])
   if (pollIntervalMs !== undefined && !(Number.isInteger(pollIntervalMs) && pollIntervalMs > 0))
     throw new ConfigError('--poll-ms must be a whole number from 1 on')
-  // Programs that are not there are started again for ever, as those that are killed are.
+  // Missing programs would be restarted for ever, like killed ones.
   const missing = PROGRAMS.map(builtProgram).find((file) => !existsSync(file))
   if (values.built && missing !== undefined)
     throw new ConfigError(`--built runs ${missing}, which is not there: \`npm run build\` first`)

@@ -7,7 +7,7 @@ import { setStage, type Stage } from './stage.ts'
 
 export interface RecoveryOptions {
   seed: string
-  /** How often each kind is brought. */
+  /** Number of trials of each kind. */
   runs: number
   hasRedis: boolean
   isBuilt: boolean
@@ -21,9 +21,9 @@ const PATIENCE_MS = 120_000
 const NOTHING = 'nothing at all'
 
 /**
- * One kind of fault or mishap at a time, on a stage where nothing else goes wrong and both chains go on; after the end
- * of each, how long it took until the service was up to date. What never recovered has no seconds. The first kind is
- * nothing at all: what a block needs to be seen.
+ * Brings one kind of fault or mishap at a time while nothing else goes wrong and both chains continue. Measures the
+ * time from its end until the service is up to date; a trial without recovery has no seconds. The first kind is no
+ * fault at all: the time until a block becomes visible.
  */
 export async function measureRecovery(options: RecoveryOptions): Promise<Recovery[]> {
   const { seed, hasRedis, isBuilt } = options
@@ -80,7 +80,7 @@ function mishapTrials(stage: Stage, random: Random): Trial[] {
   }))
 }
 
-/** Each kind on all endpoints that may have it: on the second one only what needs no witness. */
+/** Each kind on all endpoints that may have it; the second one has only kinds that need no witness. */
 function faultTrials({ weathers }: Stage): Trial[] {
   const kinds = [...new Set(weathers.flatMap((weather) => weather.kinds))]
   return kinds.map((kind) => ({

@@ -5,20 +5,20 @@ import type { ServiceProcess } from './service-process.ts'
 import type { Stage } from './stage.ts'
 import { add, type Tally } from './tally.ts'
 
-/** One thing that happens to processes, disks or clocks. It is over, but for its consequences, when it resolves. */
+/** One disturbance of processes, disks or clocks. It is over, except for its consequences, when it resolves. */
 export interface Mishap {
   name: string
-  /** How often it is chosen, against the others. */
+  /** Relative frequency. */
   weight: number
   bring: (stage: Stage, random: Random, options: MishapOptions) => Promise<void>
-  /** Whether this machine and this stage have what it needs; missing: always. */
+  /** True when this machine and this stage support it; missing: always. */
   isPossible?: (stage: Stage) => boolean
 }
 
 export interface MishapOptions {
-  /** Where each kill is noted with its place. */
+  /** Receives each kill with its place. */
   kills: Tally
-  /** Whether there is time for the longest freeze. */
+  /** True when there is time for the longest freeze. */
   isLong: boolean
 }
 
@@ -27,7 +27,7 @@ const MOST_FROZEN_MS = 8_000
 const LONGEST_FREEZE_MS = 35_000
 const LEAST_STEP_S = 60
 const LARGEST_STEP_S = 86_400
-/** The library looks at what the clock is set to once a second. */
+/** The library reads the clock's setting once a second. */
 const CLOCK_IS_SEEN_MS = 1_200
 
 const hasRedis = ({ redis }: Stage): boolean => redis !== undefined
@@ -63,7 +63,7 @@ export const MISHAPS: readonly Mishap[] = [
   { name: 'the clocks of all step', weight: 1, bring: stepOf('all'), isPossible: hasClocks },
 ]
 
-/** In place of the kinds that are not possible here: why, for the reader of a report. */
+/** Returns the reasons for kinds that are impossible here, for the report. */
 export function leftOut(stage: Stage): string[] {
   return [
     ...(hasClocks(stage) ? [] : ['no clock steps: the Debian package `faketime` is not installed']),
@@ -79,7 +79,7 @@ async function killIndexers(stage: Stage, _: Random, { kills }: MishapOptions): 
   await Promise.all(stage.indexers.map((indexer) => killAndTell(stage, indexer, kills)))
 }
 
-/** It stops where it is; what it is doing is looked up; then it is killed there. */
+/** Stops the process, looks up its activity, then kills it at that place. */
 async function killAndTell({ database }: Stage, program: ServiceProcess, kills: Tally): Promise<void> {
   program.freeze()
   const { pid } = program
@@ -111,7 +111,7 @@ async function freezeIndexer({ indexers }: Stage, random: Random, { isLong }: Mi
   frozen.thaw()
 }
 
-/** Somebody else leads before it wakes up and believes that it leads. */
+/** Another process leads before this one wakes up in the belief that it leads. */
 async function freezeAndUnlock({ indexers, database }: Stage, random: Random): Promise<void> {
   const frozen = random.pick(indexers)
   frozen.freeze()
@@ -137,7 +137,7 @@ async function freezeRedis({ redis }: Stage, random: Random): Promise<void> {
   redis?.thaw()
 }
 
-/** By a minute up to a day, ahead or back; what a step leaves stays until the next one. */
+/** Steps a clock by a minute up to a day, ahead or back; its effect stays until the next step. */
 function stepOf(whose: 'indexer' | 'api' | 'database' | 'all') {
   return async ({ indexers, api, database }: Stage, random: Random): Promise<void> => {
     const clocks = {
@@ -152,8 +152,9 @@ function stepOf(whose: 'indexer' | 'api' | 'database' | 'all') {
 }
 
 /**
- * The last step: the database's clock is right again. Postgres counts its time-outs by the wall clock, and the preloaded
- * library shows the true time to whom a signal wakes: a clock that stays behind ends idle sessions at random.
+ * The last step sets the database's clock right. Postgres counts its time-outs by the wall clock, and the preloaded
+ * library shows the true time to a process that a signal wakes. A clock that stays behind therefore ends idle sessions
+ * at random.
  */
 export async function rightDatabaseClock({ database: { clock } }: Stage): Promise<void> {
   clock?.set(0)
@@ -161,5 +162,5 @@ export async function rightDatabaseClock({ database: { clock } }: Stage): Promis
 }
 
 function nothing(): void {
-  // The answer is not of interest.
+  // The result does not matter.
 }

@@ -4,8 +4,8 @@ import { sql } from 'kysely'
 import { connect } from '../../shared/db/connect.ts'
 
 /**
- * What a process of the service is doing, as its database sessions tell: whom it leads, and the statement that it sent
- * last where one is under way or a transaction is open. The process should be stopped while this looks.
+ * Returns the activity of a service process from its database sessions: the network it leads and its last statement.
+ * The statement counts while it runs or a transaction is open. The process should be stopped meanwhile.
  */
 export async function placeOf(pid: number, databaseUrl: string): Promise<string> {
   const ports = localPorts(pid)
@@ -33,7 +33,7 @@ interface Session {
 
 const LEASE = 'loan-activity lease writer of '
 
-/** `the leader of evm:31337: copy ledger.event_log`. */
+/** Example: `the leader of evm:31337: copy ledger.event_log`. */
 function describe(sessions: readonly Session[]): string {
   const leads = sessions
     .filter(({ name, hasLease }) => name.startsWith(LEASE) && hasLease)
@@ -47,14 +47,14 @@ function describe(sessions: readonly Session[]): string {
   return `${who}: ${doing.length === 0 ? 'no statement' : [...new Set(doing)].join('; ')}`
 }
 
-/** A statement by its verb and the first table (or function) of ours that it names. */
+/** Shortens a statement to its verb and the first table (or function) of ours that it names. */
 export function shortened(query: string): string {
   const verb = /\b(begin|commit|rollback|copy|insert|update|delete|select)\b/i.exec(query)?.[1] ?? 'statement'
   const place = /"?\b(ledger|projection|replay|queue|migration)"?\."?(\w+)/.exec(query)
   return `${verb.toLowerCase()} ${place === null ? '' : `${place[1] ?? ''}.${place[2] ?? ''}`}`.trimEnd()
 }
 
-/** Of its TCP connections. */
+/** Returns the local ports of its TCP connections. */
 function localPorts(pid: number): number[] {
   const sockets = new Set(socketsOf(pid))
   return readFileSync('/proc/self/net/tcp', 'utf8')
@@ -70,7 +70,7 @@ function localPorts(pid: number): number[] {
 
 const ESTABLISHED = '01'
 
-/** The inodes of its sockets. */
+/** Returns the inodes of its sockets. */
 function socketsOf(pid: number): string[] {
   try {
     const folder = `/proc/${pid}/fd`

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Other processes, as Linux tells them. */
+/** Other processes, from Linux's /proc. */
 
 export function childrenOf(parent: number): number[] {
   return readdirSync('/proc')
@@ -27,8 +27,8 @@ function statOf(pid: number): { state: string; parent: number } | undefined {
 }
 
 /**
- * Ends a process where it is. False where it had ended by itself, or was about to: then nobody dies of a signal, and
- * whoever waits for that would wait for ever.
+ * Kills a running process at its present place. False where it had ended by itself or was about to: it then never dies
+ * of a signal, and a caller would wait for ever.
  */
 export async function killRunning(pid: number): Promise<boolean> {
   signal(pid, 'SIGSTOP')

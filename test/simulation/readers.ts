@@ -7,10 +7,10 @@ import type { Observation } from './check-history.ts'
 
 const loanAnswer = z.object({ payload: z.object({ loanEvents: z.array(activityRecord) }) })
 
-/** What readers keep: what they saw, and how long answers took. */
+/** The readers' notes: their observations, and the times of the answers. */
 export interface Diary {
   observations: Observation[]
-  /** Requests that the API, killed, never answered. */
+  /** Requests that the API never answered because it was killed. */
   cutOff: number
   milliseconds: number[]
 }
@@ -18,7 +18,7 @@ export interface Diary {
 const LOANS = 25
 const PAUSE_MS = 150
 
-/** Pages through the history and looks up loans until the signal, one request at a time; keeps what it saw. */
+/** Pages through the history and looks up loans until the signal, one request at a time; keeps the answers. */
 export async function read(
   apiUrl: string,
   reader: number,
@@ -36,7 +36,7 @@ export async function read(
   }
 }
 
-/** How many pages there are; 0 when that could not be learnt. */
+/** Returns the number of pages; 0 when it could not be read. */
 async function readPage(apiUrl: string, reader: number, page: number, diary: Diary): Promise<number> {
   const answer = await get(apiUrl, `/api/activity/history/${page}`, reader, diary)
   if (answer?.status !== 200) return 0
@@ -66,7 +66,7 @@ interface Got {
   at: { from: number; to: number }
 }
 
-/** Undefined when the API was not there, or went while it answered. */
+/** Undefined when the API was down, or went down during the answer. */
 async function get(apiUrl: string, path: string, reader: number, diary: Diary): Promise<Got | undefined> {
   const from = Date.now()
   try {

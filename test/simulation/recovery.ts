@@ -4,11 +4,11 @@ import { createRpc, quantity } from '../../devnet/evm/rpc.ts'
 import { createLotusRpc, tipsetSchema } from '../../devnet/loans/lotus-rpc.ts'
 import type { Stage } from './stage.ts'
 
-/** How long it took from the end of a fault until the service was up to date. */
+/** The time from the end of a fault until the service was up to date. */
 export interface Recovery {
   /** The fault. */
   after: string
-  /** Null: it was not within the patience. */
+  /** Null: not within the patience. */
   seconds: number | null
 }
 
@@ -19,8 +19,8 @@ const statusAnswer = z.object({
 })
 
 /**
- * Seconds until the API says that it has, of both networks, a block that was made after this call: only then nothing
- * that the fault touched is in between any more. Somebody must go on making blocks. Null: the signal came first.
+ * Returns the seconds until the API reports a newer block than this call for both networks, so that nothing the fault
+ * touched remains in between. New blocks must keep coming. Null: the signal came first.
  */
 export async function untilUpToDate(stage: Stage, signal: AbortSignal): Promise<number | null> {
   const since = performance.now()
@@ -35,7 +35,7 @@ export async function untilUpToDate(stage: Stage, signal: AbortSignal): Promise<
   return null
 }
 
-/** A function, for the compiler takes a flag that it saw once for one that never changes. */
+/** A function avoids TypeScript's narrowing of `signal.aborted`. */
 function isAborted(signal: AbortSignal): boolean {
   return signal.aborted
 }
@@ -48,7 +48,7 @@ async function heads({ anvil, lotus }: Stage): Promise<Map<string, number>> {
   ])
 }
 
-/** Nothing where the API does not answer. */
+/** Empty when the API does not answer. */
 async function indexedBlocks(apiUrl: string): Promise<Map<string, number>> {
   try {
     const response = await fetch(`${apiUrl}/api/status`, { signal: AbortSignal.timeout(5_000) })

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { freePort } from '../helpers/free-port.ts'
 import { untilListens } from './until-listens.ts'
 
-/** A Redis that keeps nothing on disk: killed, it comes back empty. */
+/** A Redis that keeps nothing on disk: after a kill it comes back empty. */
 export interface RedisServer {
   url: string
   kill(): Promise<void>
@@ -36,7 +36,7 @@ export async function startRedis(): Promise<RedisServer> {
     await gone
   }
 
-  // Nothing is left behind by a simulation that is interrupted.
+  // An interrupted simulation must leave nothing behind.
   process.once('exit', () => child?.kill('SIGKILL'))
   await start()
   return {

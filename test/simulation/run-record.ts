@@ -9,16 +9,16 @@ const counts = z.record(z.string(), z.number())
 /** One line of a file of runs. */
 const runRecord = z.object({
   seed: z.string(),
-  /** Of faults. */
+  /** Minutes of faults. */
   minutes: z.number(),
-  /** From the first process to the last. */
+  /** Time from the first process to the last. */
   seconds: z.number(),
   requests: z.number(),
   faults: counts,
   mishaps: counts,
-  /** `EVM 7`: of 7 blocks. */
+  /** `EVM 7`: number of reorgs of 7 blocks. */
   reorgs: counts,
-  /** Which process was killed where. */
+  /** Which process was killed, and where. */
   kills: counts,
   records: z.number(),
   states: z.number(),
@@ -37,7 +37,7 @@ export function recordOf(report: Report, minutes: number): RunRecord {
   }
 }
 
-/** Of a run that nobody could examine, for it did not come to its end. */
+/** The record of a run that could not be examined because it did not finish. */
 export function unexaminedRun(seed: string, minutes: number): RunRecord {
   return {
     ...{ seed, minutes, seconds: 0, requests: 0, faults: {}, mishaps: {}, reorgs: {}, kills: {} },
@@ -54,7 +54,7 @@ export function appendRun(file: string, run: RunRecord): void {
   appendFileSync(file, `${JSON.stringify(run)}\n`)
 }
 
-/** Oldest first. Throws an Error that names the line where one is no run. */
+/** Returns the runs, oldest first. Throws an Error that names the line where one is no run. */
 export function readRuns(file: string): RunRecord[] {
   return readFileSync(file, 'utf8')
     .split('\n')

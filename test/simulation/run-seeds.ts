@@ -3,26 +3,26 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
 const PROGRAM = fileURLToPath(new URL('main.ts', import.meta.url))
-/** What a run says over its IPC channel once all is examined, whatever was found. */
+/** A run sends this over its IPC channel once all is examined, with any result. */
 export const EXAMINED = 'examined'
 
 const LAST_WORDS_MS = 30_000
 
 export interface SeedRuns {
   seeds: readonly string[]
-  /** Flags that each run gets besides its seed. */
+  /** Flags for each run besides its seed. */
   flags: readonly string[]
-  /** Runs side by side. */
+  /** Concurrent runs. */
   jobs: number
-  /** How long a run may take: one that hangs is ended, and has not held. */
+  /** Time limit of a run: one that hangs is ended and counts as failed. */
   mostMs: number
-  /** Hears of each run that did not come to its end. */
+  /** Called for each run that did not finish. */
   onUnexamined: (seed: string) => void
 }
 
 /**
- * Each seed in a process of its own, so that what one leaves behind is not the next one's; answers those in which
- * something did not hold, or that did not come to their end.
+ * Runs each seed in a process of its own, so that no run affects the next. Returns the seeds with a broken promise and
+ * those that did not finish.
  */
 export async function runSeeds(runs: SeedRuns): Promise<string[]> {
   const { seeds, jobs } = runs
@@ -43,7 +43,7 @@ async function holds(seed: string, { flags, mostMs, onUnexamined }: SeedRuns): P
   const late = new AbortController()
   const end = (): void => {
     late.abort()
-    // In order, so that it takes what it started with it; unless nothing in it runs any more.
+    // First in order, so that it ends its own processes; then by force if it no longer reacts.
     child.kill('SIGTERM')
     timer = setTimeout(() => child.kill('SIGKILL'), LAST_WORDS_MS)
   }

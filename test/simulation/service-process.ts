@@ -9,7 +9,7 @@ import { untilListens } from './until-listens.ts'
 import type { WallClock } from './wall-clock.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-/** The TypeScript files of the service's programs, without their ending. */
+/** The TypeScript files of the service's programs, without extension. */
 export const PROGRAMS = ['indexer/main', 'api/main'] as const
 type Program = (typeof PROGRAMS)[number]
 const RESTART_MS = 300
@@ -20,33 +20,33 @@ export interface ServiceProgram {
   name: string
   kind: 'indexer' | 'API'
   program: Program
-  /** Whether it runs as `npm run build` has compiled it, which starts in half the time; under `npm test` it does anyway. */
+  /** True: it runs as compiled by `npm run build`, which starts in half the time. Under `npm test` it always does. */
   isBuilt: boolean
   environment: NodeJS.ProcessEnv
-  /** On which it listens once it is up. */
+  /** Its port once it is up. */
   port: number
-  /** Its own, where clocks can step. */
+  /** Its own clock, where clocks can step. */
   clock: WallClock | undefined
 }
 
-/** A program of the service, started again whenever it ends, as a supervisor does. */
+/** A program of the service, restarted whenever it ends, as by a supervisor. */
 export class ServiceProcess {
   readonly name: string
   readonly kind: ServiceProgram['kind']
   readonly clock: WallClock | undefined
-  /** What went wrong that no supervisor can mend, and what it said last. */
+  /** Failures that no supervisor can mend, with the last output. */
   readonly complaints: string[] = []
-  /** Starts; exits that nobody here caused. */
+  /** Number of starts, and of exits that the simulation did not cause. */
   starts = 0
   ownExits = 0
-  /** When it did not listen, or was frozen; ms since the epoch. */
+  /** Times at which it did not listen, or was frozen; ms since the epoch. */
   readonly away: Span[] = []
   readonly #program: ServiceProgram
   #child: ChildProcess | undefined
   #timer: NodeJS.Timeout | undefined
   #wanted = false
   #output = ''
-  /** A process that is frozen does not see that we are gone. */
+  /** A frozen process cannot notice the end of this one. */
   readonly #killAtExit = (): void => void this.#child?.kill('SIGKILL')
 
   constructor(program: ServiceProgram) {
@@ -56,7 +56,7 @@ export class ServiceProcess {
     this.#program = program
   }
 
-  /** What it said, the newest 200,000 characters. */
+  /** Its output, the newest 200,000 characters. */
   get output(): string {
     return this.#output
   }
@@ -93,9 +93,9 @@ export class ServiceProcess {
     void this.#comesBack()
   }
 
-  /** Asks it to leave, once it listens; answers how it did. Killed after 20 s. */
+  /** Stops it once it listens; returns its exit. Killed after 20 s. */
   async stop(): Promise<number | NodeJS.Signals | null> {
-    // Who is asked while its modules are being read dies of the signal, having begun nothing.
+    // A process that is asked while it loads its modules dies of the signal and has not started anything.
     await Promise.race([this.untilUp(), sleep(UP_WITHIN_MS, undefined, { ref: false })])
     this.#wanted = false
     process.off('exit', this.#killAtExit)
@@ -137,7 +137,7 @@ export class ServiceProcess {
     if (this.away.at(-1)?.to !== Infinity) this.away.push({ from: Date.now(), to: Infinity })
   }
 
-  /** Once it listens: whoever was started again in between is waited for by a call of its own. */
+  /** Resolves once it listens; a restart in between has a call of its own. */
   async #comesBack(): Promise<void> {
     const child = this.#child
     const isUp = await untilListens(this.#program.port, () => child === this.#child && this.pid !== undefined)
@@ -160,7 +160,7 @@ function lastLine(text: string): string {
   return text.trimEnd().split('\n').at(-1) ?? ''
 }
 
-/** Where `npm run build` puts it. */
+/** Returns the path of the output of `npm run build`. */
 export function builtProgram(program: Program): string {
   return `${ROOT}dist/${program}.js`
 }

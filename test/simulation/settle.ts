@@ -19,16 +19,16 @@ import { explainChannels } from './explain-channels.ts'
 import { SETTLE_DELAY, type Stage } from './stage.ts'
 import { RECORDS } from '../helpers/log-views.ts'
 
-/** What is checked once the faults have stopped. Each returns what is wrong, in lines; none: nothing. */
+/** Checks after the faults have stopped. Each returns its complaints in lines; empty: all is well. */
 
 const SYNC_WITHIN_MS = 90_000
 /** The node's own vouchers are read every 30 seconds. */
 const CHANNELS_WITHIN_MS = 60_000
 const DEAD_STEPS = 'batches-%'
-/** Jobs that no indexer made are refused for these reasons, or because they take too much memory. */
+/** The refusals of forged jobs: for these reasons, or because they take too much memory. */
 const FORGED = /^not a job of this|took too much memory|too large/
 
-/** Waits until both networks stand where their nodes do. */
+/** Waits until both networks are at their nodes' heads. */
 export async function untilSynced(stage: Stage, withinMs = SYNC_WITHIN_MS): Promise<string[]> {
   const until = Date.now() + withinMs
   for (;;) {
@@ -74,7 +74,7 @@ export interface Truth {
   differences: string[]
 }
 
-/** The records and loans against both chains and the player's diary. */
+/** Compares records and loans with both chains and the player's diary. */
 export async function compareWithTruth(stage: Stage): Promise<Truth> {
   const { db, anvil, deployment, lotus, player, database } = stage
   const contracts = await compareWithChain(db, anvil.url, deployment)
@@ -110,7 +110,7 @@ export async function compareWithTruth(stage: Stage): Promise<Truth> {
   }
 }
 
-/** For whom a message was sent, where a line names one. */
+/** Adds the loan of a message that a line names. */
 function explained({ player }: Stage, line: string): string {
   const cid = /\bbafy\w+/.exec(line)?.[0]
   const life = player.lives.find(({ half }) =>
@@ -121,7 +121,7 @@ function explained({ player }: Stage, line: string): string {
   return `${line} (sent for the ${plan} of ${market} ${String(loanId)}, ${lender} to ${borrower})`
 }
 
-/** No record twice, no step given up. */
+/** Checks that no record exists twice and no step was given up. */
 export async function lookForLeftovers({ db }: Stage): Promise<string[]> {
   const twice = await sql<{ tx_hash: string; event: string }>`
     select tx_hash, min(event) as event from ${RECORDS} records where network like 'filecoin:%'
@@ -136,7 +136,7 @@ export async function lookForLeftovers({ db }: Stage): Promise<string[]> {
   ]
 }
 
-/** The operators' own checks, of everything that was indexed. */
+/** Runs the operators' own checks on everything that was indexed. */
 export async function verifyAndAudit({ database, folder }: Stage): Promise<string[]> {
   const commands = [
     ['verify', '--network', 'evm:31337'],
@@ -154,7 +154,7 @@ export async function verifyAndAudit({ database, folder }: Stage): Promise<strin
   return complaints
 }
 
-/** After every program has left. */
+/** Runs after every program has ended. */
 export async function lookForLeaks({ db }: Stage): Promise<string[]> {
   for (const waitMs of [0, 100, 500, 2000]) {
     await sleep(waitMs)
@@ -176,7 +176,7 @@ export async function lookForLeaks({ db }: Stage): Promise<string[]> {
 const READ_MODEL = ['activity', 'loans', 'channels'] as const
 const MOST_ROWS_TOLD = 6
 
-/** Replays the log; where the read model becomes another one, its rows are told. */
+/** Replays the log and returns the rows in which the read model changes. */
 export async function replayDiffers(stage: Stage): Promise<string[]> {
   try {
     return await compareReplay(stage.db)

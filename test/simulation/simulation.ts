@@ -24,12 +24,12 @@ import { add, describeTally, emptyToll, type Tally, type Toll } from './tally.ts
 export interface Report {
   seed: string
   setUp: string
-  /** From the end of the faults until both networks stood at their nodes' heads. */
+  /** Time from the end of the faults until both networks are at their nodes' heads. */
   settledMs: number
   records: number
   loans: number
   channels: number
-  /** States that the history passed through, and answers that were one of them. */
+  /** Number of states of the history, and of the answers that matched one. */
   states: number
   answers: number
   excused: number
@@ -37,42 +37,42 @@ export interface Report {
   faults: Tally
   requests: number
   toll: Toll
-  /** How long each part took, in seconds, in their order. */
+  /** Duration of each part in seconds, in order. */
   parts: [what: string, seconds: number][]
-  /** Starts of each program; exits of its own. */
+  /** Starts and unforced exits of each program. */
   programs: string[]
-  /** What is wrong. None: the promises held. */
+  /** Broken promises; empty when all held. */
   complaints: string[]
-  /** What the programs said and what the index holds, where something is wrong. */
+  /** The programs' output and the index's content, after a failure. */
   output: string
 }
 
 export interface SimulationOptions {
   seed: string
-  /** Of faults; the settling comes on top. */
+  /** Minutes of faults; the settling comes on top. */
   minutes: number
   hasRedis: boolean
   isBuilt?: boolean
-  /** How often the service looks at its nodes; missing: the seed chooses. */
+  /** Interval of the service's looks at its nodes; missing: the seed chooses. */
   pollIntervalMs?: number | undefined
-  /** Strangers attack queue, database and API meanwhile; in the end `verify` and `audit` must find no difference. */
+  /** Outsiders attack queue, database and API meanwhile; `verify` and `audit` must find no difference at the end. */
   hasAttacks?: boolean
   onLine?: (line: string) => void
 }
 
 const READERS = 3
 const FIRST_LOANS = 4
-/** A connection attempt of a reader's request may have begun just before the database was back. */
+/** A connection attempt for a reader's request may have begun just before the database was back. */
 const GRACE_MS = 1_000
 /**
- * More than twice the two seconds after which the API gives up a statement or a connection: a request that hung longer
- * hangs by its fault. Beside it both indexers catch up at the same time, so on a slow machine an answer takes a second.
+ * More than twice the two seconds after which the API gives up a statement or a connection, so a longer wait is its
+ * fault. Both indexers catch up at the same time, so on a slow machine an answer takes a second.
  */
 const PATIENCE_MS = 5_000
-/** From so many seconds of faults on, an indexer is frozen for longer than every lease. */
+/** Seconds of faults from which an indexer is frozen for longer than every lease. */
 const LONG_STORM_S = 55
 
-/** The whole service under everything that can go wrong, chosen by the seed; then it settles and is examined. */
+/** Runs the whole service under every fault, chosen by the seed; then it settles and is examined. */
 export async function simulate(options: SimulationOptions): Promise<Report> {
   const { seed, minutes, hasRedis, isBuilt = false, pollIntervalMs, onLine = () => undefined } = options
   const stage = await setStage({ seed, hasRedis, isBuilt, pollIntervalMs })
@@ -98,7 +98,7 @@ async function run(
   const programs = [...stage.indexers, stage.api]
   const forwarding = new AbortController()
   const urls = { databaseUrl: stage.database.url, redisUrl: stage.redis?.url }
-  // So high that no reorg reaches a final block.
+  // High enough that no reorg reaches a final block.
   await createRpc(stage.anvil.url).call(anything, 'anvil_mine', '0x64')
   await stage.player.playLoans(FIRST_LOANS)
   programs.forEach((program) => program.start())
@@ -123,7 +123,7 @@ async function run(
   complaints.push(...(await untilSynced(stage)))
   const settledS = clock.lap('settling')
 
-  // Vouchers that were lost with Redis are handed in again, as their owners would.
+  // Vouchers that were lost with Redis are handed in again, as their owners would do.
   const again = stage.outbox.forward(urls, join(stage.folder, 'sent again'), forwarding.signal)
   await createRpc(stage.anvil.url).call(anything, 'anvil_mine', '0x1')
   await stage.lotus.chain.mine(2)
@@ -176,7 +176,10 @@ async function evidence({ db }: Stage, programs: readonly ServiceProcess[]): Pro
   return [...said, held].join('\n')
 }
 
-/** As an operator does it for a new version: one leaves while the other leads. Whoever leads reads the node's vouchers. */
+/**
+ * Restarts the programs like an operator's upgrade: one leaves while the other leads. The leader reads the node's
+ * vouchers.
+ */
 async function restartInTurn(programs: readonly ServiceProcess[]): Promise<string[]> {
   const complaints: string[] = []
   for (const program of programs) {
@@ -193,7 +196,7 @@ function stopwatch() {
   let since = performance.now()
   return {
     laps,
-    /** Answers the seconds since the lap before. */
+    /** Returns the seconds since the last lap. */
     lap(what: string): number {
       const now = performance.now()
       const seconds = (now - since) / 1000

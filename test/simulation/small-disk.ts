@@ -2,19 +2,19 @@ import { execFileSync } from 'node:child_process'
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** A disk of its own, so small that it can be filled up. */
+/** A disk of its own, small enough to fill up. */
 export interface SmallDisk {
-  /** Takes every byte that is left. */
+  /** Uses up all free bytes. */
   fill(): void
   empty(): void
-  /** Nobody may use it any more. */
+  /** No process may use it after this. */
   unmount(): void
 }
 
 const CHUNK = Buffer.alloc(1024 * 1024, 1)
 const BALLAST = 'ballast'
 
-/** Mounts a disk of so many MiB in memory at `folder`. Undefined where that is not allowed (it needs root). */
+/** Mounts a disk of this many MiB in memory at `folder`. Undefined where that is not allowed (it needs root). */
 export function mountSmallDisk(folder: string, mebibytes: number): SmallDisk | undefined {
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${mebibytes}m,mode=0755`, 'tmpfs', folder], {
@@ -31,7 +31,7 @@ export function mountSmallDisk(folder: string, mebibytes: number): SmallDisk | u
       try {
         execFileSync('umount', ['--lazy', folder], { stdio: 'ignore' })
       } catch {
-        // It is gone already.
+        // It is already gone.
       }
     },
   }

@@ -1,10 +1,10 @@
 import { markdownTable } from '../helpers/markdown-table.ts'
 import type { Sample } from './soak-sample.ts'
 
-/** The first minutes fill pools, caches and code: they tell nothing of growth. */
+/** The first minutes fill pools, caches and code, so they show no growth. */
 const WARM_UP_SHARE = 0.25
 
-/** (pure) What many samples say of growth, in Markdown. There must be two after the warm-up. */
+/** (pure) Summarizes the growth over many samples in Markdown. It needs two samples after the warm-up. */
 export function soakAccount(samples: readonly Sample[]): string {
   const last = samples.at(-1)
   const settled = samples.filter(({ minutes }) => minutes >= (last?.minutes ?? 0) * WARM_UP_SHARE)
@@ -56,7 +56,7 @@ function tablesTable(settled: readonly Sample[], first: Sample, last: Sample): s
   )
 }
 
-/** Of the straight line nearest to the points (least squares): what is added to y for each 1 of x. 0 for one x alone. */
+/** Slope of the least-squares line: the increase of y for each 1 of x. 0 when all points share one x. */
 export function slope(points: readonly (readonly [x: number, y: number])[]): number {
   const mean = (pick: 0 | 1): number => points.reduce((sum, point) => sum + point[pick], 0) / points.length
   const [meanX, meanY] = [mean(0), mean(1)]

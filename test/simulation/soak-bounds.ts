@@ -1,7 +1,7 @@
 import type { Sample } from './soak-sample.ts'
 import type { Tally } from './tally.ts'
 
-/** What must not grow with time: each thing of these names, and what it may be at most. */
+/** Quantities that must not grow with time, by name, with the maximum of each. */
 const BOUNDS: readonly [name: RegExp, most: number][] = [
   [/: resident MiB$/, 300],
   [/: open files$/, 150],
@@ -13,10 +13,10 @@ const BOUNDS: readonly [name: RegExp, most: number][] = [
   [/^rows of ledger\.dead_letters$/, 100],
   [/^queue: (jobs|keys in Redis)$/, 400],
 ]
-/** Above what a database that is away or a process that is frozen can cost. */
+/** Exceeds the cost of a database that is away or a process that is frozen. */
 const MOST_UNAVAILABLE_SHARE = 0.05
 
-/** (pure) What grew too much in these samples, in lines; also what should have been looked at and was not. */
+/** (pure) Returns the quantities above their bounds, in lines; also bounds for which no quantity was measured. */
 export function outOfBounds(samples: readonly Sample[]): string[] {
   const names = [...new Set(samples.flatMap(({ held }) => Object.keys(held)))]
   return BOUNDS.flatMap(([pattern, bound]) => {
@@ -29,7 +29,7 @@ export function outOfBounds(samples: readonly Sample[]): string[] {
   })
 }
 
-/** (pure) What the API should not have answered, in lines. */
+/** (pure) Returns the API's unexpected answers, in lines. */
 export function badAnswers(happened: Tally): string[] {
   const of = (pattern: RegExp): number =>
     [...happened].reduce((sum, [what, times]) => sum + (pattern.test(what) ? times : 0), 0)

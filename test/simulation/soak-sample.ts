@@ -5,28 +5,28 @@ import type { Db } from '../../shared/db/connect.ts'
 import { memoryOf } from '../helpers/process-memory.ts'
 import type { Stage } from './stage.ts'
 
-/** What the service holds at one moment. */
+/** The service's resources at one moment. */
 export interface Sample {
-  /** Since the watching began. */
+  /** Minutes since the start of the measurement. */
   minutes: number
-  /** In the history. */
+  /** Records in the history. */
   records: number
-  /** By name: what must not grow with time, in the unit that the name tells. */
+  /** Quantities that must not grow with time, by name, in the unit of the name. */
   held: Record<string, number>
-  /** By table: bytes of its rows (with what is too long for a row) and of its indexes, and its rows. */
+  /** Bytes of each table's rows (with their overflow storage) and of its indexes, and its number of rows. */
   tables: Record<string, TableSize>
 }
 
 export interface TableSize {
   tableBytes: number
   indexBytes: number
-  /** An estimate of Postgres' own, as dead rows are. */
+  /** Postgres' own estimate, like dead rows. */
   rows: number
   deadRows: number
 }
 
 const SCHEMAS = ['ledger', 'projection', 'queue']
-/** Counted, for they are what retention bounds. */
+/** Counted exactly, because retention bounds them. */
 const BOUNDED = [
   'ledger.block_headers',
   'ledger.ranges_read',
@@ -34,7 +34,7 @@ const BOUNDED = [
   'ledger.dead_letters',
 ]
 
-/** Looks at processes, database and Redis. Throws when the database is away. */
+/** Measures processes, database and Redis. Throws when the database is away. */
 export async function takeSample(stage: Stage, minutes: number): Promise<Sample> {
   const { rows } = await sql<{ records: number }>`select records from projection.fold_state`.execute(stage.db)
   return {
@@ -84,7 +84,7 @@ async function bounded(db: Db): Promise<Record<string, number>> {
   return Object.fromEntries(counts)
 }
 
-/** Of all queues: what waits, is worked on, failed or was left behind. */
+/** Counts the waiting, active, failed and abandoned jobs of all queues. */
 function queue({ db, redis }: Stage): Promise<Record<string, number>> {
   return redis === undefined ? onPostgres(db) : onRedis(redis.url)
 }

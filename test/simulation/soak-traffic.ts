@@ -6,13 +6,13 @@ import { MISHAPS } from './mishaps.ts'
 import type { Stage } from './stage.ts'
 import { add, type Tally } from './tally.ts'
 
-/** What goes on during a soak, until the signal. */
+/** The activity during a soak, until the signal. */
 
-/** Ten times the two transactions that the lively devnet has in a second, as far as the nodes can. */
+/** Ten times the two transactions a second of the lively devnet, as far as the nodes can follow. */
 const EVENTS_PER_S = 20
 const LOANS_AT_ONCE = 20
 const BETWEEN_REQUESTS_MS = 50
-/** A fault of the nodes lasts so long, and comes so often; so do what happens to processes. */
+/** Milliseconds: duration and interval of node faults, then the interval of process mishaps. */
 const FAULT_MS = 5_000
 const FAULT_EVERY_MS = 60_000
 const MISHAP_EVERY_MS = 240_000
@@ -24,7 +24,7 @@ const LIGHT = [
   'an indexer frozen, its lock lost meanwhile',
 ]
 
-/** At the pace, as far as the nodes can keep it. */
+/** Plays at the pace, as far as the nodes can follow. */
 export async function playAtPace(
   { seed, anvil, lotus, player }: Stage,
   signal: AbortSignal,
@@ -52,7 +52,7 @@ export async function playAtPace(
   while (!signal.aborted) await player.playLoans(LOANS_AT_ONCE * 10, { loansAtOnce: LOANS_AT_ONCE, between })
 }
 
-/** Now and then one node has a few faults for a while. */
+/** One node at a time has a few faults for a while. */
 export async function bringLightFaults({ seed, weathers }: Stage, signal: AbortSignal): Promise<void> {
   const random = createRandom(`${seed}/light faults`)
   for (;;) {
@@ -65,7 +65,7 @@ export async function bringLightFaults({ seed, weathers }: Stage, signal: AbortS
   }
 }
 
-/** What leaves all processes the same ones, for what they hold is measured. */
+/** Brings only mishaps that keep all processes alive, because their resources are measured. */
 export async function bringLightMishaps(stage: Stage, signal: AbortSignal, happened: Tally): Promise<void> {
   const random = createRandom(`${stage.seed}/light mishaps`)
   const choices = MISHAPS.filter(({ name }) => LIGHT.includes(name))
@@ -78,7 +78,7 @@ export async function bringLightMishaps(stage: Stage, signal: AbortSignal, happe
   }
 }
 
-/** Pages and loans, one request after the other. */
+/** Requests pages and loans, one after the other. */
 export async function ask({ seed, apiUrl }: Stage, signal: AbortSignal, happened: Tally): Promise<void> {
   const random = createRandom(`${seed}/asking`)
   let pages = 1

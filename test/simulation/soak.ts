@@ -15,27 +15,27 @@ export interface SoakOptions {
   queue: 'postgres' | 'redis'
   isBuilt: boolean
   onLine: (line: string) => void
-  /** Told each sample as it is taken. */
+  /** Called with each sample. */
   onSample?: (sample: Sample) => void
 }
 
 export interface SoakReport {
   samples: Sample[]
-  /** Rounds of the player (a block each, or none), contract events, answers by status, mishaps, reorgs. */
+  /** Rounds of the player (one block or none each), contract events, answers by status, mishaps, reorgs. */
   happened: Tally
   faults: Tally
-  /** Compared with the chains in the end. */
+  /** Compared with the chains at the end. */
   records: number
   loans: number
-  /** What is wrong. None: the promises held. */
+  /** Broken promises; empty when all held. */
   complaints: string[]
 }
 
 const MOST_SAMPLES = 120
 const LEAST_BETWEEN_SAMPLES_MS = 2_000
-/** Terms are asked of the node at their event's block; it keeps a copy of its whole state for each of so many. */
+/** Terms are read at their event's block. The node keeps a copy of its whole state for each of this many blocks. */
 const STATE_OF_BLOCKS = 100
-/** The whole service at ten times the devnet's pace with light faults, and what it holds all the while. */
+/** Runs the whole service at ten times the devnet's pace with light faults, and samples its resources. */
 export async function soak(options: SoakOptions): Promise<SoakReport> {
   const { seed, queue, isBuilt } = options
   const stage = await setStage({
@@ -112,7 +112,7 @@ async function watch(
   }
 }
 
-/** The database, or Redis, may be frozen just now: the next one will do. */
+/** The database or Redis may be frozen now; a later sample will do. */
 async function sampleUnlessAway(stage: Stage, minutes: number): Promise<Sample | undefined> {
   try {
     return await takeSample(stage, minutes)

@@ -25,10 +25,10 @@ import { startRedis, type RedisServer } from './redis-server.ts'
 import { ServiceProcess } from './service-process.ts'
 import { createWallClock } from './wall-clock.ts'
 
-/** Everything that a simulation plays on: chains with proxies before them, database, queue, programs. */
+/** The parts of a simulation: chains with proxies before them, database, queue, programs. */
 export interface Stage {
   seed: string
-  /** What the seed chose, for the reader of a report. */
+  /** The seed's choices, for the report. */
   setUp: string
   folder: string
   anvil: Anvil
@@ -38,7 +38,7 @@ export interface Stage {
   outbox: VoucherOutbox
   database: DatabaseServer
   db: Db
-  /** Undefined: the queue is on Postgres. */
+  /** Undefined: the queue is in Postgres. */
   redis: RedisServer | undefined
   proxies: FaultProxy[]
   weathers: Weather[]
@@ -50,27 +50,27 @@ export interface Stage {
 
 export const SETTLE_DELAY = 5
 const EPOCH_S = 2
-/** In some simulations the service is always at its nodes' heels, in others they make several blocks meanwhile. */
+/** The service follows its nodes closely in some simulations; in others they make several blocks between its looks. */
 const POLL_INTERVALS_MS = [100, 400, 1000]
 const SEVERITY = 3
-/** Contracts name channels by IDs that must not change any more: no reorg of the Filecoin chain is deeper. */
+/** Contracts name channels by IDs that must not change afterwards, so no reorg of the Filecoin chain is deeper. */
 const CONFIDENCE = 12
 
 export interface StageOptions {
   seed: string
-  /** Whether the seed may put the queue on Redis. */
+  /** True when the seed may put the queue in Redis. */
   hasRedis: boolean
-  /** Whether the programs run as `npm run build` has compiled them. */
+  /** True when the programs run as compiled by `npm run build`. */
   isBuilt: boolean
-  /** So many for each network, where the seed shall not choose. */
+  /** Endpoints of each network, instead of the seed's choice. */
   endpoints?: 1 | 2
-  /** On Redis, where the seed shall not choose; it must be there. */
+  /** The queue's kind, instead of the seed's choice; Redis must be installed. */
   queue?: 'postgres' | 'redis'
-  /** How often the service looks at its nodes, where the seed shall not choose. */
+  /** Interval of the service's looks at its nodes, instead of the seed's choice. */
   pollIntervalMs?: number | undefined
-  /** Of so many newest blocks the EVM node has the state (1000). */
+  /** Newest blocks whose state the EVM node keeps (1000). */
   historyBlocks?: number
-  /** The database's disk is as large as the machine's, and cannot be filled up. */
+  /** The database uses the machine's disk, which cannot be filled up. */
   hasLargeDisk?: boolean
 }
 
@@ -84,7 +84,7 @@ export async function setStage(options: StageOptions): Promise<Stage> {
   try {
     const folder = await mkdtemp(join(tmpdir(), 'loan-activity-simulation-'))
     const removeFolder = (): void => rmSync(folder, { recursive: true, force: true })
-    // Nothing is left behind by a simulation that is interrupted.
+    // An interrupted simulation must leave nothing behind.
     process.once('exit', removeFolder)
     stops.push(() => {
       process.off('exit', removeFolder)

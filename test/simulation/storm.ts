@@ -8,7 +8,7 @@ import { add, type Toll } from './tally.ts'
 const LOANS_AT_ONCE = 6
 const DEEPEST = { filecoin: 10, evm: 20 }
 
-/** Loans are played on both chains until the signal, with reorgs between the blocks. */
+/** Plays loans on both chains until the signal, with reorgs between the blocks. */
 export async function playWithReorgs(stage: Stage, signal: AbortSignal, toll: Toll): Promise<void> {
   const random = createRandom(`${stage.seed}/reorgs`)
   const rpc = createRpc(stage.anvil.url)
@@ -40,7 +40,7 @@ export async function changeWeather(stage: Stage, signal: AbortSignal): Promise<
   for (const weather of stage.weathers) weather.clear()
 }
 
-/** One mishap after the other until the signal; each is over (but for its consequences) before the next. */
+/** Brings one mishap after the other until the signal; each is over (except for its consequences) before the next. */
 export async function bringMishaps(
   stage: Stage,
   signal: AbortSignal,
@@ -51,7 +51,7 @@ export async function bringMishaps(
   const choices = MISHAPS.flatMap((mishap) => Array.from({ length: mishap.weight }, () => mishap)).filter(
     ({ isPossible }) => isPossible?.(stage) ?? true,
   )
-  // In some simulations the service hardly comes to its senses, in others it gets far between two mishaps.
+  // The service hardly recovers in some simulations; in others it works for long between two mishaps.
   const longestPauseMs = random.pick([3_000, 6_000, 12_000])
   for (;;) {
     await pause(random.int(500, longestPauseMs), signal)
@@ -64,7 +64,7 @@ export async function bringMishaps(
 }
 
 function nothing(): void {
-  // Waiting ended early.
+  // The signal ended the wait.
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {

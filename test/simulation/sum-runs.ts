@@ -3,7 +3,7 @@ import { markdownTable } from '../helpers/markdown-table.ts'
 import type { RunRecord } from './run-record.ts'
 import { add, type Tally } from './tally.ts'
 
-/** (pure) Many runs as one account, in Markdown. */
+/** (pure) Summarizes many runs in Markdown. */
 export function sumRuns(runs: readonly RunRecord[]): string {
   const failed = runs.filter(({ complaints }) => complaints.length > 0)
   const streak = runs.length - 1 - runs.findLastIndex(({ complaints }) => complaints.length > 0)
@@ -34,7 +34,7 @@ export function sumRuns(runs: readonly RunRecord[]): string {
     .join('\n\n')
 }
 
-/** Per fault: how often it was followed until the service was up to date, and how long that took. */
+/** Number of measured recoveries and their times, by fault. */
 export function recoveryTable(recoveries: readonly Recovery[]): string {
   const kinds = new Map<string, Recovery[]>()
   for (const one of recoveries) kinds.set(one.after, [...(kinds.get(one.after) ?? []), one])
@@ -48,7 +48,6 @@ export function recoveryTable(recoveries: readonly Recovery[]): string {
   return markdownTable(['after the end of', 'measured', 'not in time', 'median s', 'max s'], rows)
 }
 
-/** Of a sorted list. */
 function median(sorted: readonly number[]): number | undefined {
   const [low, high] = [sorted[Math.floor((sorted.length - 1) / 2)], sorted[Math.floor(sorted.length / 2)]]
   return low === undefined || high === undefined ? undefined : (low + high) / 2
@@ -66,7 +65,7 @@ function tallyTable(what: string, tally: Tally): string {
   return markdownTable([what, 'times'], [...rows, ['together', `${sum}`]])
 }
 
-/** A line per depth, a column per chain. */
+/** One line per depth, one column per chain. */
 function reorgTable(reorgs: Tally): string {
   const chains = [...new Set([...reorgs.keys()].map((name) => name.split(' ')[0] ?? ''))].sort()
   const depths = [...new Set([...reorgs.keys()].map((name) => Number(name.split(' ')[1])))].sort(

@@ -1,4 +1,4 @@
-/** How often each thing happened, by name. */
+/** Counts by name. */
 export type Tally = Map<string, number>
 
 export function add(tally: Tally, what: string, times = 1): void {
@@ -12,13 +12,13 @@ export function describeTally(tally: Tally): string {
     .join(', ')
 }
 
-/** What a storm brought. */
+/** The effects of a storm. */
 export interface Toll {
-  /** By name: what happened to processes and clocks. */
+  /** Mishaps of processes and clocks, by name. */
   mishaps: Tally
   /** `EVM 7`: reorgs of 7 blocks of the EVM chain. */
   reorgs: Tally
-  /** Which process was killed, and what it was doing. */
+  /** Kills by process and its activity at that moment. */
   kills: Tally
 }
 

@@ -1,7 +1,7 @@
 import { createConnection } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Resolves true once somebody listens on this port here, false when it is not `wanted` any more. */
+/** Resolves true once this local port has a listener, false when it is not `wanted` any more. */
 export async function untilListens(port: number, wanted: () => boolean): Promise<boolean> {
   while (wanted()) {
     if (await listens(port)) return true

@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import { arch } from 'node:os'
 
 /**
- * The wall clock of one process (and of what it starts), which steps while the process runs; its monotonic clock goes
- * on as it does on a real machine. The Debian package `faketime` does it, by a preloaded library.
+ * The wall clock of one process and its children, which steps while they run; their monotonic clock continues, as on a
+ * real machine. A preloaded library of the Debian package `faketime` does it.
  */
 export interface WallClock {
-  /** For the process whose clock this is. */
+  /** Variables for the process that has this clock. */
   readonly environment: NodeJS.ProcessEnv
-  /** From now on the clock shows so many seconds more (or less) than the truth; seen within a second. */
+  /** Sets the clock this many seconds ahead of (or behind) the true time; effective within a second. */
   set(aheadS: number): void
 }
 
@@ -19,19 +19,22 @@ const FOLDERS: Partial<Record<NodeJS.Architecture, string>> = {
   arm64: '/usr/lib/aarch64-linux-gnu/faketime',
 }
 
-/** Where the library is; undefined: clocks cannot step here. */
+/** Path of the library; undefined: clocks cannot step here. */
 function library(): string | undefined {
   const file = join(FOLDERS[arch() as NodeJS.Architecture] ?? '', LIBRARY)
   return existsSync(file) ? file : undefined
 }
 
-/** A clock that is right until it is set. `folder` must be open to the process. Undefined: `faketime` is not installed. */
+/**
+ * Makes a clock that is right until it is set. The process must have access to `folder`. Undefined: `faketime` is not
+ * installed.
+ */
 export function createWallClock(folder: string, name: string): WallClock | undefined {
   const preloaded = library()
   if (preloaded === undefined) return undefined
   const file = join(folder, `${name}.clock`)
   const set = (aheadS: number): void => {
-    // Moved into its place, for a file that is empty for a moment would be read as a mistake.
+    // Renamed into place, because the library would reject a file that is empty for a moment.
     writeFileSync(`${file}.next`, `${aheadS < 0 ? '-' : '+'}${Math.abs(aheadS)}\n`, { mode: 0o644 })
     renameSync(`${file}.next`, file)
   }
@@ -39,9 +42,9 @@ export function createWallClock(folder: string, name: string): WallClock | undef
   return {
     environment: {
       ...{ LD_PRELOAD: preloaded, FAKETIME_TIMESTAMP_FILE: file, FAKETIME_CACHE_DURATION: '1' },
-      // Time-outs and pauses run by the monotonic clock, which no step moves; nor do the files' times.
+      // Time-outs and pauses use the monotonic clock, which no step moves. Files keep their true times.
       ...{ FAKETIME_DONT_FAKE_MONOTONIC: '1', NO_FAKE_STAT: '1' },
-      // Shared memory would be left behind by whoever is killed.
+      // A killed process would leave shared memory behind.
       FAKETIME_DISABLE_SHM: '1',
     },
     set,
