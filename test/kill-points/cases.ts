@@ -4,24 +4,24 @@ import { EXAMINER, openPlace, type Ground, type Place, type QueueKind } from './
 import type { Moment, PointCount } from './kill-order.ts'
 import { Trial } from './trial.ts'
 
-/** Where an indexer is to die. */
+/** The place at which an indexer is killed. */
 export interface Case {
   point: string
   moment: Moment
 }
 
 export interface Verdict {
-  /** The cases in which it did not die: their time was over when they came to be tried. */
+  /** Cases in which the indexer survived, because the point was not reached again when its turn came. */
   missed: Case[]
-  /** What is wrong. */
+  /** Broken promises. */
   complaints: string[]
-  /** From the last death until both networks stood where the nodes do; null where none died. */
+  /** Time from the last death until both networks stood at their nodes' heads; null where none died. */
   recoveredMs: number | null
-  /** What the indexers said, where something is wrong. */
+  /** The indexers' output, after a failure. */
   output: string
 }
 
-/** Before and after each of these points. */
+/** Returns two cases per point: before it and after it. */
 export function casesOf(points: readonly PointCount[]): Case[] {
   return points.flatMap(({ id }) => [
     { point: id, moment: 'before' as const },
@@ -29,7 +29,7 @@ export function casesOf(points: readonly PointCount[]): Case[] {
   ])
 }
 
-/** Notes every point that an undisturbed indexer passes in the first two stages, and what the index says in the end. */
+/** Returns every point that an undisturbed indexer passes in the first two stages, and what is wrong at the end. */
 export async function recordPoints(
   ground: Ground,
   place: Place,
@@ -42,8 +42,8 @@ export async function recordPoints(
 }
 
 /**
- * One indexer after the other dies on the same index, each at its point; what a transaction did is undone with each death,
- * so that the next one comes there again. Then one lives on, and everything is examined.
+ * Kills one indexer after the other on the same index, each at its point. A death rolls its transaction back, so that
+ * the next indexer reaches the same place. The last one survives, and everything is examined.
  */
 export async function tryCases(
   ground: Ground,

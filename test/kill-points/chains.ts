@@ -11,23 +11,23 @@ import { anything, createRpc, hex } from '../../devnet/evm/rpc.ts'
 import { startLotus, type Lotus, type LotusOptions } from '../../devnet/filecoin/lotus.ts'
 import { createLotusRpc, tipsetSchema } from '../../devnet/loans/lotus-rpc.ts'
 
-/** Both chains as they stood at one time: nodes that stand still. */
+/** Both chains at one time, on nodes that stand still. */
 export interface Stage {
   evmUrl: string
   lotusUrl: string
-  /** Where an index of it must stand, by network. */
+  /** The expected positions of an index, by network. */
   heads: Record<string, string>
-  /** Vouchers that were handed in since the stage before; the last is none, and is refused. */
+  /** Vouchers handed in since the stage before; the last is no voucher and is refused. */
   vouchers: string[]
 }
 
 /**
- * One history of whole loans in three stages: the second is on other branches than the first, by a reorg of either
+ * One history of whole loans in three stages. The second is on other branches than the first, by a reorg of either
  * chain, and the third continues the second.
  */
 export interface Chains {
   stages: readonly [Stage, Stage, Stage]
-  /** Of the last stage, for comparing. */
+  /** The last stage's node, for comparisons. */
   anvil: Anvil
   lotus: Lotus
   player: Player
@@ -37,10 +37,10 @@ export interface Chains {
 
 export const SETTLE_DELAY = 5
 const EPOCH_S = 2
-/** Agreements name channels by IDs that must not change any more: no reorg is deeper. */
+/** Agreements name channels by IDs that must not change afterwards, so no reorg is deeper. */
 const CONFIDENCE = 12
 const REORG_DEPTH = { evm: 8, filecoin: 8 }
-/** So that something becomes final on the way, and no reorg reaches it. */
+/** Blocks become final on the way, and no reorg reaches them. */
 const FINALITY = { slotsInAnEpoch: 6, finalityEpochs: 14 }
 const LOANS = [3, 2, 1] as const
 
@@ -108,7 +108,7 @@ function lotusOptions(seed: string, statePath: string): LotusOptions {
   }
 }
 
-/** Nodes of their own with the chains as they are now. */
+/** Starts separate nodes with copies of the present chains. */
 async function copyNodes(
   folder: string,
   paths: { anvil: string; lotus: string },
@@ -128,7 +128,7 @@ async function copyNodes(
   return { evmUrl: anvil.url, lotusUrl: lotus.url }
 }
 
-/** Until a save that began after now was finished. */
+/** Waits until a save that began after this call has finished. */
 async function untilSaved(path: string): Promise<void> {
   const now = Date.now()
   for (;;) {

@@ -12,10 +12,12 @@ export interface Compiled {
   remove(): Promise<void>
 }
 
-/** JavaScript as production runs it, and the hook: a program that is started hundreds of times should start fast. */
+/**
+ * Compiles the programs like production, and the hook, because a program that starts hundreds of times must start fast.
+ */
 export async function compile(): Promise<Compiled> {
   await mkdir(join(ROOT, '.data'), { recursive: true })
-  // Within the project, so that packages are found.
+  // Inside the project, so that packages are found.
   const folder = await mkdtemp(join(ROOT, '.data', 'kill-points-'))
   const files = await Promise.all(PARTS.map((part) => readdir(join(ROOT, part), { recursive: true })))
   const sources = files.flatMap((names, index) =>

@@ -6,14 +6,13 @@ import type { Db } from '../../shared/db/connect.ts'
 import { miscounts } from '../helpers/counted-history.ts'
 import { LIVE_ENTRIES, RECORDS } from '../helpers/log-views.ts'
 
-/** What is looked at once an index was disturbed. Complaints come as lines; none: nothing is wrong. */
+/** Checks of a disturbed index. Each returns its complaints in lines; empty: all is well. */
 
-/** Numbers that the index gives and its clock's times differ between two indexes that say the same. */
+/** Ids that the index assigns and times of its clock differ between two indexes with equal content. */
 const OWN_FIELDS = sql`array['id', 'createdAt', 'updatedAt']`
 
 /**
- * All that an index says, in lines that are the same for two indexes of the same chains, in whatever order they came
- * to know them.
+ * Returns all content of an index in lines. They are equal for two indexes of the same chains, in any order of reading.
  */
 export async function contentOf(db: Db): Promise<string[]> {
   const { rows } = await sql<{ line: string }>`
@@ -58,7 +57,7 @@ export function differences(ours: readonly string[], wanted: readonly string[]):
   ].slice(0, MOST_TOLD)
 }
 
-/** What must hold of any log, whatever it is about. */
+/** Checks the invariants of any log. */
 export async function brokenRules(db: Db): Promise<string[]> {
   const { rows } = await sql<{ rule: string }>`
     with history as (
@@ -99,7 +98,7 @@ export async function brokenRules(db: Db): Promise<string[]> {
   return [...rows.map(({ rule }) => rule), ...(await miscounts(db))]
 }
 
-/** Folds the log anew: the read model must be the same, byte for byte. */
+/** Replays the log: the read model must be the same, byte for byte. */
 export async function replayDiffers(db: Db): Promise<string[]> {
   const before = await digestReadModel(db)
   await replay(db, { restart: true, signal: new AbortController().signal, onProgress: () => undefined })
@@ -107,7 +106,7 @@ export async function replayDiffers(db: Db): Promise<string[]> {
   return before.digest === after.digest ? [] : ['replay gives another read model']
 }
 
-/** After every program has left: what it left behind in the database's server. `own` is the examiner's name there. */
+/** Checks for remains in the database's server after every program has ended. `own` is the examiner's name there. */
 export async function leaks(db: Db, own: string): Promise<string[]> {
   let left: string[] = []
   for (const waitMs of [0, 50, 200, 1000, 2000]) {

@@ -16,7 +16,7 @@ import { switchableLink } from './switchable-link.ts'
 
 export type QueueKind = 'postgres' | 'redis'
 
-/** What all cases share: chains, servers, and the program as production runs it. */
+/** The parts that all cases share: chains, servers, and the program as production runs it. */
 export interface Ground {
   chains: Chains
   compiled: Compiled
@@ -63,7 +63,7 @@ export interface QueueUrls {
   redisUrl: string | undefined
 }
 
-/** The service's queues: of each network, and that of the vouchers (the last). */
+/** Opens the service's queues: one per network, then that of the vouchers. */
 export async function withQueues<T>(
   urls: QueueUrls,
   work: (queues: [JobQueue, JobQueue, JobQueue]) => Promise<T>,
@@ -85,13 +85,13 @@ export async function withQueues<T>(
 /** The examiner's name in the database. */
 export const EXAMINER = 'kill points'
 
-/** One case's own database, queue and ways to the nodes. */
+/** One case's own database, queue and links to the nodes. */
 export interface Place {
   db: Db
   urls: QueueUrls
   environment: NodeJS.ProcessEnv
   folder: string
-  /** Puts the nodes of another stage behind the addresses that the indexer knows. */
+  /** Puts the nodes of another stage behind the indexer's addresses. */
   showStage(index: 0 | 1 | 2): void
   leave(): Promise<void>
 }
@@ -101,7 +101,7 @@ let places = 0
 export async function openPlace(ground: Ground, queue: QueueKind): Promise<Place> {
   const { chains, services } = ground
   places += 1
-  // Its own from here on: another lane opens a place while this one waits.
+  // Fixed before the await, because another lane opens a place meanwhile.
   const place = places
   const database = `kill_points_${process.pid}_${place}`
   await asAdmin(services, (admin) =>
@@ -112,14 +112,14 @@ export async function openPlace(ground: Ground, queue: QueueKind): Promise<Place
   const folder = await mkdtemp(join(tmpdir(), 'loan-activity-kill-point-'))
   const [first, , last] = chains.stages
   const evm = await switchableLink(first.evmUrl)
-  // What a node keeps of vouchers is its own, and not of the chain.
+  // A node's voucher store is its own and no part of the chain.
   const lotus = await switchableLink(first.lotusUrl, {
     to: last.lotusUrl,
     pinned: (body) => body.includes('Paych'),
   })
   const networksFile = join(folder, 'networks.json')
   await writeFile(networksFile, JSON.stringify(networksOf(chains, evm.url, lotus.url)))
-  // A database number of its own, as in test/helpers/redis.ts.
+  // A database number of its own, chosen like in test/helpers/redis.ts.
   const number = (process.pid * 16 + place) % 512
   const redisUrl = queue === 'redis' ? `${services.redisUrl ?? ''}/${number}` : undefined
   return {

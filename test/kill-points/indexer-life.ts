@@ -10,7 +10,7 @@ export interface Ended {
   signal: NodeJS.Signals | null
 }
 
-/** One process of the indexer, from its start to its end, however that comes. Without an order it has no hook. */
+/** One process of the indexer, from its start to any end. It has a hook only if there is an order. */
 export class IndexerLife {
   /** How it ended; undefined while it lives. */
   ended: Ended | undefined
@@ -41,12 +41,12 @@ export class IndexerLife {
     })
   }
 
-  /** What it said, for a complaint. */
+  /** Its output, for a complaint. */
   get output(): string {
     return this.#output
   }
 
-  /** Waits until it says so, or has ended. Throws when neither comes in a minute. */
+  /** Waits until it reports its start, or has ended. Throws when neither happens in a minute. */
   async untilStarted(): Promise<void> {
     const until = performance.now() + STARTS_WITHIN_MS
     while (this.ended === undefined && !this.#output.includes('"msg":"started"')) {
@@ -59,7 +59,7 @@ export class IndexerLife {
     this.#child.kill(signal)
   }
 
-  /** Waits for its end, but not longer than so many milliseconds. */
+  /** Waits for its end, at most this many milliseconds. */
   async untilEnded(withinMs: number): Promise<Ended | undefined> {
     const patience = new AbortController()
     const timer = setTimeout(() => patience.abort(), withinMs)
@@ -68,7 +68,7 @@ export class IndexerLife {
     return this.ended
   }
 
-  /** Asks it to leave; ended by force after 20 s. */
+  /** Stops it in order; kills it after 20 s. */
   async stop(): Promise<Ended> {
     this.signal('SIGTERM')
     const ended = await this.untilEnded(20_000)

@@ -1,4 +1,4 @@
-/** Works on all items, so many at once, in their order. */
+/** Works on all items in their order, this many at once. */
 export async function inLanes<T>(
   items: readonly T[],
   lanes: number,
@@ -11,7 +11,7 @@ export async function inLanes<T>(
   await Promise.all(Array.from({ length: lanes }, lane))
 }
 
-/** Pieces of `size` items, the last one what is left. */
+/** Splits items into lists of `size`; the last one may be shorter. */
 export function chunks<T>(items: readonly T[], size: number): T[][] {
   return Array.from({ length: Math.ceil(items.length / size) }, (_, index) =>
     items.slice(index * size, (index + 1) * size),

@@ -31,8 +31,8 @@ model against an undisturbed one and against a replay, queues, locks and connect
 Exit codes: 0 all held, 1 something did not (where the programs' output is, is told), 2 a flag is wrong.`
 
 /**
- * On indexes of its own: what is read together is written together, so that some statements are only sent where one of the
- * two chains was read a little sooner than the other.
+ * Each attempt has a new index. Blocks read together are written together, so some statements occur only where one
+ * chain was read slightly earlier than the other.
  */
 const TRIES_TO_REACH = 5
 

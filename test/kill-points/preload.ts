@@ -7,19 +7,19 @@ import pg from 'pg'
 import { pointId, type KillOrder, type PointCount } from './kill-order.ts'
 
 /**
- * Loaded into the real indexer before its own code, which knows nothing of it: sees each statement that goes to
- * Postgres and each command that goes to Redis, counts them by point, and ends the process by SIGKILL at one of them,
- * as its order says. Before: it was never sent. After: the server carried it out, and nobody here saw the answer.
+ * Loaded into the real indexer before its own code, which does not know of it. It counts each statement to Postgres and
+ * each command to Redis by point. Its order makes it kill the process (SIGKILL) at one of them. `before`: the statement
+ * was never sent. `after`: the server executed it, and no response was seen here.
  */
 
 const order = JSON.parse(process.env['KILL_ORDER'] ?? '{"do":"nothing","leaseMs":null}') as KillOrder
-/** In whose name something is asked: a queue, and the job that is worked on. */
+/** The context of a statement: a queue and its job. */
 const work = new AsyncLocalStorage<string>()
 const counts = new Map<string, PointCount>()
 
 type Call = (...args: unknown[]) => unknown
 
-/** Puts `around` in the place of a method of all objects of a class. */
+/** Wraps a method of all objects of a class with `around`. */
 function wrap(
   holder: object,
   method: string,
@@ -35,7 +35,9 @@ function die(): void {
   process.kill(process.pid, 'SIGKILL')
 }
 
-/** Counts what is about to be sent. Dies here when the order says before; answers whether to die after. */
+/**
+ * Counts a statement that is about to be sent. Kills here when the order is before; returns whether to kill afterwards.
+ */
 function passes(what: string): boolean {
   const context = work.getStore() ?? askedBy()
   const id = pointId(context, what)
@@ -48,13 +50,13 @@ function passes(what: string): boolean {
   return true
 }
 
-/** The outermost functions of the indexer on the stack: what this is a part of, where no job is. */
+/** Returns the indexer's outermost functions on the stack: the context where there is no job. */
 function askedBy(): string {
   const holder = { stack: '' }
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = 100
   Error.captureStackTrace(holder, askedBy)
-  // Written when it is looked at, and as long as the limit is then.
+  // V8 formats the stack on first access, with the limit of that moment.
   const { stack } = holder
   Error.stackTraceLimit = stackTraceLimit
   const frames = [...stack.matchAll(/at (?:async )?(?:(\S+) \()?\S*\/indexer\/([^:\s]+)\.[jt]s:/g)]
@@ -88,7 +90,7 @@ wrap(pg.Client.prototype, 'query', (original, _self, args) => {
   return answer
 })
 
-/** Of BullMQ's scripts, by the hash under which Redis knows them. */
+/** BullMQ's scripts, by the hash that Redis uses for them. */
 const scripts = new Map<string, string>()
 wrap(Redis.prototype, 'defineCommand', (original, _self, args) => {
   const [name, { lua }] = args as [string, { lua: string }]
@@ -102,7 +104,7 @@ interface RedisCommand {
   promise: Promise<unknown>
 }
 
-/** A command that waits for its connection comes twice. */
+/** A command that waits for its connection arrives twice. */
 const seen = new WeakSet<RedisCommand>()
 wrap(Redis.prototype, 'sendCommand', (original, _self, args) => {
   const command = args[0] as RedisCommand

@@ -11,13 +11,13 @@ import { openPlace, type Ground, type Place, type QueueKind } from './ground.ts'
 import type { PointCount } from './kill-order.ts'
 
 export interface Reference {
-  /** Grouped by what they are a part of, in the order in which they are passed. */
+  /** Grouped by context, in the order in which they are passed. */
   points: PointCount[]
-  /** What an index of the last stage says. */
+  /** The content of an index of the last stage. */
   content: string[]
 }
 
-/** An undisturbed index, that says what the chains' own nodes and the players' diary say. Throws when it does not. */
+/** Makes an undisturbed index. Throws when it differs from the chains' nodes or the player's diary. */
 export async function makeReference(ground: Ground, queue: QueueKind): Promise<Reference> {
   const place = await openPlace(ground, queue)
   try {

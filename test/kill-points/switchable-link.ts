@@ -1,16 +1,16 @@
 import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A node's address behind which another node can be put. */
+/** A node's address that can lead to another node. */
 export interface SwitchableLink {
   url: string
-  /** From the next request on. */
+  /** Takes effect with the next request. */
   switchTo(target: string): void
   stop(): void
 }
 
 /**
- * `pinned` says of a request's body whether it goes to the node `pinTo` wherever the link points: what is the node's own
+ * `pinned` decides by a request's body whether it always goes to the node `pinTo`. It serves data of the node itself
  * and not of a chain.
  */
 export async function switchableLink(

@@ -7,19 +7,19 @@ import { withQueues, type Ground, type Place } from './ground.ts'
 import { IndexerLife, type Ended } from './indexer-life.ts'
 import type { KillOrder, Moment } from './kill-order.ts'
 
-/** Instead of half a minute: the queue's locks and its looks for jobs whose worker is gone. */
+/** Replaces half a minute: the queue's locks, and its checks for jobs of dead workers. */
 export const LEASE_MS = 1_500
-/** Some statements are said at intervals: the lock's beat is the slowest, each 3 seconds. */
+/** Some statements run at intervals: the slowest is the lock's heartbeat, every 3 seconds. */
 const LINGER_MS = 4_000
 const SYNC_WITHIN_MS = 90_000
-/** What waited for its channel is looked at each second; a job whose worker is gone waits for two leases. */
+/** Records that wait for their channels are checked every second; the job of a dead worker waits for two leases. */
 const SETTLED_WITHIN_MS = 30_000
 
-/** One index, that one indexer after the other works on while the chains go from stage to stage. */
+/** One index on which one indexer after the other works while the chains go from stage to stage. */
 export class Trial {
-  /** What the indexers said. */
+  /** The indexers' output. */
   output = ''
-  /** From the last death until both networks stood where the nodes do. */
+  /** Time from the last death until both networks stood at their nodes' heads. */
   recoveredMs: number | null = null
   readonly #ground: Ground
   readonly #place: Place
@@ -33,12 +33,15 @@ export class Trial {
     this.#place = place
   }
 
-  /** Where a life with an order writes to. */
+  /** Path of the file that the next life with an order writes. */
   nextReport(): string {
     return join(this.#place.folder, `life-${this.#lives}`)
   }
 
-  /** A life that is to die at a point. Answers whether it did: a life that did not sees the second stage, and leaves. */
+  /**
+   * Runs a life that must die at a point, and returns whether it did. A life that survives sees the second stage and
+   * leaves.
+   */
   async kill(point: string, moment: Moment): Promise<boolean> {
     const report = this.nextReport()
     const life = this.#start({ do: 'kill', report, point, moment, leaseMs: LEASE_MS })
@@ -50,16 +53,16 @@ export class Trial {
     return isDead
   }
 
-  /** A life that sees the first two stages, lingers, and is asked to leave. */
+  /** Runs a life that sees the first two stages, lingers, and stops in order. */
   async record(report: string): Promise<void> {
     const life = this.#start({ do: 'record', report, leaseMs: LEASE_MS })
     await this.liveOn(life)
   }
 
   async liveOn(life: IndexerLife): Promise<Ended> {
-    // Who is asked to leave while it loads cannot leave in order.
+    // A process cannot stop in order while it loads.
     await life.untilStarted()
-    // What is handed in first waits for its channels; what comes later finds them.
+    // Vouchers handed in first wait for their channels; later ones find them.
     await this.#handIn(0)
     while (await this.#isAtStage(life)) {
       if (this.#stage === 1) {
@@ -72,8 +75,8 @@ export class Trial {
   }
 
   /**
-   * The last life, without an order: something new comes to either chain and is handed in. Until the index says what is
-   * wanted and nothing is left in the queues; answers what is wrong, and with what the life ended.
+   * Runs the last life, without an order, with news on either chain and new vouchers. Waits until the index has the
+   * wanted content and the queues are empty; returns what is wrong, including the life's exit.
    */
   async settle(wanted: readonly string[] | null): Promise<string[]> {
     const life = this.#start({ do: 'nothing', leaseMs: LEASE_MS })
@@ -104,7 +107,7 @@ export class Trial {
     this.#place.showStage(stage)
   }
 
-  /** Once for each stage up to and including this one. */
+  /** Hands in the vouchers of all stages up to this one, each stage once. */
   async #handIn(stage: 0 | 1 | 2): Promise<void> {
     for (; this.#handedIn <= stage; this.#handedIn += 1) {
       const vouchers = this.#ground.chains.stages[this.#handedIn]?.vouchers ?? []
@@ -115,7 +118,7 @@ export class Trial {
     }
   }
 
-  /** Waits until the index is where the nodes are; false when the life ended before. */
+  /** Waits until the index is at its nodes' heads; false when the life ended before. */
   async #isAtStage(life: IndexerLife): Promise<boolean> {
     const heads = Object.entries(this.#ground.chains.stages[this.#stage].heads)
     const until = performance.now() + SYNC_WITHIN_MS
@@ -149,7 +152,7 @@ export class Trial {
             wrong.push(`queue ${index}: ${JSON.stringify(counts)}`)
         }
         calm = wrong.length === 0 ? calm + 1 : 0
-        // Without anything to compare with: once nothing changes any more.
+        // The index counts as settled once nothing changes any more, if there is no wanted content.
         if (calm === (wanted === null ? 20 : 1)) return []
         if (performance.now() > until) return wrong
         last = content
