@@ -4,7 +4,7 @@ import type { TargetNeeds } from './fuzz-target.ts'
 import { importTargets, type WorkerStart } from './worker-start.ts'
 import { makeCase, type Assignment, type TargetReport } from './run-cases.ts'
 
-/** A thread does not inherit the loader of TypeScript: it begins by registering it. */
+/** A thread does not inherit the TypeScript loader, so it registers it first. */
 const BOOTSTRAP = `
   import(${JSON.stringify(import.meta.resolve('tsx/esm/api'))}).then(({ register }) => {
     register()
@@ -16,21 +16,21 @@ export interface Campaign {
   /** Threads that run targets side by side. */
   workers: number
   needs: TargetNeeds
-  /** The module that has them, and how long a case may be silent; the usual ones where nothing else is said. */
+  /** The module of the targets, and the time a case may be silent; each has a default. */
   targetsModule?: string
   hangMs?: number
-  /** Hears of each target that begins or ends, and every few seconds how far those are that run. */
+  /** Called at each target's start and end, and every few seconds with the progress of running ones. */
   onBegin?: (assignment: Assignment) => void
   onProgress?: (assignment: Assignment, casesDone: number) => void
   onEnd?: (report: TargetReport) => void
 }
 
-/** A case over a second fails by itself; one that does not come back by now does so never. */
+/** A case over a second fails by itself; one that takes this long never ends. */
 const HANG_MS = 20_000
 const TARGETS_MODULE = new URL('./targets.ts', import.meta.url).href
 const LOOK_MS = 1_000
 const PROGRESS_MS = 5_000
-/** What a thread's objects may take together: one that needs more ends with its case told. */
+/** Bound on a thread's objects: a target that needs more ends, and its case is reported. */
 const HEAP_MB = 512
 
 /** Runs all assignments, each target in one thread. A hang or an exhausted heap ends its target and no other. */
@@ -119,7 +119,7 @@ class Thread {
     })
   }
 
-  /** The thread cannot tell its input any more: it is made again here. */
+  /** The thread can no longer report its input, so it is made again here. */
   async #failed(assignment: Assignment, what: string, startMs: number): Promise<TargetReport> {
     const { target, seed, from } = assignment
     const at = Atomics.load(this.#beats, 0)

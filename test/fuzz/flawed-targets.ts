@@ -1,7 +1,7 @@
 import { must, type FuzzTarget, type Outcome } from './fuzz-target.ts'
 import { FuzzRandom } from './random.ts'
 
-/** Targets with every flaw that the fuzzer is there to find, each at one case: it is tested with these. */
+/** Targets with every flaw that the fuzzer must find, each at one case; they test the fuzzer. */
 
 export const FLAWED_SEED = 'flawed'
 export const FLAWED_CASE = 137
@@ -50,7 +50,7 @@ export function findTarget(name: string): FuzzTarget {
   }
 }
 
-/** What the flawed case is made of. */
+/** The input of the flawed case. */
 export function flawedInput(name: string): number {
   const random = new FuzzRandom(`${FLAWED_SEED}/${name}`)
   random.beginCase(FLAWED_CASE)

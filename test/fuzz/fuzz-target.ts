@@ -1,22 +1,22 @@
 import type { FuzzRandom } from './random.ts'
 
-/** What the code under test made of an input. Both must occur, or the inputs prove nothing. */
+/** The result of the code under test for an input. Both must occur, or the inputs prove nothing. */
 export type Outcome = 'taken' | 'refused'
 
-/** One input: `feed` gives it to the code under test and throws when a promise does not hold. */
+/** One input: `feed` passes it to the code under test and throws when a promise does not hold. */
 export interface FuzzCase {
   feed: () => Outcome | Promise<Outcome>
-  /** The input as a person reads it: hex or JSON. */
+  /** The input in readable form: hex or JSON. */
   show: () => string
 }
 
-/** What some targets need of the outside. */
+/** External resources that some targets need. */
 export interface TargetNeeds {
   /** A migrated database of the run's own; undefined where no target needs one. */
   databaseUrl: string | undefined
 }
 
-/** A target with its samples, ready to be run. */
+/** A target with its samples, ready to run. */
 export interface OpenTarget {
   make: (random: FuzzRandom) => FuzzCase
   close?: () => Promise<void>
@@ -24,20 +24,20 @@ export interface OpenTarget {
 
 export interface FuzzTarget {
   name: string
-  /** What is fed, and what must hold of it. */
+  /** The kind of input, and the invariants checked. */
   about: string
-  /** How many cases a full run has. */
+  /** Number of cases in a full run. */
   cases: number
-  /** How many are part of `npm test`. */
+  /** Number of cases in `npm test`. */
   quickCases: number
   needsDatabase?: true
-  /** Builds the samples: always the same, for a case's input must follow from its seed and number. */
+  /** Builds the samples: always the same, because a case's input must follow from its seed and number. */
   open: (needs: TargetNeeds) => OpenTarget | Promise<OpenTarget>
 }
 
 export const MILLION = 1_000_000
 
-/** Shown inputs are for a person: longer ones are made again from the seed. */
+/** Longer inputs are not shown; they can be made again from the seed. */
 const SHOWN_CHARACTERS = 4_000
 
 export function shown(input: unknown): string {
@@ -58,7 +58,7 @@ function jsonOf(input: unknown): string {
   }
 }
 
-/** Whether the text of what is kept can be kept: Postgres has no NUL and no half of a surrogate pair. */
+/** Throws for text that Postgres cannot store: a NUL or half of a surrogate pair. */
 export function mustBeStorable(value: unknown): void {
   const json = JSON.stringify(value)
   // JSON.stringify escapes exactly these; a backslash before the escape makes it four plain characters.

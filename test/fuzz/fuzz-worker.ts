@@ -3,8 +3,8 @@ import { runCases, type Assignment } from './run-cases.ts'
 import { importTargets, type WorkerStart } from './worker-start.ts'
 
 /**
- * A thread that runs targets one after the other, as it is told. Whoever started it watches `beats`: a case that never
- * ends stops this thread's messages, but not the other thread's clock.
+ * A thread that runs targets one after the other on request. The main thread watches `beats`: a case that never ends
+ * blocks this thread's messages, but not the main thread's clock.
  */
 const { beats, needs, targetsModule } = workerData as WorkerStart
 const { findTarget } = await importTargets(targetsModule)

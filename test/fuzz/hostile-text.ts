@@ -1,6 +1,6 @@
 import type { FuzzRandom } from './random.ts'
 
-/** Texts and JSON values that programs stumble over. */
+/** Texts and JSON values that often break programs. */
 
 const TEXTS = [
   '',
@@ -98,7 +98,6 @@ export function hostileText(random: FuzzRandom): string {
   }
 }
 
-/** The text with a few characters changed. */
 export function mutatedText(random: FuzzRandom, text: string): string {
   const at = random.below(text.length + 1)
   switch (random.below(7)) {
@@ -123,7 +122,7 @@ export function mutatedText(random: FuzzRandom, text: string): string {
   }
 }
 
-/** Texts of JSON values, numbers that are none of JavaScript's among them. */
+/** Texts of JSON numbers, including some that JavaScript cannot hold. */
 const NUMBERS = [
   '0',
   '-0',
@@ -186,7 +185,6 @@ export function hostileJson(random: FuzzRandom): string {
   }
 }
 
-/** The name of a member. */
 export function hostileKey(random: FuzzRandom): string {
   return JSON.stringify(random.chance(0.7) ? random.pick(TEXTS) : hostileText(random))
 }

@@ -8,7 +8,7 @@ export function collectGarbage(): void {
   collect()
 }
 
-/** Of this thread: its heap, and what its buffers take beside it. */
+/** Returns the bytes of this thread's heap and of its buffers outside it. */
 export function usedBytes(): number {
   const { heapUsed, external } = process.memoryUsage()
   return heapUsed + external

@@ -1,6 +1,6 @@
 import type { FuzzRandom } from './random.ts'
 
-/** Bytes at which decoders turn: ends of ranges, CBOR's heads (indefinite, tags, eight-byte lengths), sign bits. */
+/** Bytes at which decoders branch: ends of ranges, CBOR's heads (indefinite, tags, eight-byte lengths), sign bits. */
 const TURNS = Uint8Array.of(
   ...[
     0x00, 0x01, 0x02, 0x17, 0x18, 0x1b, 0x20, 0x2a, 0x3b, 0x40, 0x41, 0x58, 0x5b, 0x5f, 0x7b, 0x7f, 0x80,
@@ -10,7 +10,7 @@ const TURNS = Uint8Array.of(
 )
 const LONGEST = 200_000
 
-/** Valid bytes with one to four spots changed. */
+/** Returns valid bytes with one to four spots changed. */
 export function mutatedBytes(random: FuzzRandom, valid: Uint8Array): Uint8Array {
   let bytes = valid
   for (let changes = 1 + random.below(4); changes > 0; changes -= 1) bytes = changed(random, bytes)
@@ -33,7 +33,7 @@ function changed(random: FuzzRandom, bytes: Uint8Array): Uint8Array {
     case 5:
       return joined(bytes.subarray(0, at), Uint8Array.of(random.pick([...TURNS])), bytes.subarray(at))
     case 6:
-      // A length field blown up: one of eight bytes.
+      // Enlarges a length field of eight bytes.
       return overwritten(bytes, at, blownUp(random))
     case 7:
       return bytes.length > LONGEST ? bytes : repeated(random, bytes, at)
@@ -50,7 +50,7 @@ function blownUp(random: FuzzRandom): Uint8Array {
   )
 }
 
-/** A stretch again and again: most once or twice, seldom ten thousand times. */
+/** Repeats a range of bytes: mostly once or twice, seldom ten thousand times. */
 function repeated(random: FuzzRandom, bytes: Uint8Array, at: number): Uint8Array {
   const stretch = bytes.subarray(at, at + 1 + random.below(40))
   const times = random.chance(0.02)
@@ -75,7 +75,7 @@ export function joined(...parts: readonly Uint8Array[]): Uint8Array {
   return whole
 }
 
-/** Valid, mutated or uniformly random bytes. */
+/** Returns valid, mutated or uniformly random bytes. */
 export function bytesLike(random: FuzzRandom, samples: readonly Uint8Array[]): Uint8Array {
   const kind = random.below(20)
   if (kind === 0) return random.bytes(random.below(300))

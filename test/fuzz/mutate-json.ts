@@ -2,13 +2,13 @@ import { hostileJson, hostileKey, mutatedText } from './hostile-text.ts'
 import type { FuzzRandom } from './random.ts'
 
 /**
- * Valid JSON, cut into tokens once. Mutations work on the text, for much of what hurts (1e400, -0, a key twice,
- * `__proto__`) is lost in an object. `end[i]` is the last token of the value that begins at token i.
+ * Valid JSON, split into tokens once. Mutations work on the text, because an object cannot hold many hostile forms
+ * (1e400, -0, a duplicate key, `__proto__`). `end[i]` is the last token of the value that begins at token i.
  */
 export interface JsonSample {
   tokens: readonly string[]
   end: readonly number[]
-  /** Where values begin, and where names of members stand. */
+  /** Tokens at which values begin, and tokens that are member names. */
   values: readonly number[]
   keys: readonly number[]
 }
@@ -31,7 +31,7 @@ export function jsonSample(json: string): JsonSample {
   return { tokens, end, values, keys }
 }
 
-/** Text that is mostly JSON: a sample as it is, with one to four spots changed, damaged, or nothing of the kind. */
+/** Returns text that is mostly JSON: a sample unchanged, with one to four spots changed, damaged, or unrelated text. */
 export function jsonLike(random: FuzzRandom, samples: readonly JsonSample[]): string {
   const kind = random.below(40)
   if (kind === 0)
@@ -45,7 +45,7 @@ export function jsonLike(random: FuzzRandom, samples: readonly JsonSample[]): st
   return kind < 8 ? mutatedText(random, text) : text
 }
 
-/** Tokens keep their places: what is taken out leaves an empty text. */
+/** Tokens keep their places: a removed token leaves an empty text. */
 function change(
   random: FuzzRandom,
   sample: JsonSample,
@@ -67,7 +67,7 @@ function change(
       slots[key] = hostileKey(random)
       return
     case 5:
-      // The same name twice: which of them counts?
+      // A duplicate name is ambiguous: readers may use either value.
       slots[key] = `${slots[key] ?? ''}:${hostileJson(random)},${slots[key] ?? ''}`
       return
     case 6:
@@ -95,7 +95,7 @@ function changeScalar(random: FuzzRandom, slots: string[], at: number): void {
   else if (token !== '{' && token !== '[') slots[at] = hostileJson(random)
 }
 
-/** A member or an item, and the comma that goes with it. */
+/** Removes a member or an item, and its comma. */
 function takeOut({ tokens, end }: JsonSample, slots: string[], key: number, value: number): void {
   const begin = tokens[value - 1] === ':' ? key : value
   const valueAt = tokens[begin + 1] === ':' ? begin + 2 : begin
@@ -105,7 +105,7 @@ function takeOut({ tokens, end }: JsonSample, slots: string[], key: number, valu
   if (from === begin && tokens[last + 1] === ',') slots[last + 1] = ''
 }
 
-/** An item again and again; a member's value becomes a list of itself. */
+/** Repeats an item; a member's value becomes a list of itself. */
 function repeat(random: FuzzRandom, { tokens, end }: JsonSample, slots: string[], at: number): void {
   const last = end[at] ?? at
   const text = slots.slice(at, last + 1).join('')

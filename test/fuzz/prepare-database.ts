@@ -1,7 +1,7 @@
 import { connect } from '../../shared/db/connect.ts'
 import { seedLoan, seedNetwork, seedRecords } from '../helpers/seed-projection.ts'
 
-/** Records, loans and a network that follows: what requests of the `http` target find. */
+/** Seeds records, loans and a followed network, for the requests of the `http` target. */
 export async function prepareDatabase(url: string): Promise<void> {
   const db = connect(url, { name: 'loan-activity fuzz', max: 1 })
   try {

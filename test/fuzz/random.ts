@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 
 /**
- * A fast stream of choices (xoshiro128**): a million cases of thousands of choices each must cost seconds. Each case
- * has a stream of its own, which follows from seed, target and case number alone, so that a case can be run by itself.
+ * A fast stream of choices (xoshiro128**): a million cases of thousands of choices each must cost seconds. Each case's
+ * stream follows from seed, target and case number alone, so a case can run by itself.
  */
 export class FuzzRandom {
   readonly #base: readonly [number, number, number, number]
@@ -17,17 +17,16 @@ export class FuzzRandom {
     this.beginCase(0)
   }
 
-  /** Begins the stream of this case. */
   beginCase(number: number): void {
     const [a, b, c, d] = this.#base
     this.#a = mixed(a + Math.imul(number, 0x9e3779b9))
     this.#b = mixed(b ^ this.#a)
     this.#c = mixed(c ^ this.#b)
-    // Never all zeros, the one state that stays what it is.
+    // Avoids all zeros, the one state that never changes.
     this.#d = mixed(d ^ this.#c) | 1
   }
 
-  /** From 0 to 2^32-1. */
+  /** Ranges from 0 to 2^32-1. */
   uint32(): number {
     const result = Math.imul(rotated(Math.imul(this.#b, 5), 7), 9) >>> 0
     const t = this.#b << 9

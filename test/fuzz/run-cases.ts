@@ -3,13 +3,13 @@ import { collectGarbage, usedBytes } from './memory.ts'
 import type { FuzzCase, FuzzTarget, TargetNeeds } from './fuzz-target.ts'
 import { FuzzRandom } from './random.ts'
 
-/** Which cases of a target: `count` of them from the number `from` on. */
+/** The cases of a target: `count` of them from the number `from` on. */
 export interface Assignment {
   target: string
   seed: string
   from: number
   count: number
-  /** After so many seconds it ends, however many cases there were. */
+  /** Ends after this many seconds, however many cases have run. */
   seconds: number
 }
 
@@ -28,24 +28,24 @@ export interface TargetReport {
   refused: number
   seconds: number
   slowestMs: number
-  /** Heap that was held at the end beyond what was held after the first cases. */
+  /** Heap at the end in excess of the heap after the first cases. */
   retainedBytes: number
-  /** Of the whole process, so of all targets that ran in it at once. */
+  /** Memory of the whole process, and so of all targets that ran in it at once. */
   rssBytes: number
   failures: Failure[]
 }
 
-/** Called before each single run of a case: a watchdog knows where a run is while nothing else can be told. */
+/** Called before each single run of a case, so that a watchdog knows its number when no message can be sent. */
 export type Beat = (caseNumber: number) => void
 
-/** A single case may not take longer, nor leave the heap that much larger. */
+/** A single case may not take longer, or grow the heap by more. */
 export const SLOWEST_MS = 1_000
 export const LARGEST_GROWTH_BYTES = 64 * 1024 * 1024
-/** Failures of one target that are told; those that begin with the same words count once. */
+/** Reported failures of one target; those that begin with the same words count once. */
 const MOST_FAILURES = 5
-/** The heap is looked at after so many cases; where it grew too much, each of them is run again by itself. */
+/** Cases between two looks at the heap; after too much growth, each of them runs again by itself. */
 const WINDOW = 256
-/** Until then compilers and caches have taken what they take. */
+/** Cases until compilers and caches have reached their size. */
 const WARM_UP = 2_000
 const STACK_FRAMES = 12
 
@@ -131,7 +131,7 @@ class Run {
     this.#beat(number)
     const startMs = performance.now()
     try {
-      // Most targets answer at once: only the others are waited for.
+      // Most targets answer synchronously; only the others are awaited.
       const answer = fuzzCase.feed()
       const outcome = typeof answer === 'string' ? answer : await answer
       this.#report[outcome] += 1
@@ -145,7 +145,7 @@ class Run {
     if (ms > SLOWEST_MS) this.#fail(number, `it takes ${Math.round(ms)} ms`)
   }
 
-  /** Refusals are thrown a million times, so stacks are told only of what fails, from another run of it. */
+  /** Refusals are thrown a million times, so stacks are recorded only for failures, in a second run. */
   async #withStack(number: number, first: unknown): Promise<string> {
     const limit = Error.stackTraceLimit
     Error.stackTraceLimit = STACK_FRAMES
@@ -159,7 +159,7 @@ class Run {
     }
   }
 
-  /** A busy machine or a collection can hold up any case once; the case itself is slow each time. */
+  /** A busy machine or a collection can delay any case once; a slow case is slow each time. */
   async #timeAgain(number: number): Promise<number> {
     const fuzzCase = this.#make(number)
     this.#beat(number)
@@ -188,7 +188,7 @@ class Run {
   }
 }
 
-/** What it throws was told when it ran first. */
+/** Its error was reported in the first run. */
 async function runQuietly(fuzzCase: FuzzCase): Promise<void> {
   try {
     await fuzzCase.feed()

@@ -6,7 +6,7 @@ import { MESSAGE, VOUCHER } from '../helpers/filecoin-arbitraries.ts'
 import { readFilecoinVectors } from '../helpers/filecoin-vectors.ts'
 import type { SignedVoucher } from '../../shared/filecoin/voucher.ts'
 
-/** Valid things to begin with: always the same ones, for a case must follow from its seed and number. */
+/** Valid samples: always the same, because a case must follow from its seed and number. */
 
 function drawn<T>(arbitrary: fc.Arbitrary<T>, count: number): T[] {
   return fc.sample(arbitrary, { seed: 20_26, numRuns: count })
@@ -20,7 +20,7 @@ export function sampleMessages(count = 40): Message[] {
   return [...publishedMessages().map(({ message }) => message), ...drawn(MESSAGE, count)]
 }
 
-/** Messages that ran on the real chain or its reference implementations. */
+/** Returns messages that ran on the real chain or its reference implementations. */
 export function publishedMessages(): { message: Message; exitCode: number; returned: Uint8Array }[] {
   return readFilecoinVectors().flatMap(({ messages, receipts }) =>
     messages.map((bytes, index) => ({
@@ -31,7 +31,7 @@ export function publishedMessages(): { message: Message; exitCode: number; retur
   )
 }
 
-/** As a Lotus node prints it: bigints are bare numbers, bytes base64. */
+/** Formats a value like a Lotus node: bigints are bare numbers, bytes base64. */
 export function lotusSample(value: unknown): JsonSample {
   return jsonSample(lotusText(value))
 }

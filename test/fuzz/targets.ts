@@ -18,7 +18,7 @@ export const TARGETS: readonly FuzzTarget[] = [
   ...DATABASE_TARGETS,
 ]
 
-/** Throws a ConfigError that names those that there are. */
+/** Throws a ConfigError that names the existing targets. */
 export function findTarget(name: string): FuzzTarget {
   const target = TARGETS.find((candidate) => candidate.name === name)
   if (target !== undefined) return target

@@ -1,10 +1,10 @@
 import type { FuzzTarget, TargetNeeds } from './fuzz-target.ts'
 
-/** What a worker thread gets: `beats` is shared, [number of the case under way, runs of cases until now]. */
+/** Data for a worker thread: `beats` is shared, [number of the running case, runs of cases so far]. */
 export interface WorkerStart {
   beats: Int32Array
   needs: TargetNeeds
-  /** URL of the module that has the targets: the fuzzer itself is tested with others. */
+  /** URL of the module with the targets; tests of the fuzzer replace it. */
   targetsModule: string
 }
 

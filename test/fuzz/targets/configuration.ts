@@ -12,7 +12,9 @@ import type { FuzzRandom } from '../random.ts'
 
 const TOKEN = 'S3CR3T'
 
-/** A configuration, or one line that names what is wrong and shows no token. */
+/**
+ * Returns a configuration, or null after checking that the error is one line that names the mistake and shows no token.
+ */
 function orOneLine<T>(load: () => T): T | null {
   try {
     return load()
@@ -115,7 +117,7 @@ const networks: FuzzTarget = {
   open: () => {
     const folder = mkdtempSync(join(tmpdir(), 'loan-activity-fuzz-'))
     const file = join(folder, 'networks.json')
-    /** From a file now and then: what is no JSON is told there. */
+    /** Some cases go through a file, where invalid JSON is reported. */
     const load = (text: string, viaFile: boolean): Networks => {
       if (!viaFile) {
         const json = parsed(text)

@@ -56,7 +56,7 @@ interface Asked {
   payload?: string
 }
 
-/** A URL of an HTTP request has no such characters: the parser refuses them before any of this. */
+/** The HTTP parser refuses URLs with these characters before any of our code runs. */
 const NO_URL = /[^\x21-\x7e\x80-\xff]/g
 
 function urlLike(random: FuzzRandom): string {
@@ -73,7 +73,7 @@ function urlLike(random: FuzzRandom): string {
     else url = mutatedText(random, url)
   }
   url = `/${url.replaceAll(NO_URL, '')}`.replace(/^\/+/, '/')
-  // What is none would stop in `inject`, which is no part of the service.
+  // An invalid URL would fail in `inject`, which is no part of the service.
   return URL.canParse(url, 'http://localhost') && !/^\/\\/.test(url) ? url : '/'
 }
 

@@ -15,7 +15,7 @@ import { FuzzRandom } from '../random.ts'
 const ROLES: readonly ContractRole[] = ['erc20Loans', 'erc20CollateralLock']
 const coder = AbiCoder.defaultAbiCoder()
 
-/** Values as the contracts could write them; `random` is the samples' own. */
+/** Returns values that the contracts could write; `random` is the samples' own. */
 function abiValue(random: FuzzRandom, type: string): unknown {
   const list = /^(.+)\[(\d)\]$/.exec(type)
   if (list !== null) return Array.from({ length: Number(list[2]) }, () => abiValue(random, list[1] ?? ''))
@@ -30,12 +30,12 @@ function abiSamples(seed: string, types: readonly string[], count: number): Uint
   const random = new FuzzRandom(seed)
   return Array.from({ length: count }, () => {
     const values = types.map((type) => abiValue(random, type))
-    // A Buffer's slices share its memory, and samples must stay what they are.
+    // A Buffer's slices share its memory, and samples must not change.
     return Uint8Array.from(Buffer.from(coder.encode(types, values).slice(2), 'hex'))
   })
 }
 
-/** ABI data is words of 32 bytes, many of them offsets and lengths: those are what is worth changing. */
+/** ABI data is words of 32 bytes, many of them offsets and lengths, so mutations change whole words. */
 function abiLike(random: FuzzRandom, samples: readonly Uint8Array[]): Uint8Array {
   if (random.chance(0.4)) return bytesLike(random, samples)
   let data = random.pick(samples).slice()
@@ -134,7 +134,7 @@ const DIRECT_CALLS = {
 } as const
 const CONTRACT = '0x5FbDB2315678afecb367f032d93F642f64180aa3'
 
-/** `decodeLoan` may throw whatever it likes: its caller makes one reason of all of it. */
+/** `decodeLoan` may throw any error: its caller treats all of them alike. */
 function loanOrNothing(role: ContractRole, data: string): LoanState | null {
   try {
     return decodeLoan(role, data)

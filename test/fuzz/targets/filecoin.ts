@@ -42,7 +42,7 @@ import { jsonLike } from '../mutate-json.ts'
 import type { FuzzRandom } from '../random.ts'
 import { lotusSample, sampleMessages, sampleVouchers } from '../samples.ts'
 
-/** Nothing but a DecodeError may come of bytes; null stands for it. */
+/** Bytes may cause no error but a DecodeError; null represents it. */
 function orDecodeError<T>(decode: () => T): T | null {
   try {
     return decode()
@@ -56,7 +56,10 @@ function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
   return Buffer.compare(a, b) === 0
 }
 
-/** CBOR from nothing: heads of any major type and length, down to some depth, with what only hostile bytes have. */
+/**
+ * Generates CBOR: heads of any major type and length, nested to some depth, including forms that only hostile bytes
+ * have.
+ */
 function randomCbor(random: FuzzRandom, depth: number): Uint8Array {
   const major = random.below(8)
   if (random.chance(0.02)) return Uint8Array.of((major << 5) | 31)
@@ -69,7 +72,7 @@ function randomCbor(random: FuzzRandom, depth: number): Uint8Array {
   return head(random, major, random.pick([0, 1, 20, 22, 23, 24, 255, 256, 65_536, 2 ** 32, 2 ** 53, 2 ** 64]))
 }
 
-/** In the shortest form, or seldom in another. */
+/** Encodes a head in the shortest form, or seldom in another. */
 function head(random: FuzzRandom, major: number, value: number): Uint8Array {
   const sizes = [0, 1, 2, 4, 8]
   const shortest = value < 24 ? 0 : value < 256 ? 1 : value < 65_536 ? 2 : value < 2 ** 32 ? 4 : 8
@@ -80,7 +83,7 @@ function head(random: FuzzRandom, major: number, value: number): Uint8Array {
   return joined(Uint8Array.of((major << 5) | (24 + Math.log2(size))), bytes.subarray(8 - size))
 }
 
-/** Arrays or tags, one in the other. */
+/** Nests arrays or tags. */
 function deepCbor(random: FuzzRandom): Uint8Array {
   const depth = random.pick([31, 32, 33, 1_000, 10_000])
   const open = random.pick([[0x81], [0x9f], [0xd8, 0x2a], [0xc2], [0x82, 0x80]])
@@ -152,7 +155,7 @@ function codecs(): Codec[] {
       samples: pairs.map(([id, robust]) => encodeExecReturn(id, robust)),
       again: (b) => encodeExecReturn(decodeExecReturn(b).idAddress, decodeExecReturn(b).robustAddress),
     },
-    // Amounts are read as the chain reads them, so it is the second encoding that must be the first again.
+    // Amounts are read as leniently as on the chain, so only the second encoding must equal the first.
     { name: 'update params', samples: updates, again: againLoosely },
   ]
 }
@@ -187,7 +190,7 @@ const tuples: FuzzTarget = {
   },
 }
 
-/** Each reader of a text: null when it takes it for nothing, else the text that it prints for it. */
+/** Each reader of a text: null when it rejects it, else its printed form. */
 const TEXT_READERS: Record<string, (text: string) => string | null> = {
   address: (text) => {
     const address = parseAddress(text)
@@ -278,7 +281,7 @@ const numbers: FuzzTarget = {
   },
 }
 
-/** The same value, where integers that JSON.parse would have rounded are exact. */
+/** Compares values, with integers that JSON.parse would have rounded kept exact. */
 function sameJson(ours: unknown, plain: unknown): boolean {
   if (typeof ours === 'bigint')
     return typeof plain === 'number' && Number(ours) === plain && !Number.isSafeInteger(plain)

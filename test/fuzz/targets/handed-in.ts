@@ -53,7 +53,7 @@ function randomVoucher(random: FuzzRandom): SignedVoucher {
   })
 }
 
-/** Channels at all times of their lives. Without keys nobody's signature is looked at. */
+/** Returns channels at all times of their lives. Signatures are not checked without keys. */
 function randomChannel(random: FuzzRandom, withKeys: boolean): ChannelFacts {
   const nobody = { asWritten: 't0100', id: 't0100', robust: [] }
   return channelFacts({
@@ -70,7 +70,7 @@ function randomChannel(random: FuzzRandom, withKeys: boolean): ChannelFacts {
   })
 }
 
-/** What a queue, an import or a node hands in, read and judged as far as it goes without a signature. */
+/** Reads and judges an item from a queue, an import or a node, as far as possible without a signature. */
 function checkHandedIn(item: HandedIn, channel: ChannelFacts): Outcome {
   const reading = readHandedIn(item, 't')
   if (!reading.ok) {
@@ -91,7 +91,7 @@ function checkHandedIn(item: HandedIn, channel: ChannelFacts): Outcome {
   return 'taken'
 }
 
-/** It is stored with whatever is quoted in it replaced; only its length is the module's own matter. */
+/** Checks the length only, because the store replaces unstorable text that a reason quotes. */
 function mustBeRefusal(reason: string): void {
   must(reason !== '' && reason.length < 1_000, `a reason of ${reason.length} characters`)
 }
@@ -121,7 +121,7 @@ const vouchers: FuzzTarget = {
   },
 }
 
-/** Whoever's signature is accepted, it stands under what a party signed. */
+/** An accepted signature must cover exactly what a party signed. */
 const voucherSignatures: FuzzTarget = {
   name: 'voucher-signature',
   about: 'signed vouchers, signatures verified: accepted only where a party signed these very words',
@@ -151,7 +151,7 @@ const voucherSignatures: FuzzTarget = {
     }
     return {
       make: (random) => {
-        // A BLS signature takes sixty times as long, and a party's key is tried whoever's turn it is.
+        // A BLS signature takes sixty times as long, so few cases have one. The check tries both parties' keys.
         const voucher = random.pick(random.chance(0.005) ? rare : samples)
         const withBls = random.chance(0.01)
         const channel = {
@@ -165,7 +165,7 @@ const voucherSignatures: FuzzTarget = {
   },
 }
 
-/** Whole, with other words under the same signature, or with another signature. */
+/** Returns it unchanged, with another content under the same signature, or with another signature. */
 function damaged(random: FuzzRandom, voucher: SignedVoucher): Uint8Array {
   const data = voucher.signature?.data ?? new Uint8Array()
   switch (random.below(4)) {
@@ -183,7 +183,7 @@ function damaged(random: FuzzRandom, voucher: SignedVoucher): Uint8Array {
   }
 }
 
-/** Names of the other market, and of neither. */
+/** Statements for the other market, and for neither. */
 const STATEMENTS = [
   STATEMENT,
   { ...STATEMENT, contractLoanId: 42, networkId: 1 },
@@ -212,7 +212,7 @@ const statements: FuzzTarget = {
     ]
     const feed = (statement: SignedStatement): Outcome => {
       const read = readStatement(statement)
-      // Any 65 bytes can be some key's signature, but not the channel's maker's.
+      // Any 65 bytes can be some key's signature, but not that of the channel's maker.
       must(!verifyStatement(statement, channelFacts(), 't').ok, 'the channel’s maker did not sign it')
       if (read.ok) return 'taken'
       mustBeRefusal(read.reason)
@@ -305,7 +305,7 @@ const jobs: FuzzTarget = {
   },
 }
 
-/** A queue's data are JSON: what is none never gets there. */
+/** A queue's data is JSON, so invalid JSON never gets there. */
 export function parsedJson(text: string): { value: unknown } | undefined {
   try {
     return { value: JSON.parse(text) as unknown }
@@ -314,7 +314,7 @@ export function parsedJson(text: string): { value: unknown } | undefined {
   }
 }
 
-/** Anything that is JSON, to be kept. */
+/** Any JSON, as data to be stored. */
 export const ANY_JSON = [
   { a: [1, 2.5, true, null, 'text'], b: { c: { d: [] } }, e: '' },
   { network: 'testnet', voucher: 'A'.repeat(200), nested: { '/': 'bafy', list: [[['x']]] } },

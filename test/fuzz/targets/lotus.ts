@@ -27,10 +27,10 @@ const CONTEXT = {
   epochDurationS: 30,
   isChannelCode: isPaymentChannelCode,
 } as const
-/** Of a kept event, as JSON: a hostile message must not fill the database. */
+/** Characters of a stored event as JSON: a hostile message must not fill the database. */
 const LONGEST_EVENT = 5_000
 
-/** A node's answer is text: the JSON reader comes first, and what it refuses goes no further. */
+/** A node's answer is text: the JSON reader comes first, and text that it refuses goes no further. */
 function answerTarget(
   given: Pick<FuzzTarget, 'name' | 'about'>,
   samples: () => JsonSample[],
@@ -126,7 +126,7 @@ const states = answerTarget(
   },
 )
 
-/** Never throws: what does not decode is kept as such. */
+/** Never throws: an undecodable message is stored as such. */
 function checkMessage(executed: ExecutedMessage): Outcome {
   const code = execCode(executed)
   const event = decodeMessage(executed, CONTEXT)
@@ -147,7 +147,10 @@ const channelIn = (message: Message): Message => ({
   method: 2n,
 })
 
-/** Several senders sign with BLS, whose messages' CIDs are compared; others give no inner CID: then all is possible. */
+/**
+ * Several senders sign with BLS, whose messages' CIDs are compared. The others give no inner CID, so any content is
+ * possible.
+ */
 function executedForm(message: Message, exitCode: number, returned: Uint8Array, isChecked: boolean): object {
   const form = messageForm(message, 't')
   return {

@@ -16,7 +16,7 @@ import { jsonLike, jsonSample } from '../mutate-json.ts'
 import { nodeStoreClient } from '../../helpers/node-store.ts'
 import { lotusSample, sampleVouchers } from '../samples.ts'
 
-/** So long that "slow down" is told at once and not waited for: the wait is no part of what is examined. */
+/** Long enough that a "slow down" fails at once without a wait, which is not under test. */
 const RETRY_AFTER_MS = 10_000
 const KEY = 'S3CR3T-key'
 const URL = `http://node.example/${KEY}`
@@ -95,7 +95,7 @@ const bodies: FuzzTarget = {
   },
 }
 
-/** The node’s own store, read as the indexer reads it. */
+/** Reads the node’s own store like the indexer. */
 async function feedStore(vouchers: string): Promise<Outcome> {
   const client = nodeStoreClient(URL, vouchers)
   try {
