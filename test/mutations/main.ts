@@ -46,7 +46,7 @@ async function tryAll(workshop: Workshop, mutations: readonly Mutation[], onlyTe
   for (const mutation of mutations) {
     for (const check of mutation.noticedBy.filter(wanted)) {
       const name = nameOf(check)
-      // A check that fails anyway notices nothing.
+      // A check that already fails detects nothing.
       const holds = whole.get(name) ?? (await workshop.run(check)).passed
       whole.set(name, holds)
       const { passed, complaint } = await workshop.broken(mutation, () => workshop.run(check))

@@ -1,4 +1,4 @@
-/** What the service promises. The fifth, constant cost, is of figures and not of truth: `npm run bench -- api`. */
+/** The service's promises. The fifth, constant cost, concerns figures and not truth: `npm run bench -- api`. */
 export const PROMISES = {
   1: 'the log is the truth, and the read model follows from it alone',
   2: 'every event is written exactly once',
@@ -10,17 +10,17 @@ export const PROMISES = {
   9: 'reads survive writers, queues and chains that are down',
 } as const
 
-/** One promise of the service broken on purpose, and who must notice. */
+/** A deliberate break of one promise, and the checks that must detect it. */
 export interface Mutation {
-  /** Which promise: `PROMISES` says it in words. */
+  /** The promise, by its key in `PROMISES`. */
   promise: keyof typeof PROMISES
-  /** What the service then does. */
+  /** The service's behaviour after the break. */
   what: string
-  /** The file, and the text in it (there once) that becomes another one. */
+  /** The file, and the text in it (exactly once) that is replaced. */
   file: string
   from: string
   to: string
-  /** Each of these alone must notice. */
+  /** Each of these must detect it alone. */
   noticedBy: Check[]
 }
 

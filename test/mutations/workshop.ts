@@ -11,11 +11,11 @@ const COMPLAINT_CHARACTERS = 160
 
 /** A copy of this checkout in which code may be broken. */
 export interface Workshop {
-  /** Whether the check passes as the code is now; if not, its first complaint. */
+  /** Returns whether the check passes with the present code; if not, its first complaint. */
   run(check: Check): Promise<Outcome>
-  /** Runs `work` while the code is broken, and mends it again. Throws when the text to be broken is not there once. */
+  /** Runs `work` while the code is broken, and then restores it. Throws when the text is not there exactly once. */
   broken<T>(mutation: Mutation, work: () => Promise<T>): Promise<T>
-  /** Ends what runs. */
+  /** Ends running checks. */
   close(): Promise<void>
 }
 
@@ -24,14 +24,14 @@ export interface Outcome {
   complaint: string
 }
 
-/** Copies what git knows of the checkout, as it is on the disk; the packages are shared. */
+/** Copies the files that git tracks, with their content on disk; the packages are shared. */
 export function openWorkshop(): Workshop {
   const folder = mkdtempSync(join(tmpdir(), 'loan-activity-mutations-'))
   const files = execFileSync('git', ['ls-files', '-z', '-co', '--exclude-standard'], {
     cwd: ROOT,
     encoding: 'utf8',
   })
-  // What git knows may be deleted on the disk.
+  // A tracked file may be deleted on disk.
   for (const file of files.split('\0').filter((name) => existsSync(join(ROOT, name)) && name !== '')) {
     cpSync(join(ROOT, file), join(folder, file), { recursive: true })
   }
@@ -96,7 +96,7 @@ function argumentsOf(check: Check): string[] {
   return [simulation, '--soak', '--seed', 'mutation', '--minutes', `${check.soakMinutes}`]
 }
 
-/** (pure) The name of the first test that failed, or what a simulation found wrong first. */
+/** (pure) Returns the name of the first failed test, or a simulation's first complaint. */
 export function firstComplaint(said: string): string {
   const line = /WRONG: .*|✖ .*|not ok .*|Error: .*/.exec(said)?.[0] ?? said.trimEnd().split('\n').at(-1) ?? ''
   return line.slice(0, COMPLAINT_CHARACTERS)
