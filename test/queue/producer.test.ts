@@ -28,7 +28,7 @@ void t.test('a producer without DDL rights adds vouchers before any indexer ran'
   )
   const checks = sql`select 1 from pg_constraint where conname = 'bounded_job'`
   t.equal((await checks.execute(db)).rows.length, 1)
-  // Of several that migrate at once, one adds the check, and none fails.
+  // When several migrate at once, one adds the check and none fails.
   await sql`alter table queue.job drop constraint bounded_job`.execute(db)
   await Promise.all(Array.from({ length: 8 }, () => prepareQueue(db, url)))
   t.equal((await checks.execute(db)).rows.length, 1)

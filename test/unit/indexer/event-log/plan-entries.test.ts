@@ -8,6 +8,7 @@ import {
 import { withKnown } from '../../../../indexer/event-log/keep-known.evolve.ts'
 import type { ChainEvent } from '../../../../shared/events/chain-event.ts'
 import { naturalKey, subjectOf } from '../../../../shared/events/natural-key.ts'
+import { identity, settleChannel } from '../../../helpers/channel-events.ts'
 import { RandomChain } from '../../../helpers/random-chain.ts'
 
 const NETWORK = { network: 'evm:1', blockchain: 'TEST' }
@@ -141,10 +142,8 @@ void t.test('a second reading does not forget what no node says any more', (t) =
 })
 
 void t.test('an identity keeps the ID that was known', (t) => {
-  const sender = { asWritten: 't1abc', id: 't01', robust: ['t1abc'] }
-  const place = { txHash: 'm', blockNumber: 1, blockHash: '0x1', timestamp: 1, logIndex: 0 }
-  const known = { kind: 'SettleChannel', sender, ...place } as unknown as ChainEvent
-  const read = { ...known, sender: { ...sender, id: null, robust: [] } } as ChainEvent
+  const known = settleChannel({ height: 1, to: 't2channel', sender: identity('t1abc', 't01') })
+  const read = { ...known, sender: { ...known.sender, id: null, robust: [] } }
   t.strictSame(withKnown(known, read), known)
   t.equal(withKnown(read, known), known)
   t.end()
