@@ -11,6 +11,7 @@ import {
   type NetworkLetter,
 } from '../../shared/filecoin/address.ts'
 import { recoverSecp256k1Address } from '../../shared/filecoin/verify-signature.ts'
+import { validate } from '../../shared/mistake.ts'
 
 /**
  * A statement that the dapp signs after making a channel: JSON text, and 65 bytes (r, s, recovery id) over its
@@ -33,15 +34,16 @@ export interface StatementFacts {
 /** UTF-8 bytes; the dapp's statements have about 900. */
 export const MAX_STATEMENT_BYTES = 16 * 1024
 
+const UINT = 'must be a whole number of at most 78 digits'
 /** A uint256 as text, or as a number that JSON did not round. */
 const uintText = z
-  .union([z.string().regex(/^\d{1,78}$/), z.int().min(0).transform(String)])
+  .union([z.string().regex(/^\d{1,78}$/, UINT), z.int(UINT).min(0, UINT).transform(String)], UINT)
   .transform((text) => BigInt(text).toString())
 const hash = z
   .string()
-  .regex(/^(0x)?[0-9a-fA-F]{64}$/)
+  .regex(/^(0x)?[0-9a-fA-F]{64}$/, 'must be 64 hex digits')
   .transform((text) => `0x${text.replace(/^0x/, '').toLowerCase()}`)
-const contract = z.string().regex(/^0x[0-9a-fA-F]{40}$/)
+const contract = z.string().regex(/^0x[0-9a-fA-F]{40}$/, 'must be 0x and 40 hex digits')
 const channel = z.string().max(115)
 
 /** Field names that the dapp used, for the collateral channel's statement and for the two others. */
@@ -68,12 +70,14 @@ export function readStatement({ message, signature }: SignedStatement): Read {
   // Postgres rejects NUL, and a text with half a surrogate pair cannot have been signed.
   if (/[\0\p{Cs}]/u.test(message))
     return { ok: false, reason: 'the statement has characters that are no text' }
-  const parsed = statementSchema.safeParse(parseJson(message))
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues
-    return { ok: false, reason: `the statement's ${issue?.path.join('.') || 'text'} is not as it should be` }
+  const json = parseJson(message)
+  if (json === undefined) return { ok: false, reason: 'the statement is no JSON' }
+  const parsed = validate(statementSchema, json)
+  if (!parsed.ok) {
+    const { path, message: mistake } = parsed.mistake
+    return { ok: false, reason: `${path === '' ? 'the statement' : `the statement’s ${path}`} ${mistake}` }
   }
-  const read = toFacts(parsed.data)
+  const read = toFacts(parsed.value)
   if (!read.ok) return read
   const bytes = signatureBytes(signature)
   if (bytes === null) return { ok: false, reason: 'the signature is not 65 bytes of hex' }

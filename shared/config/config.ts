@@ -1,6 +1,7 @@
 import { accessSync, constants, readFileSync } from 'node:fs'
 import * as z from 'zod'
 import { ConfigError, messageOf } from '../errors.ts'
+import { PLAIN_KEY, validate } from '../mistake.ts'
 import { passwordInUrl, rememberSecrets, tokensInUrl } from '../secrets.ts'
 import { corsOriginsSchema, rateLimitSchema, trustProxySchema } from './api-settings.ts'
 import { networksSchema, type Networks } from './networks.ts'
@@ -73,14 +74,11 @@ type EnvironmentSource = Record<string, string | undefined>
 /** Parses and checks the environment. An empty variable counts as unset. Throws a one-line ConfigError. */
 export function loadEnvironment(source: EnvironmentSource = process.env): Environment {
   const set = Object.fromEntries(Object.entries(source).filter(([, value]) => value !== ''))
-  const parsed = environmentSchema.safeParse(set)
-  if (parsed.success) {
-    const { DATABASE_URL, READ_DATABASE_URL, REDIS_URL } = parsed.data
-    for (const url of [DATABASE_URL, READ_DATABASE_URL, REDIS_URL]) rememberSecrets(passwordInUrl(url ?? ''))
-    return parsed.data
-  }
-  const [issue] = parsed.error.issues
-  throw new ConfigError(`${issue?.path.join('.') ?? 'environment'} ${issue?.message ?? 'is malformed'}`)
+  const parsed = validate(environmentSchema, set)
+  if (!parsed.ok) throw new ConfigError(`${parsed.mistake.path} ${parsed.mistake.message}`)
+  const { DATABASE_URL, READ_DATABASE_URL, REDIS_URL } = parsed.value
+  for (const url of [DATABASE_URL, READ_DATABASE_URL, REDIS_URL]) rememberSecrets(passwordInUrl(url ?? ''))
+  return parsed.value
 }
 
 /** Returns the database URL of {@link loadEnvironment}; throws a ConfigError if it is not set. */
@@ -120,20 +118,10 @@ export function loadNetworks(path: string | undefined, source: EnvironmentSource
 }
 
 export function parseNetworks(json: unknown, path: string, source: EnvironmentSource): Networks {
-  const parsed = networksSchema.safeParse(fillIn(json, path, source))
-  if (parsed.success) return parsed.data
-  const [issue] = parsed.error.issues
-  const where = issue === undefined || issue.path.length === 0 ? '' : ` ${issue.path.join('.')}:`
-  throw new ConfigError(`NETWORKS_FILE ${path}:${where} ${mistakeOf(issue)}`)
-}
-
-/** A message quotes only such keys of the file: others may hold a token or a line break. */
-const PLAIN_KEY = /^[A-Za-z][A-Za-z0-9]{0,31}$/
-
-function mistakeOf(issue: z.core.$ZodIssue | undefined): string {
-  if (issue?.code !== 'unrecognized_keys') return issue?.message ?? 'malformed'
-  const [key = ''] = issue.keys
-  return PLAIN_KEY.test(key) ? `Unrecognized key: "${key}"` : 'it has a key that is none of those known'
+  const parsed = validate(networksSchema, fillIn(json, path, source))
+  if (parsed.ok) return parsed.value
+  const { path: at, message } = parsed.mistake
+  throw new ConfigError(`NETWORKS_FILE ${path}: ${at === '' ? '' : `${at}: `}${message}`)
 }
 
 function readJson(path: string): unknown {

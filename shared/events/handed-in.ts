@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { validate } from '../mistake.ts'
 
 /**
  * Items signed off-chain as they are handed in: through the voucher queue (a job's data), the operator's import or the
@@ -27,16 +28,11 @@ export const MAX_HANDED_IN_VOUCHER = 5_464
 /** Characters of a statement; a longer one is refused before it is parsed. */
 export const MAX_HANDED_IN_STATEMENT = 16 * 1024
 
-const voucherText = z
-  .string()
-  .min(1)
-  .max(MAX_HANDED_IN_VOUCHER, `is longer than ${MAX_HANDED_IN_VOUCHER} characters`)
+const NO_SIGNATURE = 'must be the 65 bytes r, s and recovery id as hex'
+const voucherText = z.string().min(1).max(MAX_HANDED_IN_VOUCHER)
 const statement = z.strictObject({
-  message: z
-    .string()
-    .min(2)
-    .max(MAX_HANDED_IN_STATEMENT, `is longer than ${MAX_HANDED_IN_STATEMENT} characters`),
-  signature: z.string().min(130).max(132),
+  message: z.string().min(2).max(MAX_HANDED_IN_STATEMENT),
+  signature: z.string().min(130, NO_SIGNATURE).max(132, NO_SIGNATURE),
 })
 /** The networkId of a Filecoin network; optional if only one is configured. */
 const network = z.string().min(1).max(32).optional()
@@ -54,15 +50,8 @@ export function parseHandedIn(
   const isVoucher = Object.hasOwn(data, 'voucher')
   if (isVoucher === Object.hasOwn(data, 'statement'))
     return { ok: false, reason: 'it must have one of `voucher` and `statement`' }
-  const parsed = (isVoucher ? voucherJob : statementJob).safeParse(data)
-  if (!parsed.success) return { ok: false, reason: reasonOf(parsed.error) }
-  const { network: networkId, ...item } = parsed.data
+  const parsed = validate(isVoucher ? voucherJob : statementJob, data)
+  if (!parsed.ok) return { ok: false, reason: `${parsed.mistake.path || 'it'} ${parsed.mistake.message}` }
+  const { network: networkId, ...item } = parsed.value
   return { ok: true, networkId: networkId ?? null, item }
-}
-
-/** The reason is cut, so that it quotes nothing long. */
-function reasonOf(error: z.ZodError): string {
-  const [issue] = error.issues
-  const path = (issue?.path ?? []).map(String).join('.').slice(0, 100)
-  return `${path === '' ? 'it' : path}: ${(issue?.message ?? 'malformed').slice(0, 200)}`
 }

@@ -91,10 +91,10 @@ void t.test('only the channel’s payer counts, and only for this channel', (t) 
   t.end()
 })
 
-void t.test('what is not as it should be is refused by name', (t) => {
+void t.test('a malformed field is refused by name', (t) => {
   const refused: [Record<string, unknown> | string, RegExp][] = [
-    ['{', /text is not/],
-    ['[]', /text is not/],
+    ['{', /is no JSON/],
+    ['[]', /must be an object, not a list/],
     [without('contractLoanId'), /contractLoanId/],
     [{ ...STATEMENT, contractLoanId: '1e3' }, /contractLoanId/],
     [{ ...STATEMENT, contractLoanId: 1.5 }, /contractLoanId/],

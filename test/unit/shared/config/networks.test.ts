@@ -104,7 +104,7 @@ void t.test('whatever the file says, a mistake is one short line', (t) => {
   for (const key of keys) {
     t.equal(
       mistake(() => parse({ evm: [evm({ [key]: 1 })] })),
-      'NETWORKS_FILE n.json: evm.0: it has a key that is none of those known',
+      'NETWORKS_FILE n.json: evm.0: has a key that is none of those known',
     )
   }
   const deep = JSON.parse('['.repeat(10_000) + ']'.repeat(10_000)) as unknown
