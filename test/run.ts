@@ -6,6 +6,7 @@ import { join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { startServices, type RunningServices } from './helpers/services.ts'
 import { tapFailures } from './helpers/tap-failures.ts'
+import { quickTests, restOfTests } from './tiers.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const TAP = join(ROOT, 'node_modules/.bin/tap')
@@ -16,23 +17,24 @@ const FAILURES_TOLD = 10
 const UNIT_TESTS = 'test/unit'
 
 /**
- * `npm test`: starts the real services that tests need, bundles the programs that they start, runs tap with the arguments
- * given here, stops everything and prints `N passed, N failed` as its last line. The exit code is tap's. Unit tests alone
- * run without services.
+ * `npm test` runs the tests that everybody needs to trust a change, or the files that are named. `npm run test:all`
+ * (`--all`) runs every test with all cases, and `--rest` only those that do more than in `npm test`. Starts the real
+ * services that tests need, bundles the programs that they start, runs tap, stops everything and prints
+ * `N passed, N failed` as its last line. The exit code is tap's. Unit tests alone run without services.
  */
 async function main(): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), 'loan-activity-tests-'))
   const tapFile = join(folder, 'results.tap')
   const interrupted = onInterrupt()
-  const { args, outputFile } = readArguments(process.argv.slice(2))
+  const { args, isAll, outputFile } = readArguments(process.argv.slice(2))
   let services: RunningServices | undefined
   try {
-    let environment: NodeJS.ProcessEnv = {}
+    let environment: NodeJS.ProcessEnv = { TEST_ALL: String(isAll) }
     if (!areUnitTests(args)) {
       const programs = bundlePrograms(folder)
       services = await startServices(['postgres', 'redis'])
       if (services.redisUrl === null && !redisMayMiss()) return await report(1, tapFile)
-      environment = environmentOf(services, programs)
+      environment = { ...environment, ...environmentOf(services, programs) }
     }
     const code = interrupted.already()
       ? 130
@@ -69,11 +71,25 @@ function redisMayMiss(): boolean {
   return !inCi
 }
 
+interface Arguments {
+  /** For tap: its options, and the files to run. */
+  args: string[]
+  isAll: boolean
+  outputFile: string | undefined
+}
+
 /** The caller's `--output-file` becomes a copy: the counts are read from a file of our own. */
-function readArguments(given: string[]): { args: string[]; outputFile: string | undefined } {
+function readArguments(given: string[]): Arguments {
   const option = '--output-file='
   const outputFile = given.findLast((arg) => arg.startsWith(option))?.slice(option.length)
-  return { args: given.filter((arg) => !arg.startsWith(option)), outputFile }
+  const isRest = given.includes('--rest')
+  const isAll = isRest || given.includes('--all')
+  const args = given.filter((arg) => !arg.startsWith(option) && arg !== '--all' && arg !== '--rest')
+  const areNamed = args.some((arg) => !arg.startsWith('-'))
+  if (isRest) args.push(...restOfTests())
+  // Without files tap runs all that .taprc includes.
+  else if (!isAll && !areNamed) args.push(...quickTests())
+  return { args, isAll, outputFile }
 }
 
 function areUnitTests(args: string[]): boolean {

@@ -11,6 +11,7 @@ import { digestReadModel } from '../../indexer/projections/digest.store.ts'
 import { compareWithChain } from '../helpers/compare-with-chain.ts'
 import { testDatabase } from '../helpers/database.ts'
 import { indexerProcess, untilSynced, type IndexerProcess } from '../helpers/indexer-process.ts'
+import { queueKinds, type QueueKind } from '../helpers/queue-kinds.ts'
 import { seededRandom } from '../helpers/random-chain.ts'
 import { testRedis } from '../helpers/redis.ts'
 import { recordRows } from '../helpers/log-views.ts'
@@ -26,7 +27,7 @@ const MOST_BLOCKS_AHEAD = 500
 
 type Test = Parameters<typeof testDatabase>[0]
 
-async function scene(t: Test, kind: 'postgres' | 'redis') {
+async function scene(t: Test, kind: QueueKind) {
   const { url: databaseUrl, db } = await testDatabase(t)
   const redisUrl = kind === 'redis' ? await testRedis(t) : undefined
   if (redisUrl === null) return undefined
@@ -144,7 +145,7 @@ async function loseQueue(redisUrl: string, played: Played): Promise<void> {
   redis.disconnect()
 }
 
-for (const kind of ['postgres', 'redis'] as const) {
+for (const kind of queueKinds) {
   void t.test(`queue on ${kind}, seed ${SEED}`, { timeout: 780_000 }, async (t) => {
     const opened = await scene(t, kind)
     if (opened === undefined) return

@@ -16,6 +16,7 @@ import { testDatabase } from '../helpers/database.ts'
 import { deadLetters } from '../helpers/handed-in.ts'
 import { indexerProcess, untilSynced } from '../helpers/indexer-process.ts'
 import { eventually } from '../helpers/programs.ts'
+import { queueKinds } from '../helpers/queue-kinds.ts'
 import { testRedis } from '../helpers/redis.ts'
 
 t.setTimeout(400_000)
@@ -23,7 +24,7 @@ t.setTimeout(400_000)
 const NETWORK = 'evm:31337'
 const FALSE_LOAN = '424242'
 
-for (const kind of ['redis', 'postgres'] as const) {
+for (const kind of queueKinds) {
   void t.test(`on ${kind}, nobody without the key changes or stops what is indexed`, async (t) => {
     const { url: databaseUrl, db } = await testDatabase(t)
     const redisUrl = kind === 'redis' ? await testRedis(t) : undefined

@@ -25,6 +25,7 @@ import {
 } from '../helpers/handed-in.ts'
 import { eventually } from '../helpers/programs.ts'
 import { blocksOf } from '../helpers/documents.ts'
+import { queueKinds, type QueueKind } from '../helpers/queue-kinds.ts'
 import { testRedis } from '../helpers/redis.ts'
 import {
   BORROWER,
@@ -55,7 +56,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 /** The vouchers' half of an indexer that leads the network, and the channel of the helpers. */
 async function start(
   t: Test,
-  kind: 'postgres' | 'redis',
+  kind: QueueKind,
   readNodeVouchers: (() => Promise<string[]>) | null = null,
 ): Promise<Running | undefined> {
   const { db, url: databaseUrl } = await testDatabase(t)
@@ -99,7 +100,7 @@ async function add(backend: QueueBackend, ...jobs: unknown[]): Promise<void> {
   }
 }
 
-for (const kind of ['postgres', 'redis'] as const) {
+for (const kind of queueKinds) {
   void t.test(`on ${kind}`, async (t) => {
     await t.test('jobs become facts, or dead letters that say why', async (t) => {
       const running = await start(t, kind)

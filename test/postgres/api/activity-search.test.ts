@@ -10,6 +10,7 @@ import { testApi, type TestApi } from '../../helpers/api.ts'
 import { testDatabase } from '../../helpers/database.ts'
 import { rowsRead, scansOf } from '../../helpers/query-plan.ts'
 import { SEEDED_ID_STEP, seedNetwork, seedRecords } from '../../helpers/seed-projection.ts'
+import { cases } from '../../helpers/cases.ts'
 
 type Answer = z.infer<typeof searchAnswer>
 
@@ -66,7 +67,7 @@ void t.test('pages of any size, with any filters, are what the whole history say
       const found = await walk(api, { ...wanted, limit: `${limit}` })
       return JSON.stringify(found) === JSON.stringify(expected)
     }),
-    { numRuns: 60 },
+    { numRuns: cases(60) },
   )
   t.pass('held')
 })

@@ -5,6 +5,7 @@ import { readinessAnswer, statusAnswer } from '../../../api/schemas/status.ts'
 import { PROBLEM_KINDS } from '../../../shared/indexing-health.ts'
 import { testApi } from '../../helpers/api.ts'
 import { seedNetwork, seedRecords } from '../../helpers/seed-projection.ts'
+import { cases } from '../../helpers/cases.ts'
 
 void t.test('the status tells every network, the records and the version', async (t) => {
   const { app, db } = await testApi(t)
@@ -91,7 +92,7 @@ void t.test('whatever an indexer reports, strangers read it in words of a closed
       const shown = status.body + ready.body
       return !/10\.|hunter2|internal|ECONN|5432|8545|quota|abcdef|srv|secrets|https?:|loans"/.test(shown)
     }),
-    { numRuns: 150 },
+    { numRuns: cases(150) },
   )
   t.ok(words.size <= PROBLEM_KINDS.length, [...words].join('; '))
   await seedNetwork(db, { state: 'retrying', problem: texts[2] ?? '' })

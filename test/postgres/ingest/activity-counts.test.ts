@@ -14,6 +14,7 @@ import { inTransaction } from '../../../shared/db/transaction.ts'
 import * as z from 'zod'
 import { miscounts } from '../../helpers/counted-history.ts'
 import { testDatabase } from '../../helpers/database.ts'
+import { cases } from '../../helpers/cases.ts'
 
 function recordAt(position: number, number: number): NewRecord {
   return {
@@ -101,7 +102,7 @@ void t.test('whatever comes and goes, records are found by their number', async 
       }
       t.same(ids, held.map(({ id }) => id).reverse())
     }),
-    { numRuns: 40 },
+    { numRuns: cases(40) },
   )
 })
 

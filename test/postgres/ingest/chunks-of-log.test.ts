@@ -15,6 +15,7 @@ import { testDatabase } from '../../helpers/database.ts'
 import { EVM } from '../../helpers/ingest-ledger.ts'
 import { RandomChain } from '../../helpers/random-chain.ts'
 import { tellStories } from '../../helpers/two-chain-stories.ts'
+import { cases } from '../../helpers/cases.ts'
 
 const NO_LIMIT = Number.MAX_SAFE_INTEGER
 
@@ -71,7 +72,7 @@ void t.test(
           }
         },
       ),
-      { numRuns: 12 },
+      { numRuns: cases(12) },
     )
   },
 )
@@ -125,6 +126,6 @@ void t.test('a log with reorgs is the same read model however it is cut', async 
         t.same(await digestReadModel(db), digest)
       },
     ),
-    { numRuns: 15 },
+    { numRuns: cases(15) },
   )
 })

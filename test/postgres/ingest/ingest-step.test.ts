@@ -13,6 +13,7 @@ import { testDatabase } from '../../helpers/database.ts'
 import { LIVE_ENTRIES, recordsWithKeys } from '../../helpers/log-views.ts'
 import { RandomChain } from '../../helpers/random-chain.ts'
 import type { BlockRef, ChainStep } from '../../../shared/events/chain-step.ts'
+import { cases } from '../../helpers/cases.ts'
 
 const IDENTITY = { network: 'evm:1', blockchain: 'TEST' }
 
@@ -101,7 +102,7 @@ void t.test(
           t.same(await digestReadModel(db), digest, 'replay gives the same rows, ids and times')
         },
       ),
-      { numRuns: 25 },
+      { numRuns: cases(25) },
     )
     t.ok(story >= 25)
   },

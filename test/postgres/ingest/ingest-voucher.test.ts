@@ -44,6 +44,7 @@ import {
   STATEMENT,
   textOf,
 } from '../../helpers/signed-vouchers.ts'
+import { cases } from '../../helpers/cases.ts'
 
 t.setTimeout(900_000)
 
@@ -391,6 +392,6 @@ void t.test('vouchers and tipsets in any order end in the same facts', async (t)
         t.equal(await waitingCount(db), 0)
       },
     ),
-    { numRuns: 15 },
+    { numRuns: cases(15) },
   )
 })

@@ -14,6 +14,7 @@ import { testDatabase } from '../../helpers/database.ts'
 import { EVM, FILECOIN, handIn } from '../../helpers/ingest-ledger.ts'
 import { hash } from '../../helpers/random-chain.ts'
 import { channelAddress, person } from '../../helpers/two-chain-stories.ts'
+import { cases } from '../../helpers/cases.ts'
 
 /** Which loan a channel belongs to, while contracts name channels that are theirs, others' or nobody's. */
 
@@ -253,7 +254,7 @@ void t.test(
         await replay(db, { restart: true, signal: new AbortController().signal, onProgress: () => undefined })
         t.strictSame(await digestReadModel(db), before, 'the same again by a replay')
       }),
-      { numRuns: 25, examples: [[LATE_CHANNEL]] },
+      { numRuns: cases(25), examples: [[LATE_CHANNEL]] },
     )
     t.ok(compared > 25)
   },

@@ -15,6 +15,7 @@ import { testDatabase } from '../../helpers/database.ts'
 import { EVM, ingestLedger, ingestStories } from '../../helpers/ingest-ledger.ts'
 import { RandomChain } from '../../helpers/random-chain.ts'
 import { tellStories } from '../../helpers/two-chain-stories.ts'
+import { cases } from '../../helpers/cases.ts'
 
 void t.test(
   'who reads for long holds up the end of a replay, and neither writers nor an interruption',
@@ -241,7 +242,7 @@ void t.test('events that are found later, between others, are the same loans aft
         t.same(await digestReadModel(db), digest)
       },
     ),
-    { numRuns: 8 },
+    { numRuns: cases(8) },
   )
 })
 

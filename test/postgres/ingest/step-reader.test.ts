@@ -7,6 +7,7 @@ import type { Db } from '../../../shared/db/connect.ts'
 import { inTransaction } from '../../../shared/db/transaction.ts'
 import type { LogEntry } from '../../../shared/events/log-entry.ts'
 import { testDatabase } from '../../helpers/database.ts'
+import { cases } from '../../helpers/cases.ts'
 
 const BODY = '"12345678"'
 const BODY_BYTES = BODY.length
@@ -65,7 +66,7 @@ void t.test('the log is read in whole steps, each once, in chunks of the size th
         if (problems.length > 0) throw new Error(problems.join(', '))
       },
     ),
-    { numRuns: 25 },
+    { numRuns: cases(25) },
   )
   t.pass('25 logs')
 })

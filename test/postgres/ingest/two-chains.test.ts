@@ -14,6 +14,7 @@ import { EVM, FILECOIN, handIn, ingestStories } from '../../helpers/ingest-ledge
 import { seededRandom } from '../../helpers/random-chain.ts'
 import { channelAddress, person, tellStories, type TwoChains } from '../../helpers/two-chain-stories.ts'
 import { recordRows } from '../../helpers/log-views.ts'
+import { cases } from '../../helpers/cases.ts'
 
 type Random = ReturnType<typeof seededRandom>
 
@@ -259,7 +260,7 @@ void t.test('any interleaving of the two chains ends in the same loans and the s
         t.same(await digestReadModel(db), digest, 'a replay gives the same rows, ids and times')
       },
     ),
-    { numRuns: 8 },
+    { numRuns: cases(8) },
   )
 })
 
@@ -287,7 +288,7 @@ void t.test(
           t.same(await digestReadModel(db), digest, 'a replay gives the same rows, ids and times')
         },
       ),
-      { numRuns: 8 },
+      { numRuns: cases(8) },
     )
   },
 )
@@ -306,7 +307,7 @@ void t.test('payment channels follow the loans of a reorg, though nothing comes 
       await ingestBranches(db, otherBranch(chains.evm, seededRandom(seed)), chains.evm)
       t.same(await seen(db), wanted, `stories ${seed}`)
     }),
-    { numRuns: 8 },
+    { numRuns: cases(8) },
   )
 })
 

@@ -10,6 +10,7 @@ import {
   SHORTEST_SECRET,
   tokensInUrl,
 } from '../../../shared/secrets.ts'
+import { cases } from '../../helpers/cases.ts'
 
 const unicode = (text: string): string =>
   Array.from(
@@ -84,7 +85,7 @@ void t.test('no encoding of a secret is shown, at any alignment', (t) => {
         const shown = createRedactor([hidden])(`could not do it: "${encoded}" (401)`)
         return !readingsOf(shown).some((reading) => reading.includes(hidden))
       }),
-      { numRuns: 300 },
+      { numRuns: cases(300) },
     )
     t.pass(name)
   }
@@ -109,7 +110,7 @@ void t.test('the parts of a URL that hold tokens are secrets, wherever they are'
         readingsOf(shown).some((text) => text.includes(one)),
       )
     }),
-    { numRuns: 300 },
+    { numRuns: cases(300) },
   )
   t.match(
     createRedactor(secretsInUrl('http://me:pw@node.example'))(`Basic ${btoa('me:pw')}`),
@@ -154,7 +155,7 @@ void t.test('no line of a log shows a secret of the configuration, and each stay
         (text) => !readingsOf(text).some((reading) => reading.includes(hidden)),
       )
     }),
-    { numRuns: 200 },
+    { numRuns: cases(200) },
   )
   t.end()
 })

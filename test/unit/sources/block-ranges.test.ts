@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { nextRange, RangeWidth } from '../../../indexer/sources/block-ranges.ts'
+import { cases } from '../../helpers/cases.ts'
 
 void t.test('ranges cover a span without gap or overlap', (t) => {
   fc.assert(
@@ -57,7 +58,7 @@ void t.test('any failing width is left soon, and found again from below', (t) =>
       // Failures and narrow ranges cost, but less than knowing the limit would.
       return reads <= 30 + (2 * 200_000) / limit
     }),
-    { numRuns: 50 },
+    { numRuns: cases(50) },
   )
   t.end()
 })

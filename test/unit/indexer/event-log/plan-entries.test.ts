@@ -10,6 +10,7 @@ import type { ChainEvent } from '../../../../shared/events/chain-event.ts'
 import { naturalKey, subjectOf } from '../../../../shared/events/natural-key.ts'
 import { identity, settleChannel } from '../../../helpers/channel-events.ts'
 import { RandomChain } from '../../../helpers/random-chain.ts'
+import { cases } from '../../../helpers/cases.ts'
 
 const NETWORK = { network: 'evm:1', blockchain: 'TEST' }
 
@@ -62,7 +63,7 @@ void t.test(
           )
         },
       ),
-      { numRuns: 50 },
+      { numRuns: cases(50) },
     )
     t.end()
   },

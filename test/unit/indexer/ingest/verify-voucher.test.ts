@@ -15,6 +15,7 @@ import {
   textOf,
   unsignedVoucher,
 } from '../../../helpers/signed-vouchers.ts'
+import { cases } from '../../../helpers/cases.ts'
 
 const MAX_LANE = 2n ** 63n - 1n
 const STRANGER = keyOf('stranger')
@@ -192,7 +193,7 @@ void t.test('a changed voucher or signature never verifies', (t) => {
         return !verify(changed).ok
       },
     ),
-    { numRuns: 60 },
+    { numRuns: cases(60) },
   )
   t.end()
 })

@@ -13,6 +13,7 @@ import {
   parseAddress,
 } from '../../../../shared/filecoin/address.ts'
 import { ADDRESS, bytes } from '../../../helpers/filecoin-arbitraries.ts'
+import { cases } from '../../../helpers/cases.ts'
 
 const KNOWN = [
   ['t1qphxnf4aigxvz2ivk4zvumbvu2wcm6lu6pxwu2i', 1],
@@ -87,7 +88,7 @@ void t.test(
         found.addresses += isAddress ? 1 : 0
         return canonicalAddress(text) === (isAddress ? `f${text.slice(1)}` : null)
       }),
-      { numRuns: 2_000 },
+      { numRuns: cases(2_000) },
     )
     t.ok(found.addresses > 300, `${found.addresses} addresses`)
     t.end()
@@ -166,14 +167,14 @@ void t.test('whatever the text or bytes: null or an address that leads back to t
       const address = parseAddress(text)
       return address === null || formatAddress(address, text.startsWith('f') ? 'f' : 't') === text
     }),
-    { numRuns: 1000 },
+    { numRuns: cases(1000) },
   )
   fc.assert(
     fc.property(bytes(60), (bytes) => {
       const address = decodeAddress(bytes)
       return address === null || Buffer.compare(encodeAddress(address), bytes) === 0
     }),
-    { numRuns: 1000 },
+    { numRuns: cases(1000) },
   )
   t.pass('held')
   t.end()

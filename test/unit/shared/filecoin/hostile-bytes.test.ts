@@ -22,6 +22,7 @@ import {
 import { decodeUpdateParams, encodeUpdateParams } from '../../../../shared/filecoin/payment-channel.ts'
 import { decodeVoucher, encodeVoucher, voucherFromText } from '../../../../shared/filecoin/voucher.ts'
 import { ADDRESS, bytes, MESSAGE, SIGNATURE, VOUCHER } from '../../../helpers/filecoin-arbitraries.ts'
+import { cases } from '../../../helpers/cases.ts'
 
 interface Codec {
   valid: fc.Arbitrary<Uint8Array>
@@ -84,7 +85,7 @@ for (const [name, { valid, again }] of Object.entries(CODECS)) {
           return error instanceof DecodeError
         }
       }),
-      { numRuns: 1000 },
+      { numRuns: cases(1000) },
     )
     t.ok(read > 0 && refused > 0, `${read} read, ${refused} refused: both ways were taken`)
     t.end()
@@ -106,7 +107,7 @@ void t.test('update params: nothing but a DecodeError; what is read, reads the s
         return error instanceof DecodeError
       }
     }),
-    { numRuns: 1000 },
+    { numRuns: cases(1000) },
   )
   t.ok(read > 0)
   t.end()
@@ -122,12 +123,12 @@ void t.test('any CBOR and any text: nothing but a DecodeError', (t) => {
   )
   fc.assert(
     fc.property(input, (bytes) => throwsNothingElse(() => decodeCbor(bytes))),
-    { numRuns: 3000 },
+    { numRuns: cases(3000) },
   )
   const texts = fc.oneof(fc.string(), fc.base64String(), fc.string({ unit: 'binary' }))
   fc.assert(
     fc.property(texts, (text) => throwsNothingElse(() => voucherFromText(text))),
-    { numRuns: 1000 },
+    { numRuns: cases(1000) },
   )
   t.pass('held')
   t.end()

@@ -23,6 +23,7 @@ import {
   voucherText,
 } from '../../../../shared/filecoin/voucher.ts'
 import { ADDRESS, bytes, SIGNATURE } from '../../../helpers/filecoin-arbitraries.ts'
+import { cases } from '../../../helpers/cases.ts'
 
 const TEXT = new TextEncoder().encode('a statement')
 const ALICE = createKey('secp256k1', Uint8Array.of(1))
@@ -151,7 +152,7 @@ void t.test('whatever the signature and signer: false, and nothing is thrown', (
   )
   fc.assert(
     fc.property(bytes(96, 96), (data) => !verifySignature(TEXT, { type: 2, data }, CAROL.address)),
-    { numRuns: 20 },
+    { numRuns: cases(20) },
   )
   t.pass('held')
   t.end()

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { bloomBits, bloomOf, EMPTY_BLOOM, mayContain } from '../../../../indexer/sources/evm/bloom.ts'
+import { cases } from '../../../helpers/cases.ts'
 
 const hexOf = (bytes: Uint8Array): string => `0x${Buffer.from(bytes).toString('hex')}`
 const log = fc.record({
@@ -16,7 +17,7 @@ void t.test('a bloom contains everything that made it, and is empty without logs
         [address, ...topics].every((item) => mayContain(bloom, bloomBits(item))),
       )
     }),
-    { numRuns: 50 },
+    { numRuns: cases(50) },
   )
   t.equal(bloomOf([]), EMPTY_BLOOM)
   t.end()

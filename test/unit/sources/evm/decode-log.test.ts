@@ -5,6 +5,7 @@ import { EVENT_LAYOUTS } from '../../../../indexer/sources/evm/contracts.ts'
 import { decodeLog } from '../../../../indexer/sources/evm/decode-log.ts'
 import type { ContractRole } from '../../../../shared/events/chain-event.ts'
 import { collectGarbage, usedBytes } from '../../../fuzz/memory.ts'
+import { cases } from '../../../helpers/cases.ts'
 
 const ROLES: ContractRole[] = ['erc20Loans', 'erc20CollateralLock']
 const coder = AbiCoder.defaultAbiCoder()
@@ -80,7 +81,7 @@ void t.test('any other bytes are undecodable, and never an exception', (t) => {
         JSON.stringify(decoded) !== JSON.stringify(decodeLog(layout.role, { topics: [layout.topic], data }))
       )
     }),
-    { numRuns: 1000 },
+    { numRuns: cases(1000) },
   )
   const randomLog = fc.record({
     role: fc.constantFrom(...ROLES),
@@ -97,7 +98,7 @@ void t.test('any other bytes are undecodable, and never an exception', (t) => {
         (decoded.dataHead.length <= 514 && decoded.dataBytes === data.length / 2 - 1)
       )
     }),
-    { numRuns: 1000 },
+    { numRuns: cases(1000) },
   )
   t.end()
 })

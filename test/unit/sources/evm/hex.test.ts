@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { parseHex } from '../../../../indexer/sources/evm/hex.ts'
+import { cases } from '../../../helpers/cases.ts'
 
 /** Characters whose lower byte is a digit's: what only looks at bytes takes them for it. */
 const DECEIVING = ['\u0130', '\u0131', '\u0161', '\u2639', '\u3046']
@@ -26,7 +27,7 @@ void t.test('hex is lower-case hex of whole bytes, short or long, and nothing el
       const isHex = /^0x[0-9a-fA-F]*$/.test(text) && text.length % 2 === 0
       return parseHex(text) === (isHex ? text.toLowerCase() : null)
     }),
-    { numRuns: 3_000 },
+    { numRuns: cases(3_000) },
   )
   t.pass('3,000 texts')
   t.end()

@@ -15,6 +15,7 @@ import {
 } from '../../../../shared/filecoin/message.ts'
 import { encodeUpdateParams } from '../../../../shared/filecoin/payment-channel.ts'
 import { voucherText, type SignedVoucher } from '../../../../shared/filecoin/voucher.ts'
+import { cases } from '../../../helpers/cases.ts'
 
 interface Vector {
   name: string
@@ -186,7 +187,7 @@ void t.test('whatever the parameters are, nothing is thrown and no event is long
       const event = decodeMessage(executed, { ...CONTEXT, isChannelCode: () => true })
       return JSON.stringify(event).length < 5_000
     }),
-    { numRuns: 2_000 },
+    { numRuns: cases(2_000) },
   )
   t.end()
 })

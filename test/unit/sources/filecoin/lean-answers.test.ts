@@ -3,6 +3,7 @@ import t from 'tap'
 import { decodeExecuted, NOT_OURS } from '../../../../indexer/sources/filecoin/decode-executed.ts'
 import { decodeTipset } from '../../../../indexer/sources/filecoin/decode-tipset.ts'
 import { leanAnswers } from '../../../../indexer/sources/filecoin/lean-answers.ts'
+import { cases } from '../../../helpers/cases.ts'
 
 function outcome(decode: () => unknown): unknown {
   try {
@@ -59,7 +60,7 @@ void t.test('what a lean answer is read as is what the whole one is read as', (t
         before,
       )
     }),
-    { numRuns: 3_000 },
+    { numRuns: cases(3_000) },
   )
   t.ok(passedOver > 1_000, `${passedOver} messages were let go of`)
   t.end()
@@ -100,7 +101,7 @@ void t.test('so is a tipset, in a batch and alone', (t) => {
         before,
       )
     }),
-    { numRuns: 3_000 },
+    { numRuns: cases(3_000) },
   )
   t.end()
 })
