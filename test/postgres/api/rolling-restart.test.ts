@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
+import { cases } from '../../helpers/cases.ts'
 import { testDatabase } from '../../helpers/database.ts'
 import { freePort } from '../../helpers/free-port.ts'
 import { eventually } from '../../helpers/programs.ts'
@@ -13,7 +14,7 @@ import { seedNetwork } from '../../helpers/seed-projection.ts'
 import { serviceProgram } from '../../helpers/service-program.ts'
 
 const MAIN = serviceProgram('api/main')
-const RESTARTS = 20
+const RESTARTS = cases(20)
 const CLIENTS = 20
 const CONFIG = fileURLToPath(new URL('../../../deploy/haproxy.cfg', import.meta.url))
 

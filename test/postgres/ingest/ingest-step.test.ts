@@ -104,7 +104,7 @@ void t.test(
       ),
       { numRuns: cases(25) },
     )
-    t.ok(story >= 25)
+    t.ok(story >= cases(25))
   },
 )
 

@@ -62,7 +62,7 @@ void t.test('what a lean answer is read as is what the whole one is read as', (t
     }),
     { numRuns: cases(3_000) },
   )
-  t.ok(passedOver > 1_000, `${passedOver} messages were let go of`)
+  t.ok(passedOver > cases(1_000) / 2, `${passedOver} messages were let go of`)
   t.end()
 })
 
