@@ -4,18 +4,29 @@ import { fileURLToPath } from 'node:url'
 const ROOT = new URL('../', import.meta.url)
 
 /**
- * Files that `npm test` leaves to `npm run test:all`, by the beginning of their paths: each takes long, and others ask
- * whether the promise holds without its faults.
+ * Tests that `npm test` leaves to `npm run test:all`, by the beginning of their paths: they take long, and others ask
+ * whether the promise holds without their faults.
  */
 const SLOW_TESTS = [
   'test/chain/',
-  'test/e2e/both-chains',
-  'test/e2e/changed-contracts',
-  'test/e2e/failover',
-  'test/e2e/hostile-',
-  'test/e2e/kill-points',
-  'test/e2e/other-history',
-  'test/e2e/simulation',
+  'test/e2e/',
+  'test/postgres/fuzz',
+  'test/queue/hostile-jobs',
+  'test/queue/redis-away',
+  'test/unit/fuzz',
+]
+
+/** Exceptions from {@link SLOW_TESTS}: the whole service, and each of its programs, at least once. */
+const QUICK_TESTS = [
+  'test/chain/filecoin/follow-tipsets',
+  'test/chain/sources/follow-chain',
+  'test/e2e/handed-in',
+  'test/e2e/index-equals-chain',
+  'test/e2e/production',
+  'test/e2e/readme',
+  'test/e2e/standby',
+  'test/e2e/start.test.ts',
+  'test/e2e/unreachable-node',
 ]
 
 /** These helpers give a file fewer cases, or fewer kinds of queue, in `npm test`. */
@@ -39,7 +50,8 @@ function allTests(): string[] {
 }
 
 function isSlow(path: string): boolean {
-  return SLOW_TESTS.some((beginning) => path.startsWith(beginning))
+  const isIn = (list: string[]): boolean => list.some((beginning) => path.startsWith(beginning))
+  return isIn(SLOW_TESTS) && !isIn(QUICK_TESTS)
 }
 
 function read(path: string): string {

@@ -36,13 +36,16 @@ void t.test('one line at once, counts at growing intervals, one at the end', asy
 
 void t.test('a line that comes and goes all the time stays rare', async (t) => {
   const { repeats, written } = lines()
+  const startMs = performance.now()
   for (let episode = 0; episode < 100; episode += 1) {
     repeats.note('flapping')
     await sleep(4)
     repeats.over()
     await sleep(4)
   }
-  t.ok(written.length <= 16, `${written.length} lines for 100 episodes`)
+  // Two lines in each pause of at most 200 ms, after the first ones. A busy machine takes longer than 0.8 s.
+  const most = 8 + (2 * (performance.now() - startMs)) / 200
+  t.ok(written.length <= most, `${written.length} lines for 100 episodes, at most ${most}`)
 })
 
 void t.test('after a long silence it begins anew', async (t) => {

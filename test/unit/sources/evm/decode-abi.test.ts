@@ -2,13 +2,14 @@ import { AbiCoder } from 'ethers'
 import t from 'tap'
 import { decodeBySlices } from '../../../../indexer/sources/evm/decode-abi.ts'
 import { abiCases, compareDecoders, digitByDigit, type AbiCase } from '../../../helpers/abi-cases.ts'
+import { cases } from '../../../helpers/cases.ts'
 
-const CASES = 20_000
+const CASES = cases(20_000)
 const coder = AbiCoder.defaultAbiCoder()
 
-function compareAll(cases: Iterable<AbiCase>): { taken: number; refused: number } {
+function compareAll(all: Iterable<AbiCase>): { taken: number; refused: number } {
   const found = { taken: 0, refused: 0 }
-  for (const one of cases) {
+  for (const one of all) {
     const isTaken = compareDecoders((types, data) => {
       const values = decodeBySlices(types, data)
       if (values === null) throw new Error('refused')
@@ -26,8 +27,11 @@ void t.test('slices of the data give what the general coder gives, and refuse wh
 })
 
 void t.test('so it is whichever digit of an encoding is another one', (t) => {
-  const found = compareAll(digitByDigit(11))
-  t.ok(found.taken > 3_000 && found.refused > 3_000, JSON.stringify(found))
+  const all = [...digitByDigit(11)]
+  const step = all.length / cases(all.length)
+  const found = compareAll(all.filter((_, index) => index % step < 1))
+  const least = cases(3_000)
+  t.ok(found.taken > least && found.refused > least, JSON.stringify(found))
   t.end()
 })
 
