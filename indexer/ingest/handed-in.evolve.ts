@@ -11,8 +11,9 @@ import { blake2b256 } from '../../shared/filecoin/blake2b.ts'
 import { DecodeError } from '../../shared/filecoin/decode-error.ts'
 import { voucherFromText, voucherText } from '../../shared/filecoin/voucher.ts'
 import { voucherFacts } from '../../shared/filecoin/voucher-facts.ts'
+import type { Channel } from '../projections/channels/channel.evolve.ts'
 import { readStatement, verifyStatement } from './verify-statement.ts'
-import { reasonAgainstForm, verifyVoucher, type ChannelFacts } from './verify-voucher.ts'
+import { reasonAgainstForm, verifyVoucher } from './verify-voucher.ts'
 
 /** A voucher or statement, read as far as possible without its channel. */
 export interface ReadHandedIn {
@@ -25,7 +26,7 @@ export interface ReadHandedIn {
    */
   signedText: string | null
   /** Returns its event, or the reason for a refusal. Verifies the signature. */
-  judge: (channel: ChannelFacts, way: HandInWay) => Judgement
+  judge: (channel: Channel, way: HandInWay) => Judgement
 }
 
 /** `mayChange` and `isSigned` mean the same as in a voucher's verdict. */
@@ -51,7 +52,7 @@ function readVoucher(text: string, letter: NetworkLetter): Reading {
     if (formReason !== null) return { ok: false, reason: formReason }
     const { text: kept, key } = voucherFacts(voucher, letter)
     const txHash = kept ?? key
-    const judge = (channel: ChannelFacts, way: HandInWay): Judgement => {
+    const judge = (channel: Channel, way: HandInWay): Judgement => {
       const verdict = verifyVoucher(voucher, channel, letter)
       if (!verdict.ok) return verdict
       const { signer, facts } = verdict
@@ -91,7 +92,7 @@ function readSigned(
     return { ok: false, reason: `the statement's channel ${JSON.stringify(named)} is no address of an actor` }
   // A hash: the text is too long for look-ups.
   const txHash = bytesToHex(blake2b256(utf8ToBytes(statement.message)))
-  const judge = (channel: ChannelFacts, way: HandInWay): Judgement => {
+  const judge = (channel: Channel, way: HandInWay): Judgement => {
     const verdict = verifyStatement(statement, channel, letter)
     if (!verdict.ok) return { ...verdict, mayChange: false, isSigned: false }
     const { contractLoanId, contract, networkId, secretHash } = verdict.facts

@@ -1,7 +1,6 @@
 import { FILECOIN_BLOCKCHAIN } from '../../shared/config/networks.ts'
 import type { Db } from '../../shared/db/connect.ts'
 import { inTransaction, type Trx } from '../../shared/db/transaction.ts'
-import type { ChainEvent } from '../../shared/events/chain-event.ts'
 import { offchainLedger, type HandInWay } from '../../shared/events/filecoin-event.ts'
 import type { HandedIn } from '../../shared/events/handed-in.ts'
 import type { HeldEntry } from '../../shared/events/log-entry.ts'
@@ -10,7 +9,7 @@ import { networkLetter } from '../../shared/filecoin/address.ts'
 import { findPosition } from '../event-log/chain-position.ts'
 import { getChannelsAt } from '../event-log/channel-addresses.ts'
 import { getHeldEntriesOf, getLastPosition, lockLog } from '../event-log/read-log.ts'
-import { channelFactsOf } from './channel-facts.evolve.ts'
+import { foldChannel } from '../projections/channels/channel.evolve.ts'
 import { putDeadLetter, queueOf, type Refusal } from './dead-letters.store.ts'
 import { readHandedIn, type Judgement, type ReadHandedIn } from './handed-in.evolve.ts'
 import { appendOffchain } from './ingest-step.ts'
@@ -179,7 +178,7 @@ function judgeBy({ entries, finalizedEpoch }: KnownChannel, read: ReadHandedIn, 
 }
 
 function judgeChannel(entries: HeldEntry[], read: ReadHandedIn, way: HandInWay): Judgement {
-  const channel = channelFactsOf(eventsOf(entries))
+  const channel = foldChannel(entries)
   if (channel !== undefined) return read.judge(channel, way)
   return { ok: false, reason: `no channel ${read.channelAddr} is known`, mayChange: true, isSigned: false }
 }
@@ -188,18 +187,11 @@ function judgeChannel(entries: HeldEntry[], read: ReadHandedIn, way: HandInWay):
 function withinShare(entries: HeldEntry[], judgement: Extract<Judgement, { ok: true }>): Judgement {
   const key = naturalKey(judgement.event)
   const { signer } = judgement.event
-  const theirs = eventsOf(entries).filter(
-    (event) =>
-      (event.kind === 'SignedVoucher' || event.kind === 'SignedStatement') && event.signer === signer,
-  )
-  if (theirs.length < HANDED_IN_PER_CHANNEL || theirs.some((event) => naturalKey(event) === key))
+  const theirs = entries.filter(({ event }) => 'signer' in event && event.signer === signer)
+  if (theirs.length < HANDED_IN_PER_CHANNEL || theirs.some(({ event }) => naturalKey(event) === key))
     return judgement
   const reason = `${HANDED_IN_PER_CHANNEL} of its signer were handed in for this channel: no more are taken`
   return { ok: false, reason, mayChange: false, isSigned: true }
-}
-
-function eventsOf(entries: HeldEntry[]): ChainEvent[] {
-  return entries.map(({ event }) => event)
 }
 
 async function getChannelEntries(trx: Trx, network: string, channelAddr: string): Promise<HeldEntry[]> {

@@ -1,7 +1,6 @@
 import { hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import * as z from 'zod'
 import { eip55 } from '../../shared/eip55.ts'
-import type { FilecoinIdentity } from '../../shared/events/filecoin-event.ts'
 import type { SignedStatement } from '../../shared/events/handed-in.ts'
 import {
   canonicalAddress,
@@ -12,6 +11,7 @@ import {
 } from '../../shared/filecoin/address.ts'
 import { recoverSecp256k1Address } from '../../shared/filecoin/verify-signature.ts'
 import { validate } from '../../shared/mistake.ts'
+import type { Channel } from '../projections/channels/channel.evolve.ts'
 
 /**
  * A statement that the dapp signs after making a channel: JSON text, and 65 bytes (r, s, recovery id) over its
@@ -116,27 +116,20 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** The channel that a statement is about. */
-interface StatedChannel {
-  robust: string
-  id: string
-  from: FilecoinIdentity
-}
-
 /**
  * Whether the channel's `from` signed this statement about the channel. It must name the robust address, which no reorg
  * changes; the ID address counts only if it has no other.
  */
 export function verifyStatement(
   statement: SignedStatement,
-  channel: StatedChannel,
+  channel: Pick<Channel, 'robust' | 'channelId' | 'from'>,
   letter: NetworkLetter,
 ): { ok: true; signer: string; facts: StatementFacts } | { ok: false; reason: string } {
   const read = readStatement(statement)
   if (!read.ok) return read
   const { channelAddress, channelId } = read.facts
   const [named, ours] =
-    channelAddress === null ? [channelId ?? '', channel.id] : [channelAddress, channel.robust]
+    channelAddress === null ? [channelId ?? '', channel.channelId] : [channelAddress, channel.robust]
   if (canonicalAddress(named) === null || canonicalAddress(named) !== canonicalAddress(ours))
     return { ok: false, reason: `the statement names the channel ${named}` }
   const { signer } = read

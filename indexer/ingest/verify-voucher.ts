@@ -1,42 +1,15 @@
 import type { FilecoinIdentity, VoucherFacts } from '../../shared/events/filecoin-event.ts'
 import {
+  canonicalAddress,
   formatAddress,
   parseAddress,
   type FilecoinAddress,
   type NetworkLetter,
 } from '../../shared/filecoin/address.ts'
-import { canonicalAddress } from '../../shared/filecoin/address.ts'
 import { verifySignature } from '../../shared/filecoin/verify-signature.ts'
 import { voucherFacts } from '../../shared/filecoin/voucher-facts.ts'
 import { voucherKey, voucherSigningBytes, type SignedVoucher } from '../../shared/filecoin/voucher.ts'
-
-export type Party = 'from' | 'recipient'
-
-/** The facts of a channel that decide about a voucher. Amounts in attoFIL, heights in epochs. */
-export interface ChannelFacts {
-  /** Robust address with the network's letter. */
-  robust: string
-  /** The current ID address. */
-  id: string
-  from: FilecoinIdentity
-  recipient: FilecoinIdentity
-  createdEpoch: number
-  /** The sum of all deposits: nothing leaves a channel before it is collected. */
-  largestBalance: bigint
-  /** The actor accepts no voucher from this epoch on; null before a settle. */
-  settlingAtEpoch: number | null
-  collectedEpoch: number | null
-  redeemed: RedeemedVoucher[]
-}
-
-export interface RedeemedVoucher {
-  lane: bigint
-  nonce: bigint
-  /** The {@link voucherKey} of the voucher. */
-  key: string
-  /** The party that did not send the message; null if the sender is neither known party. */
-  signedBy: Party | null
-}
+import type { Channel, Party, Redemption } from '../projections/channels/channel.evolve.ts'
 
 /**
  * `mayChange`: only the channel's current state speaks against the voucher. More funds or a later settlement can still
@@ -59,13 +32,13 @@ const SIGNATURE_BYTES = new Set([65, 96])
  * what is still worth something. Therefore:
  * - The channel lives from its creation to the epoch before it is settled or collected. The voucher's time locks must
  *   leave a moment of that.
- * - The balance is the largest that the channel ever had.
+ * - The balance is the largest that the channel ever had: nothing leaves it before it is collected.
  * - A nonce below the redeemed ones is no objection, because every lane starts empty. The one objection by nonce is
  *   another redeemed voucher with the same party, lane and nonce: this one can never be redeemed then.
  * The secret and an extra call concern only the redemption. Only a voucher that a party signed can be `mayChange`,
  * because it takes a place while it waits. The signature is therefore checked before the rules that time can mend.
  */
-export function verifyVoucher(voucher: SignedVoucher, channel: ChannelFacts, letter: NetworkLetter): Verdict {
+export function verifyVoucher(voucher: SignedVoucher, channel: Channel, letter: NetworkLetter): Verdict {
   const formReason = reasonAgainstForm(voucher)
   if (formReason !== null) return no(formReason)
   const wrongChannel = objectionToChannel(voucher, channel)
@@ -97,9 +70,12 @@ function notYet(reason: string): Objection {
   return { ok: false, reason, mayChange: true, isSigned: false }
 }
 
-function objectionToChannel({ channelAddr }: SignedVoucher, { robust, id }: ChannelFacts): Objection | null {
+function objectionToChannel(
+  { channelAddr }: SignedVoucher,
+  { robust, channelId }: Channel,
+): Objection | null {
   const named = formatAddress(channelAddr, 'f')
-  if (named === canonicalAddress(robust) || named === canonicalAddress(id)) return null
+  if (named === canonicalAddress(robust) || named === canonicalAddress(channelId)) return null
   return no(`it names the channel ${named}`)
 }
 
@@ -123,24 +99,21 @@ export function reasonAgainstForm(voucher: SignedVoucher): string | null {
 }
 
 /** Both ends of the time lock are inclusive; the actor accepts nothing from the settling epoch on. */
-function objectionToTime(
-  { timeLockMin, timeLockMax }: SignedVoucher,
-  channel: ChannelFacts,
-): Objection | null {
-  const { createdEpoch, settlingAtEpoch, collectedEpoch } = channel
+function objectionToTime({ timeLockMin, timeLockMax }: SignedVoucher, channel: Channel): Objection | null {
+  const { createdEpoch, settlement, collection } = channel
   if (timeLockMax !== 0n && timeLockMax < BigInt(createdEpoch))
     return no(`it ended at epoch ${timeLockMax}, before the channel was made at ${createdEpoch}`)
-  if (collectedEpoch !== null && timeLockMin > BigInt(collectedEpoch))
-    return no(`it begins at epoch ${timeLockMin}, after the channel was collected at ${collectedEpoch}`)
-  if (settlingAtEpoch === null || timeLockMin < BigInt(settlingAtEpoch)) return null
-  const reason = `it begins at epoch ${timeLockMin}, when the channel was settled (${settlingAtEpoch})`
-  return collectedEpoch === null ? notYet(reason) : no(reason)
+  if (collection !== null && timeLockMin > BigInt(collection.epoch))
+    return no(`it begins at epoch ${timeLockMin}, after the channel was collected at ${collection.epoch}`)
+  if (settlement === null || timeLockMin < BigInt(settlement.settlingAtEpoch)) return null
+  const reason = `it begins at epoch ${timeLockMin}, when the channel was settled (${settlement.settlingAtEpoch})`
+  return collection === null ? notYet(reason) : no(reason)
 }
 
-function objectionToAmount({ amount }: SignedVoucher, channel: ChannelFacts): Objection | null {
-  if (amount <= channel.largestBalance) return null
-  const reason = `its amount ${shortened(amount)} is more than the channel ever held (${channel.largestBalance})`
-  return channel.collectedEpoch === null ? notYet(reason) : no(reason)
+function objectionToAmount({ amount }: SignedVoucher, channel: Channel): Objection | null {
+  if (amount <= BigInt(channel.deposits)) return null
+  const reason = `its amount ${shortened(amount)} is more than the channel ever held (${channel.deposits})`
+  return channel.collection === null ? notYet(reason) : no(reason)
 }
 
 /** An amount can have 300 digits. */
@@ -152,7 +125,7 @@ function shortened(amount: bigint): string {
 /** The party whose signature it is. An actor cannot sign, and a party with an unknown key proves nothing. */
 function findSigner(
   voucher: SignedVoucher,
-  channel: ChannelFacts,
+  channel: Channel,
 ): { party: Party; address: FilecoinAddress } | null {
   const { signature } = voucher
   if (signature === null) return null
@@ -174,15 +147,10 @@ function keysOf({ asWritten, robust }: FilecoinIdentity): FilecoinAddress[] {
   })
 }
 
-function redeemedInstead(
-  voucher: SignedVoucher,
-  channel: ChannelFacts,
-  party: Party,
-): RedeemedVoucher | undefined {
-  const sameSlot = channel.redeemed.filter(
-    ({ lane, nonce, signedBy }) => lane === voucher.lane && nonce === voucher.nonce && signedBy === party,
+function redeemedInstead(voucher: SignedVoucher, channel: Channel, party: Party): Redemption | undefined {
+  const [lane, nonce, key] = [voucher.lane.toString(), voucher.nonce.toString(), voucherKey(voucher)]
+  return channel.redemptions.find(
+    ({ facts, signedBy }) =>
+      facts.lane === lane && facts.nonce === nonce && signedBy === party && facts.key !== key,
   )
-  if (sameSlot.length === 0) return undefined
-  const key = voucherKey(voucher)
-  return sameSlot.find((redeemed) => redeemed.key !== key)
 }

@@ -3,7 +3,8 @@ import { createKey, type Key, type KeyKind } from '../../devnet/filecoin/keys.ts
 import { actorAddress, formatAddress, idAddress } from '../../shared/filecoin/address.ts'
 import { bytesToHex } from '../../shared/filecoin/bytes.ts'
 import { voucherSigningBytes, voucherText, type SignedVoucher } from '../../shared/filecoin/voucher.ts'
-import type { ChannelFacts } from '../../indexer/ingest/verify-voucher.ts'
+import type { Channel, Party } from '../../indexer/projections/channels/channel.evolve.ts'
+import { voucherFacts } from './channel-events.ts'
 import type { FilecoinIdentity } from '../../shared/events/filecoin-event.ts'
 
 /** Returns a real key for a name, always the same. */
@@ -25,19 +26,33 @@ export const CHANNEL_ID = 1234n
 export const BORROWER = keyOf('borrower')
 export const LENDER = keyOf('lender', 'bls')
 
+/** The moments of a channel that decide about vouchers. */
+interface Life {
+  settlingAtEpoch?: number | null
+  collectedEpoch?: number | null
+  redeemed?: { lane: bigint; nonce: bigint; key: string; signedBy: Party | null }[]
+}
+
 /** A channel from the borrower to the lender, created at 1000 with 500. */
-export function channelFacts(given: Partial<ChannelFacts> = {}): ChannelFacts {
+export function knownChannel(given: Partial<Channel> & Life = {}): Channel {
+  const { settlingAtEpoch = null, collectedEpoch = null, redeemed = [], ...rest } = given
+  const message = { key: 'key', cid: 'cid', epoch: 1000, after: 0 }
   return {
     robust: formatAddress(CHANNEL, 't'),
-    id: formatAddress(idAddress(CHANNEL_ID), 't'),
+    channelId: formatAddress(idAddress(CHANNEL_ID), 't'),
+    ...{ key: 'key', cid: 'cid', createdEpoch: 1000, createdTimeS: 0, lastEpoch: 1000, lastIndex: 0 },
+    sender: identityOf(BORROWER),
     from: identityOf(BORROWER),
     recipient: identityOf(LENDER),
-    createdEpoch: 1000,
-    largestBalance: 500n,
-    settlingAtEpoch: null,
-    collectedEpoch: null,
-    redeemed: [],
-    ...given,
+    ...{ value: '500', deposits: '500', vouchers: [], statements: [] },
+    settlement:
+      settlingAtEpoch === null ? null : { ...message, settlingAtEpoch, timeS: 0, epochDurationS: 30 },
+    collection: collectedEpoch === null ? null : { ...message, epoch: collectedEpoch },
+    redemptions: redeemed.map(({ lane, nonce, key, signedBy }) => ({
+      ...{ key: 'key', cid: 'cid', signedBy, secret: null },
+      facts: voucherFacts({ key, lane: lane.toString(), nonce: nonce.toString() }),
+    })),
+    ...rest,
   }
 }
 

@@ -48,6 +48,8 @@ export interface Settlement {
 export interface Collection {
   key: string
   cid: string
+  /** Epoch of the message. */
+  epoch: number
   /** Number of redemptions before the collection. */
   after: number
 }
@@ -192,7 +194,12 @@ function evolveByMessage(
     case 'CollectChannel':
       return {
         ...channel,
-        collection: { key, cid: event.txHash, after: channel.redemptions.length },
+        collection: {
+          key,
+          cid: event.txHash,
+          epoch: event.blockNumber,
+          after: channel.redemptions.length,
+        },
       }
     case 'UndecodableMessage':
       return channel

@@ -2,7 +2,8 @@ import { networkOf, whichNetwork } from '../../../indexer/handed-in-network.ts'
 import { readHandedIn } from '../../../indexer/ingest/handed-in.evolve.ts'
 import { payloadDigest, storablePayload } from '../../../indexer/ingest/storable-json.ts'
 import { readStatement, verifyStatement } from '../../../indexer/ingest/verify-statement.ts'
-import { verifyVoucher, type ChannelFacts } from '../../../indexer/ingest/verify-voucher.ts'
+import { verifyVoucher } from '../../../indexer/ingest/verify-voucher.ts'
+import type { Channel } from '../../../indexer/projections/channels/channel.evolve.ts'
 import { parseHandedIn, type HandedIn, type SignedStatement } from '../../../shared/events/handed-in.ts'
 import { formatAddress, idAddress } from '../../../shared/filecoin/address.ts'
 import {
@@ -16,7 +17,7 @@ import {
   BORROWER,
   CHANNEL,
   CHANNEL_ID,
-  channelFacts,
+  knownChannel,
   LENDER,
   sign,
   signStatement,
@@ -54,13 +55,13 @@ function randomVoucher(random: FuzzRandom): SignedVoucher {
 }
 
 /** Returns channels at all times of their lives. Signatures are not checked without keys. */
-function randomChannel(random: FuzzRandom, withKeys: boolean): ChannelFacts {
+function randomChannel(random: FuzzRandom, withKeys: boolean): Channel {
   const nobody = { asWritten: 't0100', id: 't0100', robust: [] }
-  return channelFacts({
+  return knownChannel({
     ...(withKeys ? {} : { from: nobody, recipient: nobody }),
     settlingAtEpoch: random.chance(0.6) ? null : Number(random.pick([0n, 1000n, 2440n])),
     collectedEpoch: random.chance(0.8) ? null : 2500,
-    largestBalance: random.pick([0n, 500n, 10n ** 30n]),
+    deposits: random.pick([0n, 500n, 10n ** 30n]).toString(),
     redeemed: Array.from({ length: random.below(3) }, () => ({
       lane: random.pick(UINT64),
       nonce: random.pick(UINT64),
@@ -71,7 +72,7 @@ function randomChannel(random: FuzzRandom, withKeys: boolean): ChannelFacts {
 }
 
 /** Reads and judges an item from a queue, an import or a node, as far as possible without a signature. */
-function checkHandedIn(item: HandedIn, channel: ChannelFacts): Outcome {
+function checkHandedIn(item: HandedIn, channel: Channel): Outcome {
   const reading = readHandedIn(item, 't')
   if (!reading.ok) {
     mustBeRefusal(reading.reason)
@@ -132,7 +133,7 @@ const voucherSignatures: FuzzTarget = {
     const samples = Array.from({ length: 80 }, () => sign(randomVoucher(own), BORROWER))
     const rare = Array.from({ length: 4 }, () => sign(unsignedVoucher({ nonce: own.pick(UINT64) }), LENDER))
     const keys = new Set([...samples, ...rare].map(voucherKey))
-    const feed = (bytes: Uint8Array, channel: ChannelFacts): Outcome => {
+    const feed = (bytes: Uint8Array, channel: Channel): Outcome => {
       let voucher: SignedVoucher
       try {
         voucher = decodeVoucher(bytes)
@@ -156,7 +157,7 @@ const voucherSignatures: FuzzTarget = {
         const withBls = random.chance(0.01)
         const channel = {
           ...randomChannel(random, true),
-          ...(withBls ? {} : { recipient: channelFacts().from }),
+          ...(withBls ? {} : { recipient: knownChannel().from }),
         }
         const bytes = damaged(random, voucher)
         return { feed: () => feed(bytes, channel), show: () => shown({ bytes, channel }) }
@@ -213,7 +214,7 @@ const statements: FuzzTarget = {
     const feed = (statement: SignedStatement): Outcome => {
       const read = readStatement(statement)
       // Any 65 bytes can be some key's signature, but not that of the channel's maker.
-      must(!verifyStatement(statement, channelFacts(), 't').ok, 'the channel’s maker did not sign it')
+      must(!verifyStatement(statement, knownChannel(), 't').ok, 'the channel’s maker did not sign it')
       if (read.ok) return 'taken'
       mustBeRefusal(read.reason)
       return /signature$|65 bytes of hex$/.test(read.reason) ? 'taken' : 'refused'
@@ -238,7 +239,7 @@ const statementSignatures: FuzzTarget = {
     const signed = STATEMENTS.flatMap((one) => [signStatement(one), signStatement(one, LENDER)])
     const texts = new Set(signed.map(({ message }) => message))
     const feed = (statement: SignedStatement): Outcome => {
-      const verdict = verifyStatement(statement, channelFacts(), 't')
+      const verdict = verifyStatement(statement, knownChannel(), 't')
       if (!verdict.ok) {
         mustBeRefusal(verdict.reason)
         return 'refused'
@@ -260,7 +261,7 @@ const statementSignatures: FuzzTarget = {
 
 const NETWORKS = ['filecoin:testnet', 'filecoin:mainnet']
 
-function checkJob(data: unknown, channel: ChannelFacts): Outcome {
+function checkJob(data: unknown, channel: Channel): Outcome {
   const stored = storablePayload(data)
   mustBeStorable(stored.payload)
   const parsed = parseHandedIn(data)

@@ -3,7 +3,7 @@ import t from 'tap'
 import { readStatement, verifyStatement } from '../../../../indexer/ingest/verify-statement.ts'
 import {
   BORROWER,
-  channelFacts,
+  knownChannel,
   keyOf,
   signStatement,
   STATEMENT,
@@ -17,7 +17,7 @@ function without(...names: string[]): Record<string, unknown> {
 }
 
 void t.test('what the dapp signs is read and verified', (t) => {
-  const verdict = verifyStatement(signStatement(STATEMENT), channelFacts(), 't')
+  const verdict = verifyStatement(signStatement(STATEMENT), knownChannel(), 't')
   t.match(verdict, {
     ok: true,
     signer: textOf(BORROWER),
@@ -42,7 +42,7 @@ void t.test('the other market’s names, numbers for text, no 0x', (t) => {
     paymentChannelId,
   }
   const signed = signStatement(statement)
-  t.match(verifyStatement({ ...signed, signature: `0x${signed.signature}` }, channelFacts(), 't'), {
+  t.match(verifyStatement({ ...signed, signature: `0x${signed.signature}` }, knownChannel(), 't'), {
     ok: true,
     facts: {
       contractLoanId: '7',
@@ -59,33 +59,33 @@ void t.test('the other market’s names, numbers for text, no 0x', (t) => {
 })
 
 void t.test('only the channel’s payer counts, and only for this channel', (t) => {
-  t.match(verifyStatement(signStatement(STATEMENT, keyOf('lender')), channelFacts(), 't'), {
+  t.match(verifyStatement(signStatement(STATEMENT, keyOf('lender')), knownChannel(), 't'), {
     ok: false,
     reason: /signed by t1.* did not pay/,
   })
   t.match(
     verifyStatement(
       signStatement({ ...STATEMENT, paymentChannelAddress: textOf(BORROWER) }),
-      channelFacts(),
+      knownChannel(),
       't',
     ),
     { ok: false, reason: /names the channel/ },
   )
   // A reorg can give the channel another ID: the robust address decides, and the ID where there is no other.
-  t.match(verifyStatement(signStatement({ ...STATEMENT, paymentChannelId: 't09' }), channelFacts(), 't'), {
+  t.match(verifyStatement(signStatement({ ...STATEMENT, paymentChannelId: 't09' }), knownChannel(), 't'), {
     ok: true,
   })
-  t.match(verifyStatement(signStatement(without('paymentChannelAddress')), channelFacts(), 't'), { ok: true })
+  t.match(verifyStatement(signStatement(without('paymentChannelAddress')), knownChannel(), 't'), { ok: true })
   t.match(
     verifyStatement(
       signStatement({ ...without('paymentChannelAddress'), paymentChannelId: 't09' }),
-      channelFacts(),
+      knownChannel(),
       't',
     ),
     { ok: false },
   )
   const { message, signature } = signStatement(STATEMENT)
-  t.match(verifyStatement({ message: message.replace('42', '43'), signature }, channelFacts(), 't'), {
+  t.match(verifyStatement({ message: message.replace('42', '43'), signature }, knownChannel(), 't'), {
     ok: false,
   })
   t.end()
@@ -112,7 +112,7 @@ void t.test('a malformed field is refused by name', (t) => {
     t.match(readStatement(signStatement(message)), { ok: false, reason }, String(reason))
   }
   for (const signature of ['', 'zz'.repeat(65), '00'.repeat(64), '00'.repeat(65)]) {
-    t.match(verifyStatement({ ...signStatement(STATEMENT), signature }, channelFacts(), 't'), { ok: false })
+    t.match(verifyStatement({ ...signStatement(STATEMENT), signature }, knownChannel(), 't'), { ok: false })
   }
   t.end()
 })
@@ -120,7 +120,7 @@ void t.test('a malformed field is refused by name', (t) => {
 void t.test('whatever the text is, nothing is thrown', (t) => {
   fc.assert(
     fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.json()), fc.string(), (message, signature) => {
-      return !verifyStatement({ message, signature }, channelFacts(), 't').ok
+      return !verifyStatement({ message, signature }, knownChannel(), 't').ok
     }),
   )
   t.end()

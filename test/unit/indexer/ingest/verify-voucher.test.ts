@@ -6,7 +6,7 @@ import { actorAddress, idAddress } from '../../../../shared/filecoin/address.ts'
 import { voucherKey, voucherText, type SignedVoucher } from '../../../../shared/filecoin/voucher.ts'
 import {
   BORROWER,
-  channelFacts,
+  knownChannel,
   CHANNEL_ID,
   identityOf,
   keyOf,
@@ -20,7 +20,7 @@ import { cases } from '../../../helpers/cases.ts'
 const MAX_LANE = 2n ** 63n - 1n
 const STRANGER = keyOf('stranger')
 
-function verify(voucher: SignedVoucher, channel = channelFacts()): Verdict {
+function verify(voucher: SignedVoucher, channel = knownChannel()): Verdict {
   return verifyVoucher(voucher, channel, 't')
 }
 
@@ -31,7 +31,7 @@ void t.test('either party may sign, with either kind of key', (t) => {
     signer: textOf(LENDER),
     signedBy: 'recipient',
   })
-  const swapped = channelFacts({ from: identityOf(LENDER), recipient: identityOf(BORROWER) })
+  const swapped = knownChannel({ from: identityOf(LENDER), recipient: identityOf(BORROWER) })
   t.match(verify(sign(unsignedVoucher(), LENDER), swapped), { ok: true, signedBy: 'from' })
   t.match(verify(sign(unsignedVoucher()), swapped), { ok: true, signedBy: 'recipient' })
   t.end()
@@ -39,15 +39,15 @@ void t.test('either party may sign, with either kind of key', (t) => {
 
 void t.test('a party is known by any of its names', (t) => {
   const byId = { asWritten: 't0100', id: 't0100', robust: [textOf(BORROWER)] }
-  t.match(verify(sign(unsignedVoucher()), channelFacts({ from: byId })), { ok: true, signedBy: 'from' })
+  t.match(verify(sign(unsignedVoucher()), knownChannel({ from: byId })), { ok: true, signedBy: 'from' })
   const otherLetter = {
     asWritten: textOf(BORROWER).replace(/^t/, 'f'),
     id: null,
     robust: [],
   }
-  t.match(verify(sign(unsignedVoucher()), channelFacts({ from: otherLetter })), { ok: true })
+  t.match(verify(sign(unsignedVoucher()), knownChannel({ from: otherLetter })), { ok: true })
   const unknown = { asWritten: 't0100', id: 't0100', robust: [] }
-  t.match(verify(sign(unsignedVoucher()), channelFacts({ from: unknown })), {
+  t.match(verify(sign(unsignedVoucher()), knownChannel({ from: unknown })), {
     ok: false,
     reason: /neither party/,
     mayChange: false,
@@ -125,10 +125,10 @@ void t.test('what is just within the rules is taken', (t) => {
 })
 
 void t.test('a settled channel takes nothing at and after its height, a collected one nothing ever', (t) => {
-  const settling = channelFacts({ settlingAtEpoch: 2440 })
+  const settling = knownChannel({ settlingAtEpoch: 2440 })
   t.match(verify(sign(unsignedVoucher({ timeLockMin: 2439n })), settling), { ok: true })
   t.match(verify(sign(unsignedVoucher({ timeLockMin: 2440n })), settling), { ok: false, mayChange: true })
-  const collected = channelFacts({ settlingAtEpoch: 2440, collectedEpoch: 2500 })
+  const collected = knownChannel({ settlingAtEpoch: 2440, collectedEpoch: 2500 })
   t.match(verify(sign(unsignedVoucher({ timeLockMin: 2439n })), collected), { ok: true })
   t.match(verify(sign(unsignedVoucher({ timeLockMin: 2440n })), collected), { ok: false, mayChange: false })
   t.match(verify(sign(unsignedVoucher({ timeLockMin: 2501n })), collected), {
@@ -143,7 +143,7 @@ void t.test('what was redeemed in its place refuses it; what was redeemed since 
   const voucher = sign(unsignedVoucher())
   const slot = { lane: 0n, nonce: 1n }
   const redeemed = (key: string, nonce: bigint, signedBy: 'from' | 'recipient' | null): Verdict =>
-    verify(voucher, channelFacts({ redeemed: [{ ...slot, nonce, key, signedBy }] }))
+    verify(voucher, knownChannel({ redeemed: [{ ...slot, nonce, key, signedBy }] }))
   t.match(redeemed('other', 1n, 'from'), { ok: false, reason: /lane 0 and nonce 1/, mayChange: false })
   t.match(redeemed(voucherKey(voucher), 1n, 'from'), { ok: true }, 'this very voucher')
   t.match(redeemed('other', 1n, 'recipient'), { ok: true }, 'the other party’s')

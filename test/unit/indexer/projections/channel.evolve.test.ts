@@ -14,6 +14,9 @@ import type { FilecoinEvent, VoucherFacts } from '../../../../shared/events/file
 import type { LogEntry } from '../../../../shared/events/log-entry.ts'
 import { naturalKey } from '../../../../shared/events/natural-key.ts'
 import {
+  collectChannel,
+  fundChannel,
+  identity,
   makeChannel,
   settleChannel,
   signedVoucher,
@@ -103,6 +106,45 @@ void t.test('a channel and what was redeemed from it carry the keys of their eve
     channel?.redemptions.map(({ key }) => key),
     [naturalKey(redemption)],
   )
+  t.end()
+})
+
+void t.test('without a creation there is no channel', (t) => {
+  t.equal(foldChannel([]), undefined)
+  t.equal(foldChannel(entriesOf([fundChannel({ height: 11, to: ROBUST })])), undefined)
+  t.end()
+})
+
+void t.test('funds add up, whatever message brought them', (t) => {
+  const update = { ...redeemed(12, payback('aa')), value: '7' }
+  const funds = fundChannel({ height: 11, to: ROBUST, value: '20' })
+  const settle = { ...settleChannel({ height: 13, to: ROBUST }), value: '3' }
+  t.equal(foldAnew([funds, update, settle])?.deposits, '1000000000000000030')
+  t.end()
+})
+
+void t.test('the sender of a redemption did not sign it, whatever name the message uses', (t) => {
+  const signer = (sender: ReturnType<typeof identity>) =>
+    foldAnew([updateChannel({ height: 12, to: ROBUST, voucher: payback('aa'), sender })])?.redemptions[0]
+      ?.signedBy
+  t.equal(signer(LENDER), 'from')
+  t.equal(signer(BORROWER), 'recipient')
+  t.equal(signer(identity(`f${BORROWER.asWritten.slice(1)}`)), 'recipient')
+  t.equal(signer(person('stranger')), null)
+  t.end()
+})
+
+void t.test('a later minimum height defers the settlement, an earlier one does not', (t) => {
+  const settle = settleChannel({ height: 20, to: ROBUST, settlingAtEpoch: 1460 })
+  const update = (height: number, minSettleHeight: string) =>
+    redeemed(height, payback('aa', { minSettleHeight }))
+  const settlingAt = (...events: FilecoinEvent[]) => foldAnew(events)?.settlement?.settlingAtEpoch
+  t.equal(settlingAt(settle), 1460)
+  t.equal(settlingAt(settle, update(30, '1000')), 1460)
+  t.equal(settlingAt(settle, update(30, '2000')), 2000)
+  t.equal(settlingAt(update(10, '2000'), settle), 2000)
+  t.equal(settlingAt(update(30, '2000')), undefined, 'it does not begin one')
+  t.equal(foldAnew([settle, collectChannel({ height: 1500, to: ROBUST })])?.collection?.epoch, 1500)
   t.end()
 })
 
