@@ -1,7 +1,6 @@
 import { AbiCoder } from 'ethers'
 import { EVENT_LAYOUTS, functionLayout } from '../../indexer/sources/evm/contracts.ts'
 import { decodeByEthers } from '../../indexer/sources/evm/decode-abi.ts'
-import type { AbiTexts } from '../../indexer/sources/evm/decode-canonical.ts'
 import { seededRandom } from './random-chain.ts'
 
 /** Seeded data of the two contracts' types, well-formed and malformed, for comparing two decoders. */
@@ -59,13 +58,12 @@ export function* digitByDigit(seed: number): Generator<AbiCase> {
 }
 
 /** Throws when the data is not the canonical encoding of such values. */
-type StrictDecoder = (types: readonly string[], data: string) => AbiTexts
+type StrictDecoder = (types: readonly string[], data: string) => string[]
 
 /** Returns a decoder's result for a case; null where it refuses. */
 export function outcome(decode: StrictDecoder, { types, data }: AbiCase): string | null {
   try {
-    const texts = decode(types, data)
-    return JSON.stringify(Array.from({ length: texts.length }, (_, index) => texts.at(index)))
+    return JSON.stringify(decode(types, data))
   } catch {
     return null
   }

@@ -1,6 +1,5 @@
-import { Interface } from 'ethers'
-import type { ContractRole, EvmEventKind } from '../../../shared/events/chain-event.ts'
-import { KINDS_OF_ROLE } from '../../../shared/events/chain-event.ts'
+import { Interface, type ParamType } from 'ethers'
+import { KINDS_OF_ROLE, type ContractRole, type EvmEventKind } from '../../../shared/events/chain-event.ts'
 
 /** The parts of both contracts' ABI that are read. No event parameter is indexed. */
 const ABI: Record<ContractRole, string[]> = {
@@ -47,22 +46,17 @@ export interface EventLayout extends Layout {
 }
 
 export const EVENT_LAYOUTS: Record<ContractRole, ReadonlyMap<string, EventLayout>> = {
-  erc20Loans: layoutsOf('erc20Loans'),
-  erc20CollateralLock: layoutsOf('erc20CollateralLock'),
+  erc20Loans: eventLayoutsOf('erc20Loans'),
+  erc20CollateralLock: eventLayoutsOf('erc20CollateralLock'),
 }
 
-function layoutsOf(role: ContractRole): ReadonlyMap<string, EventLayout> {
+function eventLayoutsOf(role: ContractRole): ReadonlyMap<string, EventLayout> {
   return new Map(
     KINDS_OF_ROLE[role].map((kind: EvmEventKind) => {
       const fragment = INTERFACES[role].getEvent(kind)
       if (fragment === null) throw new Error(`the ABI of ${role} has no event ${kind}`)
-      const layout: EventLayout = {
-        kind,
-        topic: fragment.topicHash,
-        names: fragment.inputs.map((input) => input.name),
-        types: fragment.inputs.map((input) => input.type),
-      }
-      return [fragment.topicHash, layout]
+      const topic = fragment.topicHash
+      return [topic, { kind, topic, ...layoutOf(fragment.inputs) }]
     }),
   )
 }
@@ -80,14 +74,13 @@ const FUNCTION_LAYOUTS: Record<ContractRole, ReadonlyMap<string, FunctionLayout>
 function functionLayoutsOf(role: ContractRole): ReadonlyMap<string, FunctionLayout> {
   const layouts = new Map<string, FunctionLayout>()
   INTERFACES[role].forEachFunction(({ name, selector, inputs, outputs }) => {
-    layouts.set(name, {
-      selector,
-      names: inputs.map((input) => input.name),
-      types: inputs.map((input) => input.type),
-      outputs: outputs.map((output) => output.type),
-    })
+    layouts.set(name, { selector, ...layoutOf(inputs), outputs: layoutOf(outputs).types })
   })
   return layouts
+}
+
+function layoutOf(parameters: readonly ParamType[]): Layout {
+  return { names: parameters.map(({ name }) => name), types: parameters.map(({ type }) => type) }
 }
 
 export function functionLayout(role: ContractRole, name: string): FunctionLayout {

@@ -6,7 +6,7 @@ import type {
   UintText,
 } from '../../../shared/events/chain-event.ts'
 import { EVENT_LAYOUTS } from './contracts.ts'
-import { decodeFields, type Fields } from './decode-abi.ts'
+import { decodeFields } from './decode-abi.ts'
 import { storableText } from '../rpc/foreign-text.ts'
 
 /** A decoded event, or the reason why the log is none. */
@@ -43,7 +43,9 @@ export function decodeLog(role: ContractRole, log: RawLog): DecodedLog {
   if (log.topics.length > 1) return undecodable(`${layout.kind}: ${log.topics.length} topics instead of 1`)
   if (dataBytes > MAX_DATA_BYTES) return undecodable(`${layout.kind}: data of ${dataBytes} bytes`)
   try {
-    return BUILDERS[layout.kind](decodeFields(layout, log.data))
+    const { loanId: contractLoanId, ...args } = decodeFields(layout, log.data)
+    // The layout has exactly this kind's arguments, in ABI order, which the compiler cannot know.
+    return { kind: layout.kind, contractLoanId, args } as DecodedEvent
   } catch (error) {
     return undecodable(`${layout.kind}: data does not decode (${shortReason(error)})`)
   }
@@ -58,107 +60,4 @@ function copyOf(hex: string): string {
 function shortReason(error: unknown): string {
   if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code
   return error instanceof Error ? storableText(error.message, 80) : 'unknown'
-}
-
-/** Arguments are listed in ABI order. */
-const BUILDERS: Record<EvmEventKind, (fields: Fields) => DecodedEvent> = {
-  CreateLoanOffer: (f) => ({
-    kind: 'CreateLoanOffer',
-    contractLoanId: f.uint('loanId'),
-    args: { lender: f.address('lender'), principal: f.uint('principal'), token: f.address('token') },
-  }),
-  ApproveRequest: (f) => ({
-    kind: 'ApproveRequest',
-    contractLoanId: f.uint('loanId'),
-    args: {
-      borrower: f.address('borrower'),
-      filBorrower: f.hex('filBorrower'),
-      secretHashA1: f.hex('secretHashA1'),
-      paymentChannelId: f.hex('paymentChannelId'),
-      collateralAmount: f.uint('collateralAmount'),
-    },
-  }),
-  Withdraw: (f) => ({
-    kind: 'Withdraw',
-    contractLoanId: f.uint('loanId'),
-    args: {
-      borrower: f.address('borrower'),
-      amount: f.uint('amount'),
-      token: f.address('token'),
-      secretA1: f.hex('secretA1'),
-    },
-  }),
-  Payback: (f) => ({
-    kind: 'Payback',
-    contractLoanId: f.uint('loanId'),
-    args: borrowerAmountToken(f),
-  }),
-  AcceptRepayment: (f) => ({
-    kind: 'AcceptRepayment',
-    contractLoanId: f.uint('loanId'),
-    args: { amount: f.uint('amount'), token: f.address('token'), secretB1: f.hex('secretB1') },
-  }),
-  RefundPayback: (f) => ({
-    kind: 'RefundPayback',
-    contractLoanId: f.uint('loanId'),
-    args: borrowerAmountToken(f),
-  }),
-  CancelLoan: (f) => ({
-    kind: 'CancelLoan',
-    contractLoanId: f.uint('loanId'),
-    args: { amount: f.uint('amount'), token: f.address('token'), secretB1: f.hex('secretB1') },
-  }),
-  CreateBorrowRequest: (f) => ({
-    kind: 'CreateBorrowRequest',
-    contractLoanId: f.uint('loanId'),
-    args: borrowerCollateralToken(f),
-  }),
-  AcceptOffer: (f) => ({
-    kind: 'AcceptOffer',
-    contractLoanId: f.uint('loanId'),
-    args: {
-      lender: f.address('lender'),
-      filLender: f.hex('filLender'),
-      secretHashB1: f.hex('secretHashB1'),
-      paymentChannelId: f.hex('paymentChannelId'),
-      principalAmount: f.uint('principalAmount'),
-    },
-  }),
-  UnlockCollateral: (f) => ({
-    kind: 'UnlockCollateral',
-    contractLoanId: f.uint('loanId'),
-    args: borrowerCollateralToken(f),
-  }),
-  SeizeCollateral: (f) => ({
-    kind: 'SeizeCollateral',
-    contractLoanId: f.uint('loanId'),
-    args: { lender: f.address('lender'), amount: f.uint('amount'), token: f.address('token') },
-  }),
-  UnlockRefundableCollateral: (f) => ({
-    kind: 'UnlockRefundableCollateral',
-    contractLoanId: f.uint('loanId'),
-    args: borrowerAmountToken(f),
-  }),
-  CancelBorrowRequest: (f) => ({
-    kind: 'CancelBorrowRequest',
-    contractLoanId: f.uint('loanId'),
-    args: {
-      borrower: f.address('borrower'),
-      collateralAmount: f.uint('collateralAmount'),
-      token: f.address('token'),
-      secretA1: f.hex('secretA1'),
-    },
-  }),
-}
-
-function borrowerAmountToken(f: Fields): { borrower: string; amount: string; token: string } {
-  return { borrower: f.address('borrower'), amount: f.uint('amount'), token: f.address('token') }
-}
-
-function borrowerCollateralToken(f: Fields): { borrower: string; collateralAmount: string; token: string } {
-  return {
-    borrower: f.address('borrower'),
-    collateralAmount: f.uint('collateralAmount'),
-    token: f.address('token'),
-  }
 }

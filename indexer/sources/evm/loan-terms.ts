@@ -1,5 +1,6 @@
 import type { EvmEventKind, EvmEventTerms, Terms } from '../../../shared/events/chain-event.ts'
 import type { DecodedEvent } from './decode-log.ts'
+import { functionLayout } from './contracts.ts'
 import { decodeDirectCall, type LoanState, type TransactionInput } from './decode-loan.ts'
 import type { Fields } from './decode-abi.ts'
 import { STATE_AFTER } from './loan-states.ts'
@@ -32,19 +33,17 @@ type CallName = Parameters<typeof decodeDirectCall>[2]
 /** A value, or the reason why there is none. */
 type Found = { value: string } | { why: string }
 
-/** Source of a term. Its name is the same in the event's terms, in the loan's state and in the call's input. */
-interface Term {
-  /** Reads the value from the loan's state, unless a later transition may have changed it there. */
-  shown: (loan: LoanState, name: string) => Found
-  /** Type in the input of the direct call; missing when the call does not carry the term. */
-  input?: 'uint' | 'hex'
-}
+/** Reads a term from the loan's state, unless a later transition may have changed it there. */
+type Shown = (loan: LoanState, name: string) => Found
 
-/** The contract, the function whose direct call emits the event, and the terms in the order of the log. */
+/**
+ * The contract, the function whose direct call emits the event, and the terms in the order of the log. A term's name is
+ * the same in the event's terms, in the loan's state and in the call's input, if that has it.
+ */
 type Completion<K extends EvmEventKind> = {
   role: LoanState['role']
   call?: CallName
-  terms: { [T in keyof EvmEventTerms[K]]: Term }
+  terms: { [T in keyof EvmEventTerms[K]]: Shown }
 }
 
 const COMPLETIONS: { [K in IncompleteKind]: Completion<K> } = {
@@ -52,40 +51,30 @@ const COMPLETIONS: { [K in IncompleteKind]: Completion<K> } = {
     role: 'erc20Loans',
     call: 'createLoanOffer',
     terms: {
-      secretHashB1: { shown: asShown, input: 'hex' },
-      filLender: { shown: asShown, input: 'hex' },
-      interest: { shown: unlessZeroed, input: 'uint' },
-      loanExpirationPeriod: { shown: asShown, input: 'uint' },
+      secretHashB1: asShown,
+      filLender: asShown,
+      interest: unlessZeroed,
+      loanExpirationPeriod: asShown,
     },
   },
-  ApproveRequest: {
-    role: 'erc20Loans',
-    terms: { loanExpiration: { shown: asShown }, acceptExpiration: { shown: asShown } },
-  },
+  ApproveRequest: { role: 'erc20Loans', terms: { loanExpiration: asShown, acceptExpiration: asShown } },
   CreateBorrowRequest: {
     role: 'erc20CollateralLock',
     call: 'createBorrowRequest',
     terms: {
-      secretHashA1: { shown: asShown, input: 'hex' },
-      filBorrower: { shown: asShown, input: 'hex' },
-      principalAmount: { shown: beforeAccepted, input: 'uint' },
-      interestRate: { shown: unlessZeroed, input: 'uint' },
-      loanExpirationPeriod: { shown: asShown, input: 'uint' },
+      secretHashA1: asShown,
+      filBorrower: asShown,
+      principalAmount: beforeAccepted,
+      interestRate: unlessZeroed,
+      loanExpirationPeriod: asShown,
     },
   },
-  AcceptOffer: {
-    role: 'erc20CollateralLock',
-    terms: { loanExpiration: { shown: asShown }, lockPrice: { shown: asShown } },
-  },
-  UnlockCollateral: {
-    role: 'erc20CollateralLock',
-    call: 'unlockCollateral',
-    terms: { secretB1: { shown: nonEmpty, input: 'hex' } },
-  },
+  AcceptOffer: { role: 'erc20CollateralLock', terms: { loanExpiration: asShown, lockPrice: asShown } },
+  UnlockCollateral: { role: 'erc20CollateralLock', call: 'unlockCollateral', terms: { secretB1: nonEmpty } },
   SeizeCollateral: {
     role: 'erc20CollateralLock',
     call: 'seizeCollateral',
-    terms: { liquidationPrice: { shown: asShown }, secretA1: { shown: nonEmpty, input: 'hex' } },
+    terms: { liquidationPrice: asShown, secretA1: nonEmpty },
   },
 }
 
@@ -112,12 +101,14 @@ function termsOf(
   { loan, transaction }: TermSources,
 ): { values: Record<string, string | null>; unknown?: Record<string, string> } {
   const { role, call: name, terms }: Completion<EvmEventKind> = COMPLETIONS[event.kind]
-  const call = name === undefined ? null : directCall(event, contract, { role, name, transaction })
+  const inCall = name === undefined ? [] : functionLayout(role, name).names
+  const call = name === undefined ? {} : directCall(event, contract, { role, name, transaction })
   const values: Record<string, string | null> = {}
   const unknown: Record<string, string> = {}
-  for (const [term, { shown, input }] of Object.entries<Term>(terms)) {
+  for (const [term, shown] of Object.entries<Shown>(terms)) {
     const found = [inLoan(loan, role, shown, term)]
-    if (input !== undefined && call !== null) found.push(inInput(call, input, term))
+    if (inCall.includes(term))
+      found.push(typeof call === 'string' ? { why: call } : { value: call[term] ?? '' })
     const known = found.find((one) => 'value' in one)
     values[term] = known?.value ?? null
     if (known === undefined)
@@ -126,19 +117,9 @@ function termsOf(
   return Object.keys(unknown).length === 0 ? { values } : { values, unknown }
 }
 
-function inLoan(
-  loan: LoanState | string,
-  role: LoanState['role'],
-  shown: Term['shown'],
-  name: string,
-): Found {
+function inLoan(loan: LoanState | string, role: LoanState['role'], shown: Shown, name: string): Found {
   if (typeof loan === 'string') return { why: loan }
   return loan.role === role ? shown(loan, name) : { why: 'another contract' }
-}
-
-function inInput(call: Fields | string, type: 'uint' | 'hex', name: string): Found {
-  if (typeof call === 'string') return { why: call }
-  return { value: call[type](name) }
 }
 
 function asShown(loan: LoanState, name: string): Found {
@@ -193,30 +174,18 @@ function directCall(
 }
 
 /**
- * A token can call back into the contract, so that one direct call makes two loans. Only the arguments tell them apart.
+ * A token can call back into the contract, so that one direct call makes two loans. Only the arguments tell them apart:
+ * a creation's call has no id, but its sender and the other arguments of the event.
  */
-function agrees(event: IncompleteEvent, call: Fields, { from }: TransactionInput): boolean {
-  switch (event.kind) {
-    case 'CreateLoanOffer': {
-      const { lender, principal, token } = event.args
-      return (
-        from === lender.toLowerCase() &&
-        call.uint('principal') === principal &&
-        call.address('token') === token
-      )
-    }
-    case 'CreateBorrowRequest': {
-      const { borrower, collateralAmount, token } = event.args
-      return (
-        from === borrower.toLowerCase() &&
-        call.uint('collateralAmount') === collateralAmount &&
-        call.address('token') === token
-      )
-    }
-    case 'ApproveRequest':
-    case 'AcceptOffer':
-    case 'UnlockCollateral':
-    case 'SeizeCollateral':
-      return call.uint('loanId') === event.contractLoanId
-  }
+function agrees(
+  { contractLoanId, args }: IncompleteEvent,
+  call: Fields,
+  { from }: TransactionInput,
+): boolean {
+  if (call['loanId'] !== undefined) return call['loanId'] === contractLoanId
+  const maker = 'lender' in args ? args.lender : args.borrower
+  return (
+    from === maker.toLowerCase() &&
+    Object.entries<string>(args).every(([name, value]) => (call[name] ?? value) === value)
+  )
 }
