@@ -2,14 +2,9 @@ import { isEvmEvent } from '../../../shared/events/chain-event.ts'
 import type { LogEntry } from '../../../shared/events/log-entry.ts'
 import { naturalKey } from '../../../shared/events/natural-key.ts'
 import { groupBy } from '../../../shared/group-by.ts'
-import {
-  CLOCK_TOLERANCE_S,
-  indexLoans,
-  linkChannel,
-  STRENGTH,
-  type Link,
-  type NamedChannels,
-} from '../links/link.evolve.ts'
+import { CLOCK_TOLERANCE_S, STRENGTH, type Link, type NamedChannels } from '../links/link.evolve.ts'
+import { linkChannel } from '../links/link-channel.evolve.ts'
+import { indexLoans } from '../links/loan-index.evolve.ts'
 import type { LoanFacts } from '../links/loan-facts.evolve.ts'
 import { IDS_PER_ENTRY, type FoldContext, type Projection } from '../projection.ts'
 import { isAboutChannel } from '../segments.evolve.ts'

@@ -1,6 +1,5 @@
 import type { LoanType } from '../../../shared/events/chain-event.ts'
-import { canonicalAddress } from '../../../shared/filecoin/address.ts'
-import { namesOf, type Channel } from '../channels/channel.evolve.ts'
+import type { Channel } from '../channels/channel.evolve.ts'
 import type { LoanFacts } from './loan-facts.evolve.ts'
 
 /** Collateral secures a token loan in FIL; principal and payback carry the FIL of a FIL loan. */
@@ -17,15 +16,6 @@ export interface Link {
   strength: Strength
 }
 
-export interface LinkDecision {
-  link: Link | null
-  /**
-   * Subjects of the loans with a claim: a change of one of them repeats the decision. Only a few loans tied by their
-   * parties alone are listed, because two are as undecided as a thousand.
-   */
-  claimants: string[]
-}
-
 /**
  * Seconds of tolerance between the block times of two chains. A tipset's time is the start of its epoch; a block's time
  * is chosen by its producer. A loan that has ended normally has its channel already, so loans that had not ended come
@@ -39,114 +29,20 @@ export interface PartyNames {
   recipient: readonly string[]
 }
 
-/** A channel's names, computed once, and the channels that loans name. */
+/** A channel's names in canonical form, computed once, and the channels that loans name. */
 interface Names extends PartyNames {
-  robust: string | null
-  channelId: string | null
+  addresses: readonly (string | null)[]
   named: NamedChannels
 }
 
 /** The existing channels that loan contracts name, by each of their addresses. */
 export type NamedChannels = ReadonlyMap<string, readonly PartyNames[]>
 
-/**
- * Decides which loan a channel belongs to, by protocol.md section 5: the strongest claim wins. Equally strong claims by
- * two loans or roles decide nothing, unless something signed on Filecoin supports one. Anybody can write any channel
- * into a contract of their own. Between matches by parties, a loan that had not ended comes first. The result depends
- * only on the channels and loans, not on their order of arrival.
- */
-export function linkChannel(channel: Channel, loans: LoanIndex, named: NamedChannels): LinkDecision {
-  const names: Names = {
-    robust: canonicalAddress(channel.robust),
-    channelId: canonicalAddress(channel.channelId),
-    from: namesOf(channel.from),
-    recipient: namesOf(channel.recipient),
-    named,
-  }
-  const claims = claimsOn(channel, names, loans)
-  const strongest = claims.reduce((most, { strength }) => Math.max(most, strength), 0)
-  const best = claims.filter(({ strength }) => strength === strongest)
-  return {
-    link: linkOf(best.length > 1 ? decided(best, strongest) : best),
-    claimants: [...new Set(claims.map(({ loanType, loanId }) => `${loanType}/${loanId}`))].sort(),
-  }
-}
-
-/** Claims of all loans with strong evidence, and of a few that match by their parties alone. */
-function claimsOn(channel: Channel, names: Names, loans: LoanIndex): Claim[] {
-  const strong = new Set([
-    ...[names.robust, names.channelId].flatMap((name) =>
-      name === null ? [] : (loans.byChannel.get(name) ?? []),
-    ),
-    ...channel.vouchers.flatMap(({ facts: { secretHash } }) =>
-      secretHash === null ? [] : (loans.bySecretHash.get(secretHash) ?? []),
-    ),
-    ...channel.statements.flatMap(({ contractLoanId }) => loans.byContractLoanId.get(contractLoanId) ?? []),
-  ])
-  const claims = [...strong].flatMap((loan) => claimsOf(loan, channel, names))
-  const fitting = new Set(
-    [...names.from, ...names.recipient].flatMap((name) => loans.byParty.get(name) ?? []),
-  )
-  const byParties = claims.filter(({ strength }) => strength === STRENGTH.parties)
-  let open = byParties.filter(({ isOpen }) => isOpen).length
-  let ended = byParties.length - open
-  for (const loan of fitting) {
-    if (open >= 2) break
-    if (strong.has(loan)) continue
-    for (const claim of claimsOf(loan, channel, names)) {
-      if (claim.isOpen) open += 1
-      else ended += 1
-      if (claim.isOpen || ended <= 2) claims.push(claim)
-    }
-  }
-  return claims
-}
-
-/** Loans by each kind of evidence; every list is in the order of subjects. */
-export interface LoanIndex {
-  byChannel: Map<string, LoanFacts[]>
-  bySecretHash: Map<string, LoanFacts[]>
-  byContractLoanId: Map<string, LoanFacts[]>
-  byParty: Map<string, LoanFacts[]>
-}
-
-export function indexLoans(loans: readonly LoanFacts[]): LoanIndex {
-  const index: LoanIndex = {
-    byChannel: new Map(),
-    bySecretHash: new Map(),
-    byContractLoanId: new Map(),
-    byParty: new Map(),
-  }
-  const put = (map: Map<string, LoanFacts[]>, key: string | null, loan: LoanFacts): void => {
-    if (key === null) return
-    const list = map.get(key)
-    if (list === undefined) map.set(key, [loan])
-    else if (list.at(-1) !== loan) list.push(loan)
-  }
-  const subject = ({ loanType, loanId }: LoanFacts): string => `${loanType}/${loanId}`
-  for (const loan of [...loans].sort((a, b) => (subject(a) < subject(b) ? -1 : 1))) {
-    put(index.byChannel, loan.namedChannel, loan)
-    put(index.bySecretHash, loan.secretHashA1, loan)
-    put(index.bySecretHash, loan.secretHashB1, loan)
-    put(index.byContractLoanId, loan.contractLoanId, loan)
-    put(index.byParty, loan.borrower, loan)
-    put(index.byParty, loan.lender, loan)
-  }
-  return index
-}
-
-function linkOf(claims: readonly Claim[]): Link | null {
-  const [claim] = claims
-  if (claim === undefined || claims.length > 1) return null
-  const { loanType, loanId, role, strength } = claim
-  return { loanType, loanId, role, strength }
-}
-
 /** Anybody can copy the parties' addresses too: a match beats none, but does not decide between two. */
-const PROOF = { parties: 1, secretHash: 2, statement: 3 } as const
+export const PROOF = { parties: 1, secretHash: 2, statement: 3 } as const
 
 /** A link, with what decides between claims of equal strength. */
-interface Claim extends Link {
+export interface Claim extends Link {
   /**
    * How plainly the channel's own parties signed for this loan (see {@link PROOF}); 0 unless the contract names the
    * channel.
@@ -157,26 +53,8 @@ interface Claim extends Link {
   agreedS: number
 }
 
-/** Narrows equally strong claims to those that take precedence. */
-function decided(claims: readonly Claim[], strength: number): readonly Claim[] {
-  if (strength !== STRENGTH.parties) return proven(claims)
-  const open = claims.filter(({ isOpen }) => isOpen)
-  return open.length === 0 ? claims : open
-}
-
-/**
- * Among loans whose contracts name one channel, selects the one with its maker's statement or voucher. A contract that
- * copies the hash is agreed later than the original, so the earliest one wins.
- */
-function proven(claims: readonly Claim[]): readonly Claim[] {
-  const most = Math.max(...claims.map(({ proof }) => proof))
-  const best = claims.filter(({ proof }) => proof === most)
-  if (most <= PROOF.parties) return best
-  const first = Math.min(...best.map(({ agreedS }) => agreedS))
-  return best.filter(({ agreedS }) => agreedS === first)
-}
-
-function claimsOf(loan: LoanFacts, channel: Channel, names: Names): Claim[] {
+/** The claims of a loan on a channel, in each of its roles. */
+export function claimsOf(loan: LoanFacts, channel: Channel, names: Names): Claim[] {
   const roles: ChannelRole[] = loan.loanType === 'ERC20FIL' ? ['collateral'] : ['principal', 'payback']
   return roles.flatMap((role) => {
     const strength = strengthOf(loan, role, channel, names)
@@ -220,8 +98,7 @@ function claimedChannel(loan: LoanFacts, names: Names): 'this' | 'other' | 'none
   if (namedChannel === null) return 'none'
   const role = loan.loanType === 'ERC20FIL' ? 'collateral' : 'principal'
   const fits = (parties: PartyNames): boolean => compareParties(loan, role, parties) !== 'other'
-  const isNamed = namedChannel === names.channelId || namedChannel === names.robust
-  if (isNamed && fits(names)) return 'this'
+  if (names.addresses.includes(namedChannel) && fits(names)) return 'this'
   return names.named.get(namedChannel)?.some(fits) === true ? 'other' : 'none'
 }
 
@@ -244,28 +121,16 @@ function compareParties(loan: LoanFacts, role: ChannelRole, names: PartyNames): 
 function compareNames(name: string | null, names: readonly string[]): 'same' | 'other' | 'unknown' {
   if (name === null) return 'unknown'
   if (names.includes(name)) return 'same'
-  return names.some((other) => excludes(kindOf(other), kindOf(name))) ? 'other' : 'unknown'
+  return names.some((other) => excludes(other, name)) ? 'other' : 'unknown'
 }
 
-type NameKind = 'id' | 'key' | 'actor' | 'delegated'
+/** Kinds of addresses by their protocol. */
+const KINDS: Readonly<Record<string, string>> = { 0: 'id', 1: 'key', 2: 'actor', 3: 'key', 4: 'delegated' }
 
 /** Every actor has one ID, and either a key address alone, or an actor address, a delegated one, or both. */
-function excludes(a: NameKind, b: NameKind): boolean {
-  if (a === b) return true
-  return a !== 'id' && b !== 'id' && (a === 'key' || b === 'key')
-}
-
-function kindOf(name: string): NameKind {
-  switch (name.charAt(1)) {
-    case '0':
-      return 'id'
-    case '2':
-      return 'actor'
-    case '4':
-      return 'delegated'
-    default:
-      return 'key'
-  }
+function excludes(a: string, b: string): boolean {
+  const kinds = [a, b].map((name) => KINDS[name.charAt(1)])
+  return kinds[0] === kinds[1] || (kinds.includes('key') && !kinds.includes('id'))
 }
 
 /** A voucher of the expected signer with the loan's hash: its redeemer must reveal the loan's secret. */
@@ -301,28 +166,13 @@ function isFitting(
 ): boolean {
   const { openedS, agreedS, endedS } = loan.times
   const { from, recipient } = partiesOf(loan, role)
-  switch (role) {
-    case 'collateral':
-      return (
-        isParty(recipient, names.recipient) &&
-        isWithin(channel.createdTimeS, openedS, agreedS ?? endedS, endToleranceS)
-      )
-    case 'principal':
-      return (
-        isParty(recipient, names.recipient) &&
-        // Anybody can add funds later, so the initial value counts as well.
-        [channel.value, channel.deposits].some((amount) => BigInt(amount) === loan.requestedAttoFil) &&
-        isWithin(channel.createdTimeS, openedS, agreedS ?? endedS, endToleranceS)
-      )
-    case 'payback':
-      return (
-        isParty(from, names.from) &&
-        isParty(recipient, names.recipient) &&
-        isWithin(channel.createdTimeS, agreedS, endedS, endToleranceS)
-      )
-    default:
-      return role satisfies never
-  }
+  if (!isParty(recipient, names.recipient)) return false
+  if (role === 'payback')
+    return isParty(from, names.from) && isWithin(channel.createdTimeS, agreedS, endedS, endToleranceS)
+  // Anybody can add funds later, so the initial value counts as well.
+  const amounts = [channel.value, channel.deposits].map(BigInt)
+  if (role === 'principal' && !amounts.some((amount) => amount === loan.requestedAttoFil)) return false
+  return isWithin(channel.createdTimeS, openedS, agreedS ?? endedS, endToleranceS)
 }
 
 function isParty(name: string | null, names: readonly string[]): boolean {

@@ -6,11 +6,11 @@ import {
 } from '../../../../indexer/projections/channels/channel.evolve.ts'
 import {
   CLOCK_TOLERANCE_S,
-  indexLoans,
-  linkChannel,
   type NamedChannels,
   STRENGTH,
 } from '../../../../indexer/projections/links/link.evolve.ts'
+import { linkChannel } from '../../../../indexer/projections/links/link-channel.evolve.ts'
+import { indexLoans } from '../../../../indexer/projections/links/loan-index.evolve.ts'
 import { addressIn, type LoanFacts } from '../../../../indexer/projections/links/loan-facts.evolve.ts'
 import { planEntries } from '../../../../indexer/event-log/plan-entries.evolve.ts'
 import { canonicalAddress } from '../../../../shared/filecoin/address.ts'
