@@ -1,64 +1,17 @@
 import * as z from 'zod'
+import { COLLATERAL_LOCK, eachField, ERC20_LOAN } from '../../shared/events/loan-parts.ts'
 import { activityRecord, MOST_LOAN_EVENTS } from './activity.ts'
 import { isoTime } from './common.ts'
 
 const known = z.string().nullable()
 
-/** All numbers are strings; unknown values are null. Amounts are decimal text in whole units. */
-const erc20Loan = z.strictObject({
-  id: z.string(),
-  contractLoanId: z.string(),
-  borrower: known,
-  lender: known,
-  filBorrower: known,
-  filLender: known,
-  secretHashA1: known,
-  secretHashB1: known,
-  secretA1: known,
-  secretB1: known,
-  loanExpiration: known,
-  acceptExpiration: known,
-  loanExpirationPeriod: known,
-  principalAmount: known,
-  interestAmount: known,
-  collateralAmount: known,
-  paymentChannelId: known,
-  state: known,
-  blockchain: known,
-  networkId: known,
-  erc20LoansContract: known,
-  token: known,
-  createdAt: isoTime,
-  updatedAt: isoTime,
-})
+const times = { createdAt: isoTime, updatedAt: isoTime }
 
-const collateralLock = z.strictObject({
-  id: z.string(),
-  contractLoanId: z.string(),
-  paymentChannelId: known,
-  borrower: known,
-  lender: known,
-  filBorrower: known,
-  filLender: known,
-  secretHashA1: known,
-  secretHashB1: known,
-  secretA1: known,
-  secretB1: known,
-  loanExpiration: known,
-  loanExpirationPeriod: known,
-  collateralAmount: known,
-  principalAmount: known,
-  interestRate: known,
-  lockPrice: known,
-  liquidationPrice: known,
-  state: known,
-  blockchain: known,
-  networkId: known,
-  collateralLockContractAddress: known,
-  token: known,
-  createdAt: isoTime,
-  updatedAt: isoTime,
-})
+/** All numbers are strings; unknown values are null. Amounts are decimal text in whole units. */
+const contractHalf = <Name extends string>(names: readonly Name[]) =>
+  z.strictObject({ id: z.string(), ...eachField(names, known), contractLoanId: z.string(), ...times })
+const erc20Loan = contractHalf(ERC20_LOAN)
+const collateralLock = contractHalf(COLLATERAL_LOCK)
 
 const settling = {
   /** The epoch from which the channel can be collected; null until it is settled. */
@@ -90,8 +43,7 @@ const filCollateral = z.strictObject({
   erc20LoansContract: known,
   erc20LoansNetworkId: known,
   state: known,
-  createdAt: isoTime,
-  updatedAt: isoTime,
+  ...times,
 })
 
 const lock = {
@@ -120,8 +72,7 @@ const filLoan = z.strictObject({
   secretA1: known,
   ...settling,
   state: known,
-  createdAt: isoTime,
-  updatedAt: isoTime,
+  ...times,
 })
 
 /** The channel that pays the lent FIL back. */
@@ -140,8 +91,7 @@ const filPayback = z.strictObject({
   ...settling,
   ...lock,
   state: known,
-  createdAt: isoTime,
-  updatedAt: isoTime,
+  ...times,
 })
 
 /** A part that does not exist (yet). */

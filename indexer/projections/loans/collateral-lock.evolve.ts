@@ -1,4 +1,5 @@
 import type { EvmLoanEvent, KINDS_OF_ROLE } from '../../../shared/events/chain-event.ts'
+import { COLLATERAL_LOCK, eachField } from '../../../shared/events/loan-parts.ts'
 import { FIL_DECIMALS, inUnits } from './erc20-loan.evolve.ts'
 
 /** Events of the market that lends FIL against ERC20 collateral. */
@@ -7,67 +8,18 @@ export type CollateralLockEvent = Extract<
   { kind: (typeof KINDS_OF_ROLE)['erc20CollateralLock'][number] }
 >
 
-/** The `collateralLock` part of a lookup, without id and times; fields in response order. */
-export interface CollateralLockPart {
-  contractLoanId: string
-  paymentChannelId: string | null
-  borrower: string | null
-  lender: string | null
-  filBorrower: string | null
-  filLender: string | null
-  secretHashA1: string | null
-  secretHashB1: string | null
-  secretA1: string | null
-  secretB1: string | null
-  /** Unix seconds; the period is in seconds. */
-  loanExpiration: string | null
-  loanExpirationPeriod: string | null
-  /** Whole units of the token. */
-  collateralAmount: string | null
-  /** Whole FIL. */
-  principalAmount: string | null
-  /** Rates and prices have 18 decimals. */
-  interestRate: string | null
-  lockPrice: string | null
-  liquidationPrice: string | null
-  /** The contract's state: 0 Funded … 4 Canceled. */
-  state: string
-  blockchain: string
-  networkId: string
-  collateralLockContractAddress: string
-  token: string | null
-}
+/** The `collateralLock` part of a lookup, without id and times; unknown values are null. */
+export type CollateralLockPart = Record<(typeof COLLATERAL_LOCK)[number], string | null> &
+  Record<'contractLoanId' | 'state' | 'blockchain' | 'networkId' | 'collateralLockContractAddress', string>
 
 const PRICE_DECIMALS = 18
 
 export function initialCollateralLock(
-  event: CollateralLockEvent,
+  { contractLoanId, contract }: CollateralLockEvent,
   chain: { blockchain: string; networkId: string },
 ): CollateralLockPart {
-  return {
-    contractLoanId: event.contractLoanId,
-    paymentChannelId: null,
-    borrower: null,
-    lender: null,
-    filBorrower: null,
-    filLender: null,
-    secretHashA1: null,
-    secretHashB1: null,
-    secretA1: null,
-    secretB1: null,
-    loanExpiration: null,
-    loanExpirationPeriod: null,
-    collateralAmount: null,
-    principalAmount: null,
-    interestRate: null,
-    lockPrice: null,
-    liquidationPrice: null,
-    state: '0',
-    blockchain: chain.blockchain,
-    networkId: chain.networkId,
-    collateralLockContractAddress: event.contract,
-    token: null,
-  }
+  const known = { contractLoanId, state: '0', ...chain, collateralLockContractAddress: contract }
+  return { ...eachField(COLLATERAL_LOCK, null), ...known }
 }
 
 /** Applies one more event of this lock, in chain order. */

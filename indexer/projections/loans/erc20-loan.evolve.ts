@@ -1,67 +1,22 @@
 import { formatUnits } from '../../../shared/amounts.ts'
 import type { EvmLoanEvent, KINDS_OF_ROLE, UintText } from '../../../shared/events/chain-event.ts'
+import { eachField, ERC20_LOAN } from '../../../shared/events/loan-parts.ts'
 
 /** Events of the market that lends ERC20 tokens against Filecoin collateral. */
 export type Erc20LoanEvent = Extract<EvmLoanEvent, { kind: (typeof KINDS_OF_ROLE)['erc20Loans'][number] }>
 
-/** The `erc20Loan` part of a lookup, without id and times; fields in response order. */
-export interface Erc20LoanPart {
-  contractLoanId: string
-  borrower: string | null
-  lender: string | null
-  filBorrower: string | null
-  filLender: string | null
-  secretHashA1: string | null
-  secretHashB1: string | null
-  secretA1: string | null
-  secretB1: string | null
-  /** Unix seconds, like the next field; the period is in seconds. */
-  loanExpiration: string | null
-  acceptExpiration: string | null
-  loanExpirationPeriod: string | null
-  /** Whole units of the token. */
-  principalAmount: string | null
-  interestAmount: string | null
-  /** Whole FIL. */
-  collateralAmount: string | null
-  paymentChannelId: string | null
-  /** The contract's state: 0 Funded … 6 Canceled. */
-  state: string
-  blockchain: string
-  networkId: string
-  erc20LoansContract: string
-  token: string | null
-}
+/** The `erc20Loan` part of a lookup, without id and times; unknown values are null. */
+export type Erc20LoanPart = Record<(typeof ERC20_LOAN)[number], string | null> &
+  Record<'contractLoanId' | 'state' | 'blockchain' | 'networkId' | 'erc20LoansContract', string>
 
 export const FIL_DECIMALS = 18
 
 export function initialErc20Loan(
-  event: Erc20LoanEvent,
+  { contractLoanId, contract }: Erc20LoanEvent,
   chain: { blockchain: string; networkId: string },
 ): Erc20LoanPart {
-  return {
-    contractLoanId: event.contractLoanId,
-    borrower: null,
-    lender: null,
-    filBorrower: null,
-    filLender: null,
-    secretHashA1: null,
-    secretHashB1: null,
-    secretA1: null,
-    secretB1: null,
-    loanExpiration: null,
-    acceptExpiration: null,
-    loanExpirationPeriod: null,
-    principalAmount: null,
-    interestAmount: null,
-    collateralAmount: null,
-    paymentChannelId: null,
-    state: '0',
-    blockchain: chain.blockchain,
-    networkId: chain.networkId,
-    erc20LoansContract: event.contract,
-    token: null,
-  }
+  const known = { contractLoanId, state: '0', ...chain, erc20LoansContract: contract }
+  return { ...eachField(ERC20_LOAN, null), ...known }
 }
 
 /** Applies one more event of this loan, in chain order. */
