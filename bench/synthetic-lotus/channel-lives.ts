@@ -4,12 +4,13 @@ import { collect, createChannel, redeem, settle, signVoucher } from '../../devne
 import type { SignedMessage } from '../../devnet/filecoin/chain/signed-message.ts'
 import { openWallet, type Wallet } from '../../devnet/filecoin/wallet.ts'
 import type { FilecoinIdentity, FilecoinMessageEvent } from '../../shared/events/filecoin-event.ts'
-import { createdActorAddress, formatAddress, idAddress } from '../../shared/filecoin/address.ts'
-import { encodeExecReturn } from '../../shared/filecoin/init-actor.ts'
-import { cidOfBytes, messageCid } from '../../shared/filecoin/message.ts'
+import { formatAddress, idAddress } from '../../shared/filecoin/address.ts'
+import { messageCid } from '../../shared/filecoin/message.ts'
 import { SETTLE_DELAY_EPOCHS } from '../../shared/filecoin/payment-channel.ts'
 import { voucherFacts } from '../../shared/filecoin/voucher-facts.ts'
 import { EPOCH_S, tipsetKey, type LotusShape } from './tipsets.ts'
+import { createdActorAddress, encodeExecReturn } from '../../devnet/filecoin/codec.ts'
+import { cidOfBytes } from '../../shared/filecoin/cid.ts'
 
 /** Epochs from one new channel to the next. */
 export const EPOCHS_PER_CHANNEL = 50

@@ -5,23 +5,13 @@ import {
   type FilecoinAddress,
   type NetworkLetter,
 } from '../../shared/filecoin/address.ts'
-import {
-  decodeExecReturn,
-  encodeConstructorParams,
-  encodeExecParams,
-} from '../../shared/filecoin/init-actor.ts'
-import {
-  COLLECT,
-  encodeUpdateParams,
-  INIT_EXEC,
-  PAYCH_UPDATE,
-  SEND,
-  SETTLE,
-} from '../../shared/filecoin/payment-channel.ts'
+import { decodeExecReturn } from '../../shared/filecoin/init-actor.ts'
+import { COLLECT, INIT_EXEC, PAYCH_UPDATE, SEND, SETTLE } from '../../shared/filecoin/payment-channel.ts'
 import { voucherSigningBytes, type SignedVoucher } from '../../shared/filecoin/voucher.ts'
 import { codeOf } from './actors/actor-codes.ts'
 import type { Execution } from './chain/waiters.ts'
 import type { Sending, Wallet } from './wallet.ts'
+import { encodeConstructorParams, encodeExecParams, encodeUpdateParams } from './codec.ts'
 
 /** An address as text (either letter, any form) or decoded. */
 export type AddressLike = string | FilecoinAddress

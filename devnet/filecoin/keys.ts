@@ -1,10 +1,11 @@
 import { bls12_381 } from '@noble/curves/bls12-381.js'
 import { secp256k1 } from '@noble/curves/secp256k1.js'
-import { blsAddress, secp256k1Address, type FilecoinAddress } from '../../shared/filecoin/address.ts'
+import { secp256k1Address, type FilecoinAddress } from '../../shared/filecoin/address.ts'
 import { blake2b256 } from '../../shared/filecoin/blake2b.ts'
-import { bigEndian64, concatBytes } from '../../shared/filecoin/bytes.ts'
+import { concatBytes } from '../../shared/filecoin/bytes.ts'
 import type { Signature } from '../../shared/filecoin/signature.ts'
 import { BLS_DOMAIN } from '../../shared/filecoin/verify-signature.ts'
+import { bigEndian64, blsAddress } from './codec.ts'
 
 export type KeyKind = 'secp256k1' | 'bls'
 

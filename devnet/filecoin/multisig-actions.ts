@@ -1,11 +1,11 @@
 import { encodeAddress } from '../../shared/filecoin/address.ts'
 import { encodeBigInt } from '../../shared/filecoin/big-integer.ts'
 import { encodeCbor } from '../../shared/filecoin/cbor.ts'
-import { encodeExecParams } from '../../shared/filecoin/init-actor.ts'
 import { INIT_EXEC } from '../../shared/filecoin/payment-channel.ts'
 import { codeOf } from './actors/actor-codes.ts'
 import { INIT_ACTOR, toAddress, type AddressLike } from './channel-actions.ts'
 import type { Wallet } from './wallet.ts'
+import { encodeExecParams } from './codec.ts'
 
 const PROPOSE = 2n
 const APPROVE = 3n

@@ -1,16 +1,10 @@
 import {
-  actorAddress,
   delegatedAddress,
   idAddress,
   sameAddress,
   type FilecoinAddress,
 } from '../../shared/filecoin/address.ts'
-import {
-  decodeExecParams,
-  decodeExecReturn,
-  encodeConstructorParams,
-  encodeExecParams,
-} from '../../shared/filecoin/init-actor.ts'
+import { decodeExecParams, decodeExecReturn } from '../../shared/filecoin/init-actor.ts'
 import { COLLECT, INIT_EXEC, PAYCH_UPDATE, SEND, SETTLE } from '../../shared/filecoin/payment-channel.ts'
 import { createRandom, type Random } from '../evm/random.ts'
 import { codeOf } from './actors/actor-codes.ts'
@@ -20,6 +14,7 @@ import { BULLETIN_ID, CONTRACT_ADDRESS, FIL } from './chain/genesis.ts'
 import { createChannel, fundChannel, INIT_ACTOR } from './channel-actions.ts'
 import { createMultisig, propose } from './multisig-actions.ts'
 import type { Wallet } from './wallet.ts'
+import { actorAddress, encodeConstructorParams, encodeExecParams } from './codec.ts'
 
 /** The payment channel code of actors version 4, which Init no longer accepts. */
 const OUTDATED_CODE = 'bafkqafdgnfwc6nbpobqxs3lfnz2gg2dbnzxgk3a'

@@ -1,8 +1,10 @@
 import { formatAddress, type FilecoinAddress, type NetworkLetter } from '../../shared/filecoin/address.ts'
-import { messageSigningBytes, type Message, type Signature } from '../../shared/filecoin/message.ts'
+import { type Message } from '../../shared/filecoin/message.ts'
 import { signedMessage, type SignedMessage } from './chain/signed-message.ts'
 import { createKey, type KeyKind } from './keys.ts'
 import { encodeUtf8 } from './vm/utf8.ts'
+import { messageSigningBytes } from './codec.ts'
+import { type Signature } from '../../shared/filecoin/signature.ts'
 
 /** The part of a node that a wallet needs, in this process or behind JSON-RPC. */
 export interface MessageSink {

@@ -1,15 +1,7 @@
 import { idAddress, parseAddress, type FilecoinAddress } from '../../shared/filecoin/address.ts'
 import { codeOf } from '../filecoin/actors/actor-codes.ts'
 import type { Sending } from '../filecoin/wallet.ts'
-import { encodeConstructorParams, encodeExecParams } from '../../shared/filecoin/init-actor.ts'
-import {
-  COLLECT,
-  encodeUpdateParams,
-  INIT_EXEC,
-  PAYCH_UPDATE,
-  SEND,
-  SETTLE,
-} from '../../shared/filecoin/payment-channel.ts'
+import { COLLECT, INIT_EXEC, PAYCH_UPDATE, SEND, SETTLE } from '../../shared/filecoin/payment-channel.ts'
 import { voucherFromText, voucherText } from '../../shared/filecoin/voucher.ts'
 import * as z from 'zod'
 import type { Life } from '../evm/loan-life.ts'
@@ -19,6 +11,7 @@ import type { Channel, FilecoinSide } from './filecoin-side.ts'
 import type { FilecoinHalf, VoucherRole } from './filecoin-half.ts'
 import { FUNDER, otherParty, type Party, type Step } from './steps.ts'
 import { lotusText, signedVoucher, voucherJson } from './vouchers.ts'
+import { encodeConstructorParams, encodeExecParams, encodeUpdateParams } from '../filecoin/codec.ts'
 
 export type WholeLife = Life & { half: FilecoinHalf }
 

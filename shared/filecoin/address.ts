@@ -1,8 +1,7 @@
 import { base32 } from 'multiformats/bases/base32'
 import { remembering } from '../remembering.ts'
 import { blake2b160, blake2b32 } from './blake2b.ts'
-import { bigEndian64, concatBytes, sameBytes } from './bytes.ts'
-import { encodeCbor } from './cbor.ts'
+import { concatBytes, sameBytes } from './bytes.ts'
 import { decodeLeb128, encodeLeb128 } from './leb128.ts'
 
 /** 0 ID, 1 secp256k1 key, 2 actor, 3 BLS key, 4 delegated. */
@@ -164,17 +163,6 @@ export function secp256k1Address(publicKey: Uint8Array): FilecoinAddress {
   return { protocol: 1, payload: blake2b160(publicKey) }
 }
 
-/** Returns `f2…` for a seed. */
-export function actorAddress(seed: Uint8Array): FilecoinAddress {
-  return { protocol: 2, payload: blake2b160(seed) }
-}
-
-/** Returns `f3…` for a public key (48 bytes). */
-export function blsAddress(publicKey: Uint8Array): FilecoinAddress {
-  if (publicKey.length !== BLS_KEY_BYTES) throw new RangeError('A BLS public key has 48 bytes')
-  return { protocol: 3, payload: publicKey }
-}
-
 /** Returns `f4…`; namespace 10 holds the Ethereum addresses. */
 export function delegatedAddress(namespace: bigint, sub: Uint8Array): FilecoinAddress {
   if (sub.length > MAX_SUBADDRESS_BYTES) throw new RangeError('A subaddress has at most 54 bytes')
@@ -183,14 +171,4 @@ export function delegatedAddress(namespace: bigint, sub: Uint8Array): FilecoinAd
 
 export function networkLetter(networkId: string): NetworkLetter {
   return networkId === 'mainnet' ? 'f' : 't'
-}
-
-/**
- * Returns the robust address of the actor that a message creates. `sender` is the message's `from` as written;
- * `counter` numbers the actors that one message creates.
- */
-export function createdActorAddress(sender: FilecoinAddress, nonce: bigint, counter = 0n): FilecoinAddress {
-  return actorAddress(
-    concatBytes(encodeCbor(encodeAddress(sender)), bigEndian64(nonce), bigEndian64(counter)),
-  )
 }

@@ -1,5 +1,4 @@
 import { decodeAddress, type FilecoinAddress } from './address.ts'
-import { decodeBigInt } from './big-integer.ts'
 import { DecodeError } from './decode-error.ts'
 
 /** Readers for the values that `decodeCbor` returns. Each takes the field's name for its error. */
@@ -48,10 +47,6 @@ export function readAddress(value: unknown, field: string): FilecoinAddress {
   const address = decodeAddress(readBytes(value, field))
   if (address === null) throw new DecodeError(`${field}: no address`)
   return address
-}
-
-export function readBigInt(value: unknown, field: string): bigint {
-  return decodeBigInt(readBytes(value, field), field)
 }
 
 /** Used when encoding: an integer that its field cannot hold is the caller's mistake. */

@@ -1,7 +1,7 @@
 import { CID } from 'multiformats/cid'
-import { encodeAddress, type FilecoinAddress } from './address.ts'
+import type { FilecoinAddress } from './address.ts'
 import { readAddress, readBytes, readTuple } from './cbor-fields.ts'
-import { decodeCbor, encodeCbor } from './cbor.ts'
+import { decodeCbor } from './cbor.ts'
 import { DecodeError } from './decode-error.ts'
 
 /** Parameters of Exec, by which the Init actor (`f01`) creates an actor of the given code. */
@@ -10,10 +10,6 @@ export interface ExecParams {
   codeCid: string
   /** The constructor's parameters, as CBOR. */
   params: Uint8Array
-}
-
-export function encodeExecParams(codeCid: string, constructorParams: Uint8Array): Uint8Array {
-  return encodeCbor([CID.parse(codeCid), constructorParams])
 }
 
 /** Throws a {@link DecodeError}. */
@@ -30,10 +26,6 @@ export interface ChannelParties {
   to: FilecoinAddress
 }
 
-export function encodeConstructorParams(from: FilecoinAddress, to: FilecoinAddress): Uint8Array {
-  return encodeCbor([encodeAddress(from), encodeAddress(to)])
-}
-
 /** Throws a {@link DecodeError}. */
 export function decodeConstructorParams(bytes: Uint8Array): ChannelParties {
   const [from, to] = readTuple(decodeCbor(bytes), [2], 'channel constructor params')
@@ -44,10 +36,6 @@ export function decodeConstructorParams(bytes: Uint8Array): ChannelParties {
 export interface ExecReturn {
   idAddress: FilecoinAddress
   robustAddress: FilecoinAddress
-}
-
-export function encodeExecReturn(id: FilecoinAddress, robust: FilecoinAddress): Uint8Array {
-  return encodeCbor([encodeAddress(id), encodeAddress(robust)])
 }
 
 /** Throws a {@link DecodeError}. */

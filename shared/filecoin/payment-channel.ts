@@ -1,6 +1,6 @@
 import { readBytes, readTuple } from './cbor-fields.ts'
-import { decodeCbor, encodeCbor } from './cbor.ts'
-import { readVoucher, voucherTuple, type SignedVoucher } from './voucher-cbor.ts'
+import { decodeCbor } from './cbor.ts'
+import { readVoucher, type SignedVoucher } from './voucher-cbor.ts'
 
 /** A plain transfer, to any receiver. */
 export const SEND = 0n
@@ -25,7 +25,7 @@ export interface UpdateParams {
 
 /**
  * Decodes two elements, or three (with an unused proof) before actors version 2. Amounts are read as leniently as the
- * chain reads them, so `encodeUpdateParams` may return other bytes. Throws a `DecodeError`.
+ * chain reads them. Throws a `DecodeError`.
  */
 export function decodeUpdateParams(bytes: Uint8Array): UpdateParams {
   const [voucher, secret, ...proof] = readTuple(decodeCbor(bytes), [2, 3], 'UpdateChannelState params')
@@ -34,9 +34,4 @@ export function decodeUpdateParams(bytes: Uint8Array): UpdateParams {
     voucher: readVoucher(voucher, 'loose'),
     secret: readBytes(secret, 'UpdateChannelState secret'),
   }
-}
-
-/** Encodes today's layout of two elements. */
-export function encodeUpdateParams(params: UpdateParams): Uint8Array {
-  return encodeCbor([voucherTuple(params.voucher), params.secret])
 }

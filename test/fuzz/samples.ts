@@ -1,10 +1,11 @@
 import fc from 'fast-check'
 import { lotusText } from '../../devnet/filecoin/rpc/lotus-text.ts'
 import { jsonSample, type JsonSample } from './mutate-json.ts'
-import { decodeMessage, type Message } from '../../shared/filecoin/message.ts'
+import { type Message } from '../../shared/filecoin/message.ts'
 import { MESSAGE, VOUCHER } from '../helpers/filecoin-arbitraries.ts'
 import { readFilecoinVectors } from '../helpers/filecoin-vectors.ts'
 import type { SignedVoucher } from '../../shared/filecoin/voucher.ts'
+import { decodeMessage } from '../../devnet/filecoin/codec.ts'
 
 /** Valid samples: always the same, because a case must follow from its seed and number. */
 

@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import {
-  actorAddress,
-  blsAddress,
   delegatedAddress,
   idAddress,
   secp256k1Address,
   type FilecoinAddress,
 } from '../../shared/filecoin/address.ts'
-import type { Message, Signature } from '../../shared/filecoin/message.ts'
+import type { Message } from '../../shared/filecoin/message.ts'
 import type { SignedVoucher } from '../../shared/filecoin/voucher.ts'
+import { actorAddress, blsAddress } from '../../devnet/filecoin/codec.ts'
+import { type Signature } from '../../shared/filecoin/signature.ts'
 
 /** Arbitraries for all values of the chain's types, edges included. */
 

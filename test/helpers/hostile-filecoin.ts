@@ -5,8 +5,8 @@ import { signVoucher } from '../../devnet/filecoin/channel-actions.ts'
 import { encodeAddress, parseAddress, type FilecoinAddress } from '../../shared/filecoin/address.ts'
 import { concatBytes } from '../../shared/filecoin/bytes.ts'
 import { encodeCbor } from '../../shared/filecoin/cbor.ts'
-import { encodeExecParams } from '../../shared/filecoin/init-actor.ts'
 import { voucherText } from '../../shared/filecoin/voucher.ts'
+import { encodeExecParams } from '../../devnet/filecoin/codec.ts'
 
 /** Attacks on the indexer's decoders: none of it decodes as the type it claims. */
 

@@ -1,11 +1,12 @@
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import { createKey, type Key, type KeyKind } from '../../devnet/filecoin/keys.ts'
-import { actorAddress, formatAddress, idAddress } from '../../shared/filecoin/address.ts'
+import { formatAddress, idAddress } from '../../shared/filecoin/address.ts'
 import { bytesToHex } from '../../shared/filecoin/bytes.ts'
 import { voucherSigningBytes, voucherText, type SignedVoucher } from '../../shared/filecoin/voucher.ts'
 import type { Channel, Party } from '../../indexer/projections/channels/channel.evolve.ts'
 import { voucherFacts } from './channel-events.ts'
 import type { FilecoinIdentity } from '../../shared/events/filecoin-event.ts'
+import { actorAddress } from '../../devnet/filecoin/codec.ts'
 
 /** Returns a real key for a name, always the same. */
 

@@ -5,7 +5,7 @@ import type {
   HandedInEvent,
   VoucherFacts,
 } from '../../shared/events/filecoin-event.ts'
-import { actorAddress, formatAddress, secp256k1Address } from '../../shared/filecoin/address.ts'
+import { formatAddress, secp256k1Address } from '../../shared/filecoin/address.ts'
 import {
   collectChannel,
   fundChannel,
@@ -16,6 +16,7 @@ import {
   voucherFacts,
 } from './channel-events.ts'
 import { hash, seededRandom } from './random-chain.ts'
+import { actorAddress } from '../../devnet/filecoin/codec.ts'
 
 /**
  * Lives of loans, half on an EVM chain and half on Filecoin, as each ledger's events in their order, with the expected

@@ -1,10 +1,11 @@
-import { decodeExecParams, encodeExecReturn } from '../../../shared/filecoin/init-actor.ts'
+import { decodeExecParams } from '../../../shared/filecoin/init-actor.ts'
 import { idAddress } from '../../../shared/filecoin/address.ts'
 import { ActorExit, Exit } from '../vm/exit-codes.ts'
 import type { Call, Machine } from '../vm/machine.ts'
 import { kindOfCode } from './actor-codes.ts'
 import { constructMultisig } from './multisig-actor.ts'
 import { constructChannel, decoded } from './payment-channel-actor.ts'
+import { encodeExecReturn } from '../codec.ts'
 
 /**
  * Creates payment channels and multisigs of today's code for any caller. The new actor takes the next number; accounts

@@ -1,7 +1,7 @@
+import { decodeBigInt } from '../../../shared/filecoin/big-integer.ts'
 import {
   readAddress,
   readArray,
-  readBigInt,
   readBytes,
   readInt64,
   readTuple,
@@ -53,7 +53,7 @@ function propose(machine: Machine, call: Call, state: MultisigState): Uint8Array
     const [to, value, method, params] = readTuple(decodeCbor(call.params), [4], 'Propose params')
     return {
       to: readAddress(to, 'to'),
-      value: readBigInt(value, 'value'),
+      value: decodeBigInt(readBytes(value, 'value'), 'value'),
       method: readUint64(method, 'method'),
       params: readBytes(params, 'params'),
       approved: [call.caller.id],

@@ -3,11 +3,12 @@ import { encodeAddress, idAddress } from '../../../shared/filecoin/address.ts'
 import { encodeBigInt } from '../../../shared/filecoin/big-integer.ts'
 import { blake2b256 } from '../../../shared/filecoin/blake2b.ts'
 import { encodeCbor } from '../../../shared/filecoin/cbor.ts'
-import { cidOfBytes, parseCid } from '../../../shared/filecoin/message.ts'
 import { BASE_FEE } from '../vm/execute-message.ts'
 import { encodeUtf8 } from '../vm/utf8.ts'
 import { ByteWriter } from './byte-writer.ts'
 import { isBls, type SignedMessage } from './signed-message.ts'
+import { cidOfBytes } from '../../../shared/filecoin/cid.ts'
+import { parseCid } from '../codec.ts'
 
 /** A miner's choices; the block's parents determine the rest of the header. */
 export interface BlockPlan {

@@ -6,7 +6,6 @@ import {
   type FilecoinAddress,
   type NetworkLetter,
 } from '../../../shared/filecoin/address.ts'
-import { messageSigningBytes } from '../../../shared/filecoin/message.ts'
 import type { SignedVoucher } from '../../../shared/filecoin/voucher.ts'
 import { createKey, type KeyKind } from '../keys.ts'
 import { encodeUtf8 } from '../vm/utf8.ts'
@@ -20,6 +19,7 @@ import type { ReorgOptions } from './reorg-plan.ts'
 import type { SignedMessage } from './signed-message.ts'
 import type { Tipset } from './tipset.ts'
 import { Waiters, type Execution } from './waiters.ts'
+import { messageSigningBytes } from '../codec.ts'
 
 export interface DevChainOptions extends BuilderOptions {
   /** Whether the node reports finality even on a short chain. */

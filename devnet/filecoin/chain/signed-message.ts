@@ -1,14 +1,8 @@
 import { readBytes, readTuple } from '../../../shared/filecoin/cbor-fields.ts'
 import { decodeCbor, encodeCbor } from '../../../shared/filecoin/cbor.ts'
-import {
-  decodeMessage,
-  decodeSignature,
-  encodeMessage,
-  encodeSignature,
-  signedMessageCid,
-  type Message,
-  type Signature,
-} from '../../../shared/filecoin/message.ts'
+import { encodeMessage, type Message } from '../../../shared/filecoin/message.ts'
+import { decodeMessage, signedMessageCid } from '../codec.ts'
+import { decodeSignature, encodeSignature, type Signature } from '../../../shared/filecoin/signature.ts'
 
 /** A message as received. */
 export interface SignedMessage {

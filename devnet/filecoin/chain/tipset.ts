@@ -1,5 +1,4 @@
 import { encodeCbor } from '../../../shared/filecoin/cbor.ts'
-import { cidOfBytes } from '../../../shared/filecoin/message.ts'
 import { dispatch } from '../actors/dispatch.ts'
 import { addressKey } from '../vm/address-key.ts'
 import { executeMessage, type Receipt } from '../vm/execute-message.ts'
@@ -7,6 +6,7 @@ import type { Surroundings } from '../vm/machine.ts'
 import type { WorldState } from '../vm/world-state.ts'
 import { linkOf, makeBlock, type Ancestry, type Block, type BlockPlan } from './block.ts'
 import { isBls, type SignedMessage } from './signed-message.ts'
+import { cidOfBytes } from '../../../shared/filecoin/cid.ts'
 
 /** The outcome of a tipset's messages; its children commit to it. */
 export interface Execution {

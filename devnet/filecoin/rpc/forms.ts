@@ -1,10 +1,11 @@
 import { formatAddress, type NetworkLetter } from '../../../shared/filecoin/address.ts'
-import { messageCid, type Message, type Signature } from '../../../shared/filecoin/message.ts'
+import { messageCid, type Message } from '../../../shared/filecoin/message.ts'
 import { headerOf, type Block } from '../chain/block.ts'
 import type { HeadChange } from '../chain/chain-store.ts'
 import { isBls, type SignedMessage } from '../chain/signed-message.ts'
 import { ancestryOf, keyOf, type Tipset } from '../chain/tipset.ts'
 import { BASE_FEE, type Receipt } from '../vm/execute-message.ts'
+import { type Signature } from '../../../shared/filecoin/signature.ts'
 
 /** The JSON shapes of a node's values. Amounts are text, empty bytes are null, 64-bit numbers are bare. */
 

@@ -1,5 +1,4 @@
 import { actorIdOf, formatAddress, type FilecoinAddress } from '../../../shared/filecoin/address.ts'
-import { cidOfBytes } from '../../../shared/filecoin/message.ts'
 import { codeOf, codesOfNetworkVersion, NETWORK_VERSION } from '../actors/actor-codes.ts'
 import { keyOf } from '../chain/tipset.ts'
 import { encodeUtf8 } from '../vm/utf8.ts'
@@ -8,6 +7,7 @@ import { link, receiptForm } from './forms.ts'
 import { read, tipsetAt, type Methods, type Node } from './method.ts'
 import * as take from './params.ts'
 import { failed, RpcError } from './rpc-error.ts'
+import { cidOfBytes } from '../../../shared/filecoin/cid.ts'
 
 const ACTOR_NOT_FOUND = 11
 

@@ -1,9 +1,9 @@
 import { formatAddress, type NetworkLetter } from '../../../shared/filecoin/address.ts'
-import { decodeSignature } from '../../../shared/filecoin/message.ts'
 import type { SignedVoucher } from '../../../shared/filecoin/voucher.ts'
 import { bytesOrNull, signatureForm } from './forms.ts'
 import * as take from './params.ts'
 import { unreadable } from './rpc-error.ts'
+import { decodeSignature } from '../../../shared/filecoin/signature.ts'
 
 export function voucherForm(voucher: SignedVoucher, letter: NetworkLetter) {
   const { extra, merges, signature } = voucher

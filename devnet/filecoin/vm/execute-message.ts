@@ -1,9 +1,9 @@
 import { type Message } from '../../../shared/filecoin/message.ts'
 import { idAddress } from '../../../shared/filecoin/address.ts'
-import { cidOfBytes } from '../../../shared/filecoin/message.ts'
 import { ActorExit, Exit } from './exit-codes.ts'
 import { Machine, type Surroundings } from './machine.ts'
 import type { Actor, WorldState } from './world-state.ts'
+import { cidOfBytes } from '../../../shared/filecoin/cid.ts'
 
 export interface Receipt {
   exitCode: number

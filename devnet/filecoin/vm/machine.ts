@@ -1,8 +1,9 @@
-import { createdActorAddress, type FilecoinAddress } from '../../../shared/filecoin/address.ts'
+import { type FilecoinAddress } from '../../../shared/filecoin/address.ts'
 import type { Message } from '../../../shared/filecoin/message.ts'
 import type { SignatureChecks } from './signature-checks.ts'
 import { ActorExit, Exit } from './exit-codes.ts'
 import { newActor, type Actor, type WorldState } from './world-state.ts'
+import { createdActorAddress } from '../codec.ts'
 
 export interface Call {
   caller: Actor

@@ -1,9 +1,9 @@
 import { actorIdOf, type FilecoinAddress } from '../../../shared/filecoin/address.ts'
-import { cidOfBytes } from '../../../shared/filecoin/message.ts'
 import { concatBytes } from '../../../shared/filecoin/bytes.ts'
 import { addressKey, addressOfKey } from './address-key.ts'
 import { PersistentMap } from './persistent-map.ts'
 import { encodeUtf8 } from './utf8.ts'
+import { cidOfBytes } from '../../../shared/filecoin/cid.ts'
 
 export type ActorKind =
   | 'system'

@@ -5,8 +5,8 @@ import { isBls } from '../../../devnet/filecoin/chain/signed-message.ts'
 import { ancestryOf, type Tipset } from '../../../devnet/filecoin/chain/tipset.ts'
 import { encodeAddress } from '../../../shared/filecoin/address.ts'
 import { decodeCbor } from '../../../shared/filecoin/cbor.ts'
-import { cidOfBytes } from '../../../shared/filecoin/message.ts'
 import { fundedWallets, GENESIS_TIME_S, openChannel, openLotus } from './lotus-chain.ts'
+import { cidOfBytes } from '../../../shared/filecoin/cid.ts'
 
 function* tipsets(head: Tipset): Generator<Tipset> {
   for (let tipset: Tipset | null = head; tipset !== null; tipset = tipset.parent) yield tipset

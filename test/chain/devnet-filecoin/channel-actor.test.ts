@@ -11,20 +11,19 @@ import {
 } from '../../../devnet/filecoin/channel-actions.ts'
 import { BULLETIN_ID } from '../../../devnet/filecoin/chain/genesis.ts'
 import type { DevChain, Wallet } from '../../../devnet/filecoin/lotus.ts'
-import {
-  actorAddress,
-  createdActorAddress,
-  formatAddress,
-  idAddress,
-  parseAddress,
-} from '../../../shared/filecoin/address.ts'
+import { formatAddress, idAddress, parseAddress } from '../../../shared/filecoin/address.ts'
 import { encodeCbor } from '../../../shared/filecoin/cbor.ts'
-import { encodeConstructorParams, encodeExecParams } from '../../../shared/filecoin/init-actor.ts'
-import { encodeUpdateParams } from '../../../shared/filecoin/payment-channel.ts'
 import { blake2b256 } from '../../../shared/filecoin/verify-signature.ts'
 import { encodeVoucher, type SignedVoucher } from '../../../shared/filecoin/voucher.ts'
 import { decodeCbor } from '../../../shared/filecoin/cbor.ts'
 import { exitCodes, fundedWallets, openChannel, openLotus } from './lotus-chain.ts'
+import {
+  actorAddress,
+  createdActorAddress,
+  encodeConstructorParams,
+  encodeExecParams,
+  encodeUpdateParams,
+} from '../../../devnet/filecoin/codec.ts'
 
 const secret = new TextEncoder().encode('0f'.repeat(32))
 const secretHash = blake2b256(secret)

@@ -6,8 +6,8 @@ import { remoteNode } from '../../../devnet/filecoin/remote-node.ts'
 import { openWallet } from '../../../devnet/filecoin/wallet.ts'
 import { parseLotusJson } from '../../../shared/filecoin/lotus-json.ts'
 import { isPaymentChannelCode } from '../../../shared/filecoin/actor-codes.ts'
-import { cidOfBytes } from '../../../shared/filecoin/message.ts'
 import { fundedWallets, GENESIS_TIME_S, openChannel, openLotus } from './lotus-chain.ts'
+import { cidOfBytes } from '../../../shared/filecoin/cid.ts'
 
 /** A client of its own: what a server sends, byte by byte. */
 async function post(url: string, body: string, headers: Record<string, string> = {}) {

@@ -13,12 +13,13 @@ import {
 } from '../../../devnet/filecoin/channel-actions.ts'
 import type { Lotus, Wallet } from '../../../devnet/filecoin/lotus.ts'
 import type { BlockRef } from '../../../shared/events/chain-step.ts'
-import { createdActorAddress, formatAddress } from '../../../shared/filecoin/address.ts'
+import { formatAddress } from '../../../shared/filecoin/address.ts'
 import { voucherText } from '../../../shared/filecoin/voucher.ts'
 import { StepIndex } from '../sources/step-index.ts'
 import { catchUp, networkOf } from './catch-up.ts'
 import { keyAt } from './chain-truth.ts'
 import { startChain } from './traffic.ts'
+import { createdActorAddress } from '../../../devnet/filecoin/codec.ts'
 
 t.setTimeout(400_000)
 

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { createChannel, fundChannel, settle } from '../../../devnet/filecoin/channel-actions.ts'
 import { createMultisig, propose } from '../../../devnet/filecoin/multisig-actions.ts'
-import { parseAddress, createdActorAddress, formatAddress } from '../../../shared/filecoin/address.ts'
+import { parseAddress, formatAddress } from '../../../shared/filecoin/address.ts'
 import { Identities } from '../../../indexer/sources/filecoin/identity.ts'
 import { createLotusClient, type LotusClient } from '../../../indexer/sources/filecoin/lotus-client.ts'
 import { RobustAddresses } from '../../../indexer/sources/filecoin/robust-addresses.ts'
@@ -11,6 +11,7 @@ import { StepIndex } from '../sources/step-index.ts'
 import { catchUp, networkOf, sameAsChain } from './catch-up.ts'
 import { keyAt } from './chain-truth.ts'
 import { startChain } from './traffic.ts'
+import { createdActorAddress } from '../../../devnet/filecoin/codec.ts'
 
 t.setTimeout(400_000)
 

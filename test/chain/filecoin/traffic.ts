@@ -1,10 +1,5 @@
 import { blake2b256 } from '../../../shared/filecoin/blake2b.ts'
-import {
-  createdActorAddress,
-  formatAddress,
-  parseAddress,
-  type FilecoinAddress,
-} from '../../../shared/filecoin/address.ts'
+import { formatAddress, parseAddress, type FilecoinAddress } from '../../../shared/filecoin/address.ts'
 import {
   collect,
   createChannel,
@@ -17,6 +12,7 @@ import { startLotus, type Lotus, type LotusOptions, type Wallet } from '../../..
 import type { Random } from '../../../devnet/evm/random.ts'
 import { createRandom } from '../../../devnet/evm/random.ts'
 import type { Test } from 'tap'
+import { createdActorAddress } from '../../../devnet/filecoin/codec.ts'
 
 /** A node of its own that mines when it is told to. */
 export async function startChain(t: Test, options: LotusOptions = {}): Promise<Lotus> {

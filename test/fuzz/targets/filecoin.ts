@@ -13,21 +13,11 @@ import {
   decodeConstructorParams,
   decodeExecParams,
   decodeExecReturn,
-  encodeConstructorParams,
-  encodeExecParams,
-  encodeExecReturn,
 } from '../../../shared/filecoin/init-actor.ts'
 import { decodeLeb128, encodeLeb128 } from '../../../shared/filecoin/leb128.ts'
 import { parseLotusJson } from '../../../shared/filecoin/lotus-json.ts'
-import {
-  decodeMessage,
-  decodeSignature,
-  encodeMessage,
-  encodeSignature,
-  messageCid,
-  parseCid,
-} from '../../../shared/filecoin/message.ts'
-import { decodeUpdateParams, encodeUpdateParams } from '../../../shared/filecoin/payment-channel.ts'
+import { encodeMessage, messageCid } from '../../../shared/filecoin/message.ts'
+import { decodeUpdateParams } from '../../../shared/filecoin/payment-channel.ts'
 import {
   decodeVoucher,
   encodeVoucher,
@@ -41,6 +31,15 @@ import { bytesLike, hexOf, joined } from '../mutate-bytes.ts'
 import { jsonLike } from '../mutate-json.ts'
 import type { FuzzRandom } from '../random.ts'
 import { lotusSample, sampleMessages, sampleVouchers } from '../samples.ts'
+import {
+  encodeConstructorParams,
+  encodeExecParams,
+  encodeExecReturn,
+  decodeMessage,
+  parseCid,
+  encodeUpdateParams,
+} from '../../../devnet/filecoin/codec.ts'
+import { decodeSignature, encodeSignature } from '../../../shared/filecoin/signature.ts'
 
 /** Bytes may cause no error but a DecodeError; null represents it. */
 function orDecodeError<T>(decode: () => T): T | null {

@@ -8,18 +8,17 @@ import { decodeMessage, execCode } from '../../../indexer/sources/filecoin/decod
 import { checkTime, decodeTipset, denseHeaders } from '../../../indexer/sources/filecoin/decode-tipset.ts'
 import { BadAnswer } from '../../../indexer/sources/rpc/rpc-error.ts'
 import { isPaymentChannelCode } from '../../../shared/filecoin/actor-codes.ts'
-import { actorAddress, idAddress } from '../../../shared/filecoin/address.ts'
-import { encodeExecReturn } from '../../../shared/filecoin/init-actor.ts'
+import { idAddress } from '../../../shared/filecoin/address.ts'
 import { leanAnswers } from '../../../indexer/sources/filecoin/lean-answers.ts'
 import { parseLotusJson } from '../../../shared/filecoin/lotus-json.ts'
 import { messageCid, type Message } from '../../../shared/filecoin/message.ts'
-import { encodeUpdateParams } from '../../../shared/filecoin/payment-channel.ts'
 import { voucherText, type SignedVoucher } from '../../../shared/filecoin/voucher.ts'
 import { MILLION, must, mustBeStorable, shown, type FuzzTarget, type Outcome } from '../fuzz-target.ts'
 import { bytesLike } from '../mutate-bytes.ts'
 import { jsonLike, type JsonSample } from '../mutate-json.ts'
 import type { FuzzRandom } from '../random.ts'
 import { lotusSample, publishedMessages, sampleMessages, sampleVouchers } from '../samples.ts'
+import { actorAddress, encodeExecReturn, encodeUpdateParams } from '../../../devnet/filecoin/codec.ts'
 
 const CONTEXT = {
   header: { number: 77, hash: 'tipset', parentHash: 'parent', timeS: 1_700_000_000 },

@@ -21,7 +21,7 @@ import {
 import type { Db } from '../../../shared/db/connect.ts'
 import { inTransaction } from '../../../shared/db/transaction.ts'
 import type { HandedIn } from '../../../shared/events/handed-in.ts'
-import { actorAddress, formatAddress, idAddress } from '../../../shared/filecoin/address.ts'
+import { formatAddress, idAddress } from '../../../shared/filecoin/address.ts'
 import { collectChannel, fundChannel, settleChannel } from '../../helpers/channel-events.ts'
 import { testDatabase } from '../../helpers/database.ts'
 import {
@@ -45,6 +45,7 @@ import {
   textOf,
 } from '../../helpers/signed-vouchers.ts'
 import { cases } from '../../helpers/cases.ts'
+import { actorAddress } from '../../../devnet/filecoin/codec.ts'
 
 t.setTimeout(900_000)
 

@@ -3,10 +3,10 @@ import t from 'tap'
 import { toSend, verifyChannelState } from '../../../../indexer/cli/verify-channel-state.ts'
 import { foldChannel, type Redemption } from '../../../../indexer/projections/channels/channel.evolve.ts'
 import { planEntries } from '../../../../indexer/event-log/plan-entries.evolve.ts'
-import { actorAddress } from '../../../../shared/filecoin/address.ts'
 import { voucherText, type SignedVoucher } from '../../../../shared/filecoin/voucher.ts'
 import { fundChannel, makeChannel, settleChannel, voucherFacts } from '../../../helpers/channel-events.ts'
 import { channelAddress, person } from '../../../helpers/two-chain-stories.ts'
+import { actorAddress } from '../../../../devnet/filecoin/codec.ts'
 
 const ROBUST = channelAddress('audited')
 const FROM = person('from')

@@ -2,7 +2,7 @@ import { secp256k1 } from '@noble/curves/secp256k1.js'
 import fc from 'fast-check'
 import t from 'tap'
 import { verifyVoucher, type Verdict } from '../../../../indexer/ingest/verify-voucher.ts'
-import { actorAddress, idAddress } from '../../../../shared/filecoin/address.ts'
+import { idAddress } from '../../../../shared/filecoin/address.ts'
 import { voucherKey, voucherText, type SignedVoucher } from '../../../../shared/filecoin/voucher.ts'
 import {
   BORROWER,
@@ -16,6 +16,7 @@ import {
   unsignedVoucher,
 } from '../../../helpers/signed-vouchers.ts'
 import { cases } from '../../../helpers/cases.ts'
+import { actorAddress } from '../../../../devnet/filecoin/codec.ts'
 
 const MAX_LANE = 2n ** 63n - 1n
 const STRANGER = keyOf('stranger')

@@ -9,20 +9,20 @@ import {
   decodeConstructorParams,
   decodeExecParams,
   decodeExecReturn,
-  encodeConstructorParams,
-  encodeExecParams,
-  encodeExecReturn,
 } from '../../../../shared/filecoin/init-actor.ts'
-import {
-  decodeMessage,
-  decodeSignature,
-  encodeMessage,
-  encodeSignature,
-} from '../../../../shared/filecoin/message.ts'
-import { decodeUpdateParams, encodeUpdateParams } from '../../../../shared/filecoin/payment-channel.ts'
+import { encodeMessage } from '../../../../shared/filecoin/message.ts'
+import { decodeUpdateParams } from '../../../../shared/filecoin/payment-channel.ts'
 import { decodeVoucher, encodeVoucher, voucherFromText } from '../../../../shared/filecoin/voucher.ts'
 import { ADDRESS, bytes, MESSAGE, SIGNATURE, VOUCHER } from '../../../helpers/filecoin-arbitraries.ts'
 import { cases } from '../../../helpers/cases.ts'
+import {
+  encodeConstructorParams,
+  encodeExecParams,
+  encodeExecReturn,
+  decodeMessage,
+  encodeUpdateParams,
+} from '../../../../devnet/filecoin/codec.ts'
+import { decodeSignature, encodeSignature } from '../../../../shared/filecoin/signature.ts'
 
 interface Codec {
   valid: fc.Arbitrary<Uint8Array>

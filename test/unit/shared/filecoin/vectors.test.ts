@@ -1,19 +1,15 @@
 import t from 'tap'
 import { isPaymentChannelCode } from '../../../../shared/filecoin/actor-codes.ts'
-import { createdActorAddress, formatAddress, idAddress } from '../../../../shared/filecoin/address.ts'
+import { formatAddress, idAddress } from '../../../../shared/filecoin/address.ts'
 import {
   decodeConstructorParams,
   decodeExecParams,
   decodeExecReturn,
-  encodeConstructorParams,
-  encodeExecParams,
-  encodeExecReturn,
 } from '../../../../shared/filecoin/init-actor.ts'
-import { decodeMessage, encodeMessage, messageCid } from '../../../../shared/filecoin/message.ts'
+import { encodeMessage, messageCid } from '../../../../shared/filecoin/message.ts'
 import {
   COLLECT,
   decodeUpdateParams,
-  encodeUpdateParams,
   INIT_EXEC,
   PAYCH_UPDATE,
   SETTLE,
@@ -27,6 +23,14 @@ import {
   voucherText,
 } from '../../../../shared/filecoin/voucher.ts'
 import { readFilecoinVectors } from '../../../helpers/filecoin-vectors.ts'
+import {
+  createdActorAddress,
+  encodeConstructorParams,
+  encodeExecParams,
+  encodeExecReturn,
+  decodeMessage,
+  encodeUpdateParams,
+} from '../../../../devnet/filecoin/codec.ts'
 
 const VECTORS = readFilecoinVectors()
 const MESSAGES = VECTORS.flatMap(({ name, messages, receipts }) =>

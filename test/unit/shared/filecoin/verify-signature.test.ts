@@ -4,7 +4,6 @@ import fc from 'fast-check'
 import t from 'tap'
 import { createKey } from '../../../../devnet/filecoin/keys.ts'
 import {
-  blsAddress,
   delegatedAddress,
   formatAddress,
   idAddress,
@@ -24,6 +23,7 @@ import {
 } from '../../../../shared/filecoin/voucher.ts'
 import { ADDRESS, bytes, SIGNATURE } from '../../../helpers/filecoin-arbitraries.ts'
 import { cases } from '../../../helpers/cases.ts'
+import { blsAddress } from '../../../../devnet/filecoin/codec.ts'
 
 const TEXT = new TextEncoder().encode('a statement')
 const ALICE = createKey('secp256k1', Uint8Array.of(1))

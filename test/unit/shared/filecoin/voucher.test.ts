@@ -4,7 +4,7 @@ import t from 'tap'
 import { idAddress } from '../../../../shared/filecoin/address.ts'
 import { encodeCbor } from '../../../../shared/filecoin/cbor.ts'
 import { DecodeError } from '../../../../shared/filecoin/decode-error.ts'
-import { decodeUpdateParams, encodeUpdateParams } from '../../../../shared/filecoin/payment-channel.ts'
+import { decodeUpdateParams } from '../../../../shared/filecoin/payment-channel.ts'
 import {
   decodeVoucher,
   encodeVoucher,
@@ -16,6 +16,7 @@ import {
   type SignedVoucher,
 } from '../../../../shared/filecoin/voucher.ts'
 import { bytes, VOUCHER } from '../../../helpers/filecoin-arbitraries.ts'
+import { encodeUpdateParams } from '../../../../devnet/filecoin/codec.ts'
 
 const UNSIGNED: SignedVoucher = {
   channelAddr: idAddress(1234n),

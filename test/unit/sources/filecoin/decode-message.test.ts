@@ -8,14 +8,10 @@ import { BadAnswer } from '../../../../indexer/sources/rpc/rpc-error.ts'
 import { isPaymentChannelCode } from '../../../../shared/filecoin/actor-codes.ts'
 import { formatAddress, idAddress, parseAddress } from '../../../../shared/filecoin/address.ts'
 import { encodeCbor } from '../../../../shared/filecoin/cbor.ts'
-import {
-  decodeMessage as decodeMessageBytes,
-  messageCid,
-  type Message,
-} from '../../../../shared/filecoin/message.ts'
-import { encodeUpdateParams } from '../../../../shared/filecoin/payment-channel.ts'
+import { messageCid, type Message } from '../../../../shared/filecoin/message.ts'
 import { voucherText, type SignedVoucher } from '../../../../shared/filecoin/voucher.ts'
 import { cases } from '../../../helpers/cases.ts'
+import { decodeMessage as decodeMessageBytes, encodeUpdateParams } from '../../../../devnet/filecoin/codec.ts'
 
 interface Vector {
   name: string
