@@ -5,7 +5,7 @@ export type LoanIndex = Record<'byChannel' | 'bySecretHash' | 'byContractLoanId'
 type Loans = Map<string, LoanFacts[]>
 
 export function indexLoans(loans: readonly LoanFacts[]): LoanIndex {
-  const index = {
+  const index: LoanIndex = {
     byChannel: new Map(),
     bySecretHash: new Map(),
     byContractLoanId: new Map(),
