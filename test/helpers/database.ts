@@ -27,10 +27,10 @@ const OWN_POOL = 'loan-activity test'
 export async function testDatabase(t: Test, options: { migrated?: boolean } = {}): Promise<TestDatabase> {
   const server = await findServer()
   const name = `test_${process.pid}_${randomBytes(5).toString('hex')}`
+  const template = options.migrated === false ? 'template0' : server.template
+  // Copying files takes half the time of writing each block to the WAL.
   await asAdmin(server, (admin) =>
-    sql`create database ${sql.id(name)} template ${sql.id(options.migrated === false ? 'template0' : server.template)}`.execute(
-      admin,
-    ),
+    sql`create database ${sql.id(name)} template ${sql.id(template)} strategy file_copy`.execute(admin),
   )
   const url = `${server.url}/${name}`
   const db = connect(url, { name: OWN_POOL })
