@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { buildApp } from '../api/app.ts'
 import { openReadDatabase } from '../api/queries/read-database.ts'
-import { raiseWriterEpoch } from '../indexer/event-log/chain-position.ts'
+import { raiseEpoch } from '../indexer/event-log/chain-position.ts'
 import { getLastPosition } from '../indexer/event-log/read-log.ts'
 import { ingestStep } from '../indexer/ingest/ingest-step.ts'
 import type { Db } from '../shared/db/connect.ts'
@@ -117,7 +117,7 @@ async function measure(
   postgres: BenchPostgres,
 ): Promise<Run> {
   const identity = { network: `evm:${(chainId += 1)}`, blockchain: 'BENCH' }
-  const epoch = await raiseWriterEpoch(db, identity.network, { startNumber: 0, watched: {} })
+  const epoch = await raiseEpoch(db, identity.network, 'writer', { startNumber: 0, watched: {} })
   const ingest = async (step: ChainStep): Promise<number> => {
     const startedMs = performance.now()
     const outcome = await ingestStep(db, identity, epoch, step)

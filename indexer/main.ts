@@ -7,18 +7,19 @@ import { ConfigError, messageOf, PermanentError } from '../shared/errors.ts'
 import { createLogger, type Logger } from '../shared/log.ts'
 import { onStopRequest, runProgram } from '../shared/program.ts'
 import { Repeats } from '../shared/repeats.ts'
-import { untilAborted } from '../shared/until-aborted.ts'
+import { untilAborted } from '../shared/async/abort.ts'
 import { getWatched } from './event-log/chain-position.ts'
 import { forgetOtherNetworks } from './event-log/network-status.ts'
 import { keepStatus } from './keep-status.ts'
 import { newNetworkHealth } from './network-state.ts'
 import { openQueueBackend } from './open-queue-backend.ts'
-import { Room } from './queue/room.ts'
-import { runNetwork, type NetworkRun } from './run-network.ts'
+import type { NetworkRun } from './network-run.ts'
+import { ByteBudget } from './queue/byte-budget.ts'
+import { runNetwork } from './run-network.ts'
 import { runVouchers } from './run-vouchers.ts'
 import { FIRST_WIDTH } from './sources/block-ranges.ts'
 import type { NodeVoucher } from './sources/filecoin/node-vouchers.ts'
-import { Wakeup } from './sources/waiting.ts'
+import { Wakeup } from '../shared/async/wakeup.ts'
 import { startTelemetry } from './telemetry-server.ts'
 import { watchQueue } from './watch-queue.ts'
 import { openNetworks, refuseCollisions, type WatchedNetwork } from './watched-networks.ts'
@@ -73,7 +74,7 @@ await runProgram('indexer', HELP, async () => {
       'started',
     )
     connections.tell(log)
-    const room = new Room()
+    const budget = new ByteBudget()
     const firstWidth = Math.max(1, Math.floor(FIRST_WIDTH / networks.length))
     const status = keepStatus(db, health, { changed, signal: stopping.signal, log })
     const queueWatch = watchQueue(backend, db, health, { signal: stopping.signal, log })
@@ -81,8 +82,8 @@ await runProgram('indexer', HELP, async () => {
       await Promise.all(
         networks.map((watched, index) => {
           const own = health[index] ?? newNetworkHealth(watched, () => changed.raise(), log)
-          const shared = { db, databaseUrl, backend, queueWatch, log, signal: stopping.signal, firstWidth }
-          const run = { ...watched, ...shared, health: own, room: room.of(own.network) }
+          const shared = { db, databaseUrl, backend, queueWatch, log, signal: stopping.signal }
+          const run = { ...watched, ...shared, health: own, budget, firstWidth }
           return runOne({ ...run, beside: vouchersBeside(watched, run, configured) })
         }),
       )
@@ -105,7 +106,7 @@ async function runOne(run: Parameters<typeof runNetwork>[0]): Promise<void> {
   try {
     await runNetwork(run)
   } catch (error) {
-    run.health.enter('stopped')
+    for (const role of run.health.roles) run.health.enter(role, 'stopped')
     run.health.fail('stopped', 'stopped', messageOf(error))
     run.log.error({ network: run.health.network }, `stopped: ${messageOf(error)}`)
   }

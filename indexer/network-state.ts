@@ -13,15 +13,29 @@ export interface HandedInCounts {
   queued: number
 }
 
-/** A process's activity for a network. Problems are kept beside it. */
+/** What a process does for a network: it reads the chain into the queue, or writes what comes from there. */
+export type Role = 'reader' | 'writer'
+
+/** A process's activity for a network in one role. Problems are kept beside it. */
 export type Phase = 'starting' | 'standby' | 'following' | 'stopped'
 
 /**
  * Parts that fail and recover on their own: each keeps its problem until that part has succeeded. `status` is the write of
- * the status table, `lease` the leadership, `session` the start of a writer session, `head` the look at the head.
+ * the status table, `lease` the taking of leases, `reader` and `writer` the start of a session, `head` the look at the head,
+ * `unwritten` the wait for a writer.
  */
 export type ProblemSource =
-  'stopped' | 'status' | 'lease' | 'queue' | 'session' | 'reading' | 'head' | 'writing' | 'worker'
+  | 'stopped'
+  | 'status'
+  | 'lease'
+  | 'queue'
+  | 'reader'
+  | 'writer'
+  | 'reading'
+  | 'head'
+  | 'unwritten'
+  | 'writing'
+  | 'worker'
 
 interface Problem {
   kind: ProblemKind
@@ -33,19 +47,26 @@ export interface NetworkHealth {
   readonly network: string
   readonly blockchain: string
   readonly networkId: string
-  readonly phase: Phase
-  /** The phase; `retrying` while a network that is starting or followed has a problem. */
+  /** The roles that this process may take for the network. */
+  readonly roles: readonly Role[]
+  phaseOf: (role: Role) => Phase
+  /**
+   * `standby` while other processes have all of this one's roles; `retrying` while a network that is starting or followed has
+   * a problem.
+   */
   readonly state: NetworkState
   /** The most important problem, in one line; null when there is none. */
   readonly problem: string | null
   readonly problemKind: ProblemKind | null
   /** Whether the queue's worker takes what waits. */
   readonly workerHealthy: boolean
-  /** Whether this process is the network's one writer: then only it publishes the network's status. */
-  leads: boolean
-  /** The leader's name, if another process leads. */
+  /** Whether this process is the network's one reader or its one writer: then only it publishes the network's status. */
+  readonly leads: boolean
+  /** The roles that this process has. */
+  readonly held: Set<Role>
+  /** The process that has a role which this one could take. */
   leader: string | null
-  enter: (phase: Phase) => void
+  enter: (role: Role, phase: Phase) => void
   /** Keeps a source's problem, in place of an earlier one of that source. */
   fail: (source: ProblemSource, kind: ProblemKind, message: string) => void
   /** These sources have succeeded. */
@@ -75,13 +96,14 @@ const LOGGED_ELSEWHERE: readonly ProblemSource[] = ['queue', 'status', 'stopped'
 
 /** A network that is starting; `onChange` is called whenever its state or its problem changes. */
 export function newNetworkHealth(
-  identity: { network: string; blockchain: string; networkId: string },
+  identity: { network: string; blockchain: string; networkId: string; roles?: readonly Role[] },
   onChange: () => void = () => undefined,
   log?: Logger,
 ): NetworkHealth {
   const problems = new Map<ProblemSource, Problem>()
   const lines = new Map<ProblemSource, Repeats>()
-  let phase: Phase = 'starting'
+  const roles = identity.roles ?? (['reader', 'writer'] as const)
+  const phases = new Map<Role, Phase>(roles.map((role) => [role, 'starting']))
 
   const worst = (): Problem | undefined =>
     [...problems.values()].sort((a, b) => PROBLEM_KINDS.indexOf(a.kind) - PROBLEM_KINDS.indexOf(b.kind))[0]
@@ -102,14 +124,18 @@ export function newNetworkHealth(
     return made
   }
 
+  const held = new Set<Role>()
   const health: NetworkHealth = {
     ...{ network: identity.network, blockchain: identity.blockchain, networkId: identity.networkId },
-    get phase() {
-      return phase
-    },
+    roles,
+    phaseOf: (role) => phases.get(role) ?? 'standby',
     get state() {
-      const isAtWork = phase === 'starting' || phase === 'following'
-      return isAtWork && problems.size > 0 ? 'retrying' : phase
+      const own = [...phases.values()]
+      if (own.includes('stopped')) return 'stopped'
+      const active = own.filter((phase) => phase !== 'standby')
+      if (active.length === 0) return 'standby'
+      if (problems.size > 0) return 'retrying'
+      return active.includes('starting') ? 'starting' : 'following'
     },
     get problem() {
       return worst()?.message ?? null
@@ -120,12 +146,12 @@ export function newNetworkHealth(
     get workerHealthy() {
       return !problems.has('worker')
     },
-    leads: false,
+    get leads() {
+      return held.size > 0
+    },
+    held,
     leader: null,
-    enter: (next) =>
-      change(() => {
-        phase = next
-      }),
+    enter: (role, phase) => change(() => void phases.set(role, phase)),
     fail: (source, kind, message) =>
       change(() => {
         problems.set(source, { kind, message })

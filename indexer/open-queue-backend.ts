@@ -1,6 +1,8 @@
 import { jsonParsedBy } from '../shared/db/json-types.ts'
 import { QueueClient } from '../shared/db/queue-client.ts'
-import { queueOnPostgres, queueOnRedis, type QueueBackend } from './queue/backend.ts'
+import type { QueueBackend } from './queue/backend.ts'
+import { queueOnPostgres } from './queue/backend-on-postgres.ts'
+import { queueOnRedis } from './queue/backend-on-redis.ts'
 
 /**
  * Opens nothing yet. `onError` hears of lost connections, which are opened again: on Postgres BullMQ lends them to its own

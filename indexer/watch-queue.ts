@@ -5,7 +5,7 @@ import { Repeats } from '../shared/repeats.ts'
 import type { NetworkHealth } from './network-state.ts'
 import { findQueueBlocker } from './queue-locks.store.ts'
 import type { QueueBackend } from './queue/backend.ts'
-import { pause } from './sources/waiting.ts'
+import { pause } from '../shared/async/pause.ts'
 
 const INTERVAL_MS = 1_000
 

@@ -8,7 +8,7 @@ import {
 } from '../shared/config/networks.ts'
 import * as z from 'zod'
 import { ConfigError } from '../shared/errors.ts'
-import { canonicalJson } from './event-log/plan-entries.evolve.ts'
+import { canonicalJson } from '../shared/canonical-json.ts'
 import { createEvmSource, type EvmSource } from './sources/evm/evm-source.ts'
 import { createFilecoinSource, type FilecoinSource } from './sources/filecoin/filecoin-source.ts'
 

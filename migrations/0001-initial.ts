@@ -82,8 +82,15 @@ const CHAINS = `
     time_s bigint,
     finalized_number bigint,
     finalized_hash text,
-    -- Each new writer raises it; steps of an earlier one are void.
+    -- Each new writer raises it; an earlier one writes nothing any more.
     writer_epoch bigint not null default 0,
+    -- Each new reader raises it; an earlier one ends.
+    reader_epoch bigint not null default 0,
+    -- Steps of readers before this one are of other contracts.
+    steps_from_epoch bigint not null default 0,
+    -- The last step that was written; its reader sees by it that it was.
+    written_epoch bigint not null default 0,
+    written_sequence bigint not null default 0,
     -- The contracts and settings this network was read with. Others need another index.
     watched jsonb not null,
     moved_at timestamptz(3),

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { canonicalJson } from '../../indexer/event-log/plan-entries.evolve.ts'
+import { canonicalJson } from '../../shared/canonical-json.ts'
 import type { Channel } from '../../indexer/projections/channels/channel.evolve.ts'
 import type { Db } from '../../shared/db/connect.ts'
 import { naturalKey } from '../../shared/events/natural-key.ts'

@@ -11,6 +11,12 @@ export interface ChainPosition {
   block: BlockRef | null
   finalized: BlockRef | null
   writerEpoch: number
+  /** Of the session that reads this network. */
+  readerEpoch: number
+  /** Steps of earlier reading sessions are of other contracts. */
+  stepsFromEpoch: number
+  /** The last step that was written; its reader sees by it that it was. */
+  written: { readerEpoch: number; sequence: number }
   watched: unknown
 }
 
@@ -38,48 +44,72 @@ export async function lockPosition(trx: Trx, network: string): Promise<ChainPosi
 }
 
 /**
- * Makes the caller the one writer of a network: batches of every earlier writer are void from here on.
- * Creates the row of a network that was never read.
+ * Begins a session of a network's reader or writer. A writer with an earlier epoch writes nothing from here on; a reader with an
+ * earlier one is told so. Creates the row of a network that was never read. Returns the epoch.
  */
-export async function raiseWriterEpoch(
+export async function raiseEpoch(
   db: Db,
   network: string,
+  role: 'reader' | 'writer',
   start: { startNumber: number; watched: unknown },
 ): Promise<number> {
+  const column = `${role}_epoch` as const
   const row = await db
     .insertInto('ledger.chain_position')
     .values({
       network,
       start_number: start.startNumber,
       watched: JSON.stringify(start.watched),
-      writer_epoch: 1,
+      [column]: 1,
     })
     .onConflict((conflict) =>
-      conflict.column('network').doUpdateSet({ writer_epoch: sql`ledger.chain_position.writer_epoch + 1` }),
+      conflict
+        .column('network')
+        .doUpdateSet({ [column]: sql`${sql.ref(`ledger.chain_position.${column}`)} + 1` }),
     )
-    .returning('writer_epoch')
+    .returning(`${column} as epoch`)
     .executeTakeFirstOrThrow()
-  return row.writer_epoch
+  return row.epoch
 }
 
-/** While nothing was read yet, what is watched may still change. */
+/**
+ * While nothing was read yet, what is watched may still change. Steps of readers before `readerEpoch`, which may be of other
+ * contracts, are not written any more.
+ */
 export async function putWatched(
   db: Db,
   network: string,
-  startNumber: number,
-  watched: unknown,
+  readerEpoch: number,
+  start: { startNumber: number; watched: unknown },
 ): Promise<void> {
   await db
     .updateTable('ledger.chain_position')
-    .set({ start_number: startNumber, watched: JSON.stringify(watched) })
+    .set({
+      start_number: start.startNumber,
+      watched: JSON.stringify(start.watched),
+      steps_from_epoch: readerEpoch,
+    })
     .where('network', '=', network)
     .where('number', 'is', null)
     .execute()
 }
 
+/** Notes that a step of this place was written, in its transaction. */
+export async function noteWritten(
+  trx: Trx,
+  network: string,
+  { readerEpoch, sequence }: ChainPosition['written'],
+): Promise<void> {
+  await trx
+    .updateTable('ledger.chain_position')
+    .set({ written_epoch: readerEpoch, written_sequence: sequence })
+    .where('network', '=', network)
+    .execute()
+}
+
 /**
- * After the whole index was read again with other contracts: from now on these are what it is made of, and a writer
- * that still reads the old ones is void. False when the index does not end with `last` any more, the last block that was read
+ * After the whole index was read again with other contracts: from now on these are what it is made of. A reader of the old
+ * ones ends, and its steps are not written. False when the index does not end with `last` any more, the last block that was read
  * again: what it ends with is to be read, too.
  */
 export function adoptWatched(
@@ -96,7 +126,8 @@ export function adoptWatched(
       .set({
         start_number: start.startNumber,
         watched: JSON.stringify(start.watched),
-        writer_epoch: sql`writer_epoch + 1`,
+        reader_epoch: sql`reader_epoch + 1`,
+        steps_from_epoch: sql`reader_epoch + 1`,
       })
       .where('network', '=', network)
       .execute()
@@ -275,6 +306,9 @@ function toPosition(row: Selectable<ChainPositionTable>): ChainPosition {
         ? null
         : { number: row.finalized_number, hash: row.finalized_hash },
     writerEpoch: row.writer_epoch,
+    readerEpoch: row.reader_epoch,
+    stepsFromEpoch: row.steps_from_epoch,
+    written: { readerEpoch: row.written_epoch, sequence: row.written_sequence },
     watched: row.watched,
   }
 }

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../../shared/db/connect.ts'
-import { findHolders, writerLease } from '../../shared/db/leases.ts'
+import { findHolders, roleLease } from '../../shared/db/leases.ts'
 import { NETWORK_ROWS } from '../../shared/db/network-rows.ts'
 import type { NetworkStatusTable } from '../../shared/db/schema.ts'
 import type { NetworkRow } from '../../shared/indexing-health.ts'
@@ -82,6 +82,6 @@ export async function getStatus(db: Db): Promise<Status> {
   return {
     records: total?.records ?? 0,
     lastPosition: total?.position ?? 0,
-    networks: rows.map((row) => ({ ...row, leader: leaders.get(writerLease(row.network)) ?? null })),
+    networks: rows.map((row) => ({ ...row, leader: leaders.get(roleLease('writer', row.network)) ?? null })),
   }
 }

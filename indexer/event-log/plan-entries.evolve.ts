@@ -1,3 +1,4 @@
+import { canonicalJson } from '../../shared/canonical-json.ts'
 import type { ChainEvent } from '../../shared/events/chain-event.ts'
 import { compareByChain } from '../../shared/events/event-place.ts'
 import type { NewEntry } from '../../shared/events/log-entry.ts'
@@ -120,13 +121,4 @@ function saysTheSame(entry: LastEntry, event: ChainEvent): boolean {
   if (entry.blockHash !== event.blockHash) return false
   if (entry.event === null) throw new Error(`what entry ${entry.naturalKey} holds was not read`)
   return canonicalJson(entry.event) === canonicalJson(event)
-}
-
-/** JSON with sorted keys: `jsonb`, which once held all bodies, returns keys in its own order. */
-export function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_, inner: unknown) =>
-    inner !== null && typeof inner === 'object' && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
-  )
 }

@@ -13,6 +13,7 @@ import {
   lockPosition,
   moveFinalized,
   movePosition,
+  noteWritten,
   putEvidence,
   putHeaders,
   type ChainPosition,
@@ -35,32 +36,53 @@ export interface NetworkIdentity {
   blockchain: string
 }
 
-/** `void`: the step is of a writer that is no longer the one. */
-export type Outcome = Exclude<Continuity, 'apply'> | 'applied' | 'void'
+/** `void`: this writer is no longer the one. `outdated`: the step's reader read other contracts. */
+export type Outcome = Exclude<Continuity, 'apply'> | 'applied' | 'void' | 'outdated'
 
 /**
  * Writes one step: log, read model and position move together in this one transaction, or not at all. Whether a
  * step is applied is decided here, against the position in Postgres, and not by how often or in what order it
- * was delivered.
+ * was delivered, or who read it: a step that a dead reader left continues the position or is dropped. `place` is the step's
+ * own, where a reader waits for it.
  */
 export function ingestStep(
   db: Db,
   identity: NetworkIdentity,
   writerEpoch: number,
   step: ChainStep,
+  place: ChainPosition['written'] | null = null,
 ): Promise<Outcome> {
   return inTransaction(db, async (trx) => {
     const position = await lockPosition(trx, identity.network)
     if (position === undefined || position.writerEpoch !== writerEpoch) return 'void'
-    switch (step.type) {
-      case 'blocks':
-        return ingestBlocks(trx, identity, position, step)
-      case 'reorg':
-        return ingestReorg(trx, identity, position, step)
-      case 'finalized':
-        return ingestFinalized(trx, identity, position, step)
-    }
+    if (place !== null && place.readerEpoch < position.stepsFromEpoch) return 'outdated'
+    const outcome = await ingestNext(trx, identity, position, step)
+    // The last reader waits; what a step of one before it says is of no use to anybody.
+    if (place !== null && (outcome === 'applied' || outcome === 'seen') && isAfter(place, position.written))
+      await noteWritten(trx, identity.network, place)
+    return outcome
   })
+}
+
+function isAfter(place: ChainPosition['written'], last: ChainPosition['written']): boolean {
+  if (place.readerEpoch !== last.readerEpoch) return place.readerEpoch > last.readerEpoch
+  return place.sequence > last.sequence
+}
+
+function ingestNext(
+  trx: Trx,
+  identity: NetworkIdentity,
+  position: ChainPosition,
+  step: ChainStep,
+): Promise<Outcome> {
+  switch (step.type) {
+    case 'blocks':
+      return ingestBlocks(trx, identity, position, step)
+    case 'reorg':
+      return ingestReorg(trx, identity, position, step)
+    case 'finalized':
+      return ingestFinalized(trx, identity, position, step)
+  }
 }
 
 async function ingestBlocks(

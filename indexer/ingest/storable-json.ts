@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { canonicalJson } from '../event-log/plan-entries.evolve.ts'
+import { canonicalJson } from '../../shared/canonical-json.ts'
 
 /** Any data from a queue, in a form that Postgres can store. */
 export interface StorablePayload {

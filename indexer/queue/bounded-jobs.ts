@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { Redis, type Command, type RedisOptions } from 'ioredis'
+import * as z from 'zod'
 
 /**
  * BullMQ parses a job as soon as its data arrive. These hooks of the drivers look at a job's text before: one that is too
@@ -10,6 +11,8 @@ import { Redis, type Command, type RedisOptions } from 'ioredis'
 const MOST_PARTS = 20_000
 /** Characters kept of data that were not read. */
 const BEGINNING = 1_000
+/** Characters of a job's options. */
+const MOST_OPTIONS = 1_000
 /** Characters of a job's name. */
 const MOST_NAME = 200
 
@@ -58,15 +61,52 @@ export function parseBounded(text: string, mostCharacters: number): unknown {
 export class BoundedRedis extends Redis {
   readonly #mostCharacters: number
 
-  constructor(url: string, options: RedisOptions, mostCharacters: number) {
-    super(url, options)
+  /** `url` is null where the options name the server. */
+  constructor(url: string | null, options: RedisOptions, mostCharacters: number) {
+    super(...((url === null ? [options] : [url, options]) as [string, RedisOptions]))
     this.#mostCharacters = mostCharacters
   }
 
   override sendCommand(...[command, stream]: Parameters<Redis['sendCommand']>): unknown {
     const reply = super.sendCommand(command, stream)
-    if (!isScript(command) || !(reply instanceof Promise)) return reply
-    return reply.then((value: unknown) => boundedReply(value, this.#mostCharacters))
+    if (!(reply instanceof Promise)) return reply
+    if (command.name === 'xread')
+      return reply.then((value: unknown) => boundedEvents(value, this.#mostCharacters))
+    return isScript(command)
+      ? reply.then((value: unknown) => boundedReply(value, this.#mostCharacters))
+      : reply
+  }
+
+  /** BullMQ listens to events on a copy of its own; that of ioredis would be a plain one. */
+  override duplicate(override: Partial<RedisOptions> = {}): BoundedRedis {
+    return new BoundedRedis(null, { ...this.options, ...override }, this.#mostCharacters)
+  }
+}
+
+/** Events as [stream, [id, [field, value, …]]]: those with a long field or a result that is no JSON are left out. */
+function boundedEvents(reply: unknown, mostCharacters: number): unknown {
+  if (!Array.isArray(reply)) return reply
+  return (reply as [unknown, [unknown, unknown[]][]][]).map(([stream, events]) => [
+    stream,
+    events.map(([id, fields]) => [id, isReadable(fields.map(String), mostCharacters) ? fields : []]),
+  ])
+}
+
+function isReadable(fields: string[], mostCharacters: number): boolean {
+  if (fields.some((field) => field.length > mostCharacters)) return false
+  const json = ['returnvalue', 'data'].flatMap((name) => {
+    const at = fields.indexOf(name)
+    return at < 0 ? [] : [fields[at + 1] ?? '']
+  })
+  return json.every((text) => whyUnparsed(text, mostCharacters) === undefined && isJson(text))
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
   }
 }
 
@@ -81,8 +121,8 @@ function boundedReply(reply: unknown, mostCharacters: number): unknown {
 }
 
 /**
- * The fields of a job that a worker reads, by BullMQ's names. Others are left out: no job of ours has options that matter once it is
- * taken, a parent or a schedule, and a worker acts on those of whoever added the job.
+ * The fields of a job that a worker reads, by BullMQ's names. Others are left out: no job of ours has a parent or a schedule, and
+ * a worker acts on those of whoever added the job. Of the options only those for trying again are kept.
  */
 const FIELDS = new Set(['name', 'data', 'timestamp', 'processedOn', 'ats', 'atm', 'stc', 'defa'])
 
@@ -90,6 +130,7 @@ function boundedFields(fields: unknown[], mostCharacters: number): unknown[] {
   const bounded: unknown[] = []
   for (let at = 0; at + 1 < fields.length; at += 2) {
     const [field, value] = [String(fields[at]), String(fields[at + 1])]
+    if (field === 'opts') bounded.push(field, boundedOptions(value))
     if (!FIELDS.has(field)) continue
     bounded.push(field, field === 'data' ? boundedText(value, mostCharacters) : value.slice(0, MOST_NAME))
   }
@@ -99,10 +140,16 @@ function boundedFields(fields: unknown[], mostCharacters: number): unknown[] {
 function boundedText(text: string, mostCharacters: number): string {
   const reason = whyUnparsed(text, mostCharacters)
   if (reason !== undefined) return JSON.stringify(noteOf(text, reason))
-  try {
-    JSON.parse(text)
-    return text
-  } catch {
-    return JSON.stringify(noteOf(text, 'it is not JSON'))
-  }
+  return isJson(text) ? text : JSON.stringify(noteOf(text, 'it is not JSON'))
+}
+
+const triesSchema = z.object({
+  attempts: z.int().min(1).max(10),
+  backoff: z.object({ type: z.literal('fixed'), delay: z.int().min(0).max(60_000) }),
+})
+
+function boundedOptions(text: string): string {
+  if (text.length > MOST_OPTIONS || !isJson(text)) return '{}'
+  const tries = triesSchema.safeParse(JSON.parse(text))
+  return tries.success ? JSON.stringify(tries.data) : '{}'
 }

@@ -27,7 +27,7 @@ export interface KeptDeadJob {
 
 /** Whether handing it in once more can be tried; otherwise the reason why not. */
 export function whyNotRetried({ queue, payload, isCut }: KeptDeadJob): string | null {
-  if (queue.startsWith('batches-'))
+  if (queue.startsWith('steps-'))
     return 'a step of blocks is not queued again: the indexer reads those blocks again by itself'
   if (isCut) return 'only its beginning was kept: it is no voucher and no statement'
   const parsed = parseHandedIn(payload)

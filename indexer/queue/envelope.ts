@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import * as z from 'zod'
+import { canonicalJson } from '../../shared/canonical-json.ts'
 
 /** Signs the jobs of one network: jobs that somebody else put into its queue are told apart by it. */
 export interface JobKey {
@@ -9,16 +10,33 @@ export interface JobKey {
   secret: Uint8Array
 }
 
-/** A job's place: the writer that read its step, and the step's number. A job of an earlier writer is void. */
-export interface JobPosition {
-  writerEpoch: number
-  /** 1, 2, 3 … within one writer epoch. */
+/** The reading session that made a step, and the step's number within it. */
+export interface StepPlace {
+  /** Each session of a network's reader has its own, higher than those before. */
+  readerEpoch: number
+  /** 1, 2, 3 … within one reader epoch. */
   sequence: number
 }
 
-export interface JobContent extends JobPosition {
-  /** Base64 of the deflated JSON of a step; null where the writer keeps the step in memory. */
-  payload: string | null
+/** For people who look at the queue; nothing is done because of it. */
+export interface StepSummary {
+  type: string
+  from: number
+  to: number
+  /** Events of each kind. */
+  events: Record<string, number>
+}
+
+/** One job: a step, or one of the `parts` of a large one. */
+export interface JobContent extends StepPlace {
+  /** 1 … `parts`. */
+  part: number
+  parts: number
+  summary: StepSummary
+  /** The whole step as JSON, where it is small. */
+  step?: unknown
+  /** This part of the base64 of the deflated JSON of the step, where it is not. */
+  payload?: string | undefined
 }
 
 /** The data of a job. */
@@ -29,51 +47,62 @@ export interface Envelope extends JobContent {
   mac: string
 }
 
-const VERSION = 1
-/** Characters of a payload. Incompressible hex of 12 MiB fits; a block of 60 million gas cannot log more. */
-export const MAX_PAYLOAD = 8 * 1024 * 1024
-/** Characters of an envelope as JSON. */
-export const MAX_ENVELOPE = MAX_PAYLOAD + 1024
+const VERSION = 2
+/**
+ * Characters of a payload. Measured on both backends: from 200 KB on a megabyte costs the same however it is cut, and a
+ * smaller job costs more; the check of `queue.job` and the parsing of a refused job cost with the size.
+ */
+export const MAX_PAYLOAD = 512 * 1024
+/** Characters of an envelope as JSON; a small step is far below. */
+export const MAX_ENVELOPE = MAX_PAYLOAD + 16 * 1024
+/** Parts of a step: 32 MiB of base64. Incompressible hex of 48 MiB fits; a block of 60 million gas cannot log more. */
+export const MOST_PARTS = 64
 
-const envelopeSchema = z.strictObject({
-  v: z.literal(VERSION),
-  network: z.string().max(64),
-  writerEpoch: z.int().positive(),
-  sequence: z.int().positive(),
-  payload: z.string().max(MAX_PAYLOAD).nullable(),
-  mac: z.string().length(43),
-})
+const envelopeSchema = z
+  .strictObject({
+    v: z.literal(VERSION),
+    network: z.string().max(64),
+    readerEpoch: z.int().positive(),
+    sequence: z.int().positive(),
+    part: z.int().positive().max(MOST_PARTS),
+    parts: z.int().positive().max(MOST_PARTS),
+    summary: z.strictObject({
+      type: z.string().max(16),
+      from: z.int(),
+      to: z.int(),
+      events: z.record(z.string().max(64), z.int()),
+    }),
+    step: z.unknown().optional(),
+    payload: z.string().max(MAX_PAYLOAD).optional(),
+    mac: z.string().length(43),
+  })
+  .refine(({ part, parts, step, payload }) =>
+    step === undefined ? payload !== undefined && part <= parts : payload === undefined && parts === 1,
+  )
 
-export function sealJob(key: JobKey, { writerEpoch, sequence, payload }: JobContent): Envelope {
-  const content = { v: VERSION, network: key.network, writerEpoch, sequence, payload } as const
-  return { ...content, mac: macOf(key.secret, content).toString('base64url') }
+export function sealJob({ network, secret }: JobKey, content: JobContent): Envelope {
+  const unsigned = { v: VERSION, network, ...content } as const
+  return { ...unsigned, mac: macOf(secret, unsigned).toString('base64url') }
 }
 
+export type Opened = { ok: true; content: JobContent } | { ok: false; reason: string }
+
 /** The content of a job that this service made for this network, or the reason why the data are none. Never throws. */
-export function openJob(
-  key: JobKey,
-  data: unknown,
-): { ok: true; content: JobContent } | { ok: false; reason: string } {
+export function openJob(key: JobKey, data: unknown): Opened {
   const parsed = envelopeSchema.safeParse(data)
   if (!parsed.success) return { ok: false, reason: 'not a job of this service: its form is wrong' }
-  const { v, network, writerEpoch, sequence, payload, mac } = parsed.data
-  if (network !== key.network) return { ok: false, reason: 'not a job of this network' }
-  const expected = macOf(key.secret, { v, network, writerEpoch, sequence, payload })
+  const { mac, ...unsigned } = parsed.data
+  if (unsigned.network !== key.network) return { ok: false, reason: 'not a job of this network' }
+  const expected = macOf(key.secret, unsigned)
   const given = Buffer.from(mac, 'base64url')
   if (given.length !== expected.length || !timingSafeEqual(given, expected))
     return { ok: false, reason: 'not a job of this service: its signature is wrong' }
-  return { ok: true, content: { writerEpoch, sequence, payload } }
+  return { ok: true, content: unsigned }
 }
 
-/**
- * The signed bytes: a line of JSON that fixes every field and the payload's length, then the payload. No two contents have
- * the same bytes, for JSON text of these types has one spelling and holds no line break.
- */
+/** The signed text is canonical: the queue on Postgres keeps a job as `jsonb`, which orders keys anew. */
 function macOf(secret: Uint8Array, content: Omit<Envelope, 'mac'>): Buffer {
-  const { v, network, writerEpoch, sequence, payload } = content
-  const header = ['loan-activity job', v, network, writerEpoch, sequence, payload?.length ?? null]
   return createHmac('sha256', secret)
-    .update(`${JSON.stringify(header)}\n`)
-    .update(payload ?? '')
+    .update(`loan-activity job\n${canonicalJson(content)}`)
     .digest()
 }

@@ -1,32 +1,70 @@
-import type { BlocksStep, ChainStep } from '../../shared/events/chain-step.ts'
+import type { ChainStep } from '../../shared/events/chain-step.ts'
 import { joinEvidence } from '../../shared/events/join-evidence.ts'
 
-/** What one transaction writes, and one job stands for, at most. */
+type BlocksHead = Omit<Extract<ChainStep, { type: 'blocks' }>, 'events'>
+type ReorgHead = Omit<Extract<ChainStep, { type: 'reorg' }>, 'events'>
+type FinalizedHead = Extract<ChainStep, { type: 'finalized' }>
+
+/** A step with its events as text: their size in bytes is known, and two texts are joined without parsing. */
+export interface EncodedStep {
+  head: BlocksHead | ReorgHead | FinalizedHead
+  /** The JSON of each event, joined by commas. */
+  events: string
+  /** Events of each kind. */
+  kinds: Record<string, number>
+  count: number
+  /** Bytes of the events' text. */
+  bytes: number
+}
+
+/** What one transaction writes at most, unless a source's own step has more. */
 export interface StepBounds {
   events: number
+  bytes: number
   blocks: number
   /** Ranges that were read, each of which is told by itself: by another endpoint, or checked otherwise. */
   ranges: number
+}
+
+/** (pure) */
+export function encodeStep(step: ChainStep): EncodedStep {
+  if (step.type === 'finalized') return { head: step, events: '', kinds: {}, count: 0, bytes: 0 }
+  const { events: read, ...head } = step
+  const events = JSON.stringify(read).slice(1, -1)
+  const kinds: Record<string, number> = {}
+  for (const { kind } of read) kinds[kind] = (kinds[kind] ?? 0) + 1
+  return { head, events, kinds, count: read.length, bytes: Buffer.byteLength(events) }
+}
+
+/** (pure) The step's JSON. */
+export function textOf({ head, events }: EncodedStep): string {
+  const text = JSON.stringify(head)
+  return head.type === 'finalized' ? text : `${text.slice(0, -1)},"events":[${events}]}`
 }
 
 /**
  * (pure) Two steps as one, where blocks follow blocks and both together are within the bounds; undefined where they stay
  * two. A joined step is written as any other: from the position before the first to the end of the second.
  */
-export function joinSteps(first: ChainStep, second: ChainStep, most: StepBounds): BlocksStep | undefined {
-  if (first.type !== 'blocks' || second.type !== 'blocks') return undefined
-  if (second.after?.number !== first.to.number || second.after.hash !== first.to.hash) return undefined
-  if (first.events.length + second.events.length > most.events) return undefined
-  if (second.to.number - first.from >= most.blocks) return undefined
-  const evidence = joinEvidence(first.evidence, second.evidence)
+export function joinSteps(
+  first: EncodedStep,
+  second: EncodedStep,
+  most: StepBounds,
+): EncodedStep | undefined {
+  const [before, after] = [first.head, second.head]
+  if (before.type !== 'blocks' || after.type !== 'blocks') return undefined
+  if (after.after?.number !== before.to.number || after.after.hash !== before.to.hash) return undefined
+  if (first.count + second.count > most.events || first.bytes + second.bytes > most.bytes) return undefined
+  if (after.to.number - before.from >= most.blocks) return undefined
+  const evidence = joinEvidence(before.evidence, after.evidence)
   if (evidence.length > most.ranges) return undefined
+  const kinds = { ...first.kinds }
+  for (const [kind, count] of Object.entries(second.kinds)) kinds[kind] = (kinds[kind] ?? 0) + count
   return {
-    type: 'blocks',
-    from: first.from,
-    after: first.after,
-    to: second.to,
-    headers: [...first.headers, ...second.headers],
-    events: [...first.events, ...second.events],
-    evidence,
+    head: { ...before, to: after.to, headers: [...before.headers, ...after.headers], evidence },
+    events: [first.events, second.events].filter((text) => text !== '').join(','),
+    kinds,
+    count: first.count + second.count,
+    bytes: first.bytes + second.bytes,
   }
 }

@@ -1,6 +1,6 @@
 import { createPostgresBackend, withBackend } from 'bullmq'
 import { VOUCHER_QUEUE } from '../../shared/events/handed-in.ts'
-import { SCHEMA, type PostgresDriver } from './backend.ts'
+import { SCHEMA, type PostgresDriver } from './backend-on-postgres.ts'
 
 /** Long enough that no worker takes the job that is removed at once. */
 const NEVER_DUE_MS = 3_600_000

@@ -46,9 +46,9 @@ export async function findHolders(db: Db): Promise<Map<string, string>> {
   return new Map(rows.map(({ name, holder }) => [name, holder]))
 }
 
-/** The lease under which one process writes a network. */
-export function writerLease(network: string): string {
-  return `writer of ${network}`
+/** The lease under which one process reads or writes a network. */
+export function roleLease(role: 'reader' | 'writer', network: string): string {
+  return `${role} of ${network}`
 }
 
 /**

@@ -49,7 +49,11 @@ export interface ChainPositionTable {
   time_s: number | null
   finalized_number: number | null
   finalized_hash: string | null
-  writer_epoch: number
+  writer_epoch: Generated<number>
+  reader_epoch: Generated<number>
+  steps_from_epoch: Generated<number>
+  written_epoch: Generated<number>
+  written_sequence: Generated<number>
   watched: unknown
   moved_at: Date | null
 }

@@ -57,7 +57,11 @@ interface Place {
 
 async function place(db: Db): Promise<Place> {
   const row = await db.selectFrom('ledger.chain_position').selectAll().executeTakeFirst()
-  const lease = await db.selectFrom('ledger.writer_leases').select('token').executeTakeFirst()
+  const lease = await db
+    .selectFrom('ledger.writer_leases')
+    .select('token')
+    .where('name', 'like', 'writer of %')
+    .executeTakeFirst()
   return { indexed: row?.number ?? -1, epoch: row?.writer_epoch ?? 0, lease: lease?.token ?? '' }
 }
 

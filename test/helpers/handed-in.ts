@@ -1,4 +1,4 @@
-import { raiseWriterEpoch } from '../../indexer/event-log/chain-position.ts'
+import { raiseEpoch } from '../../indexer/event-log/chain-position.ts'
 import { ingestStep, type Outcome } from '../../indexer/ingest/ingest-step.ts'
 import type { Db } from '../../shared/db/connect.ts'
 import type { ChainEvent } from '../../shared/events/chain-event.ts'
@@ -23,7 +23,7 @@ export interface WrittenChain {
 }
 
 export async function writeChain(db: Db, startNumber = 1000): Promise<WrittenChain> {
-  const epoch = await raiseWriterEpoch(db, NETWORK, { startNumber, watched: {} })
+  const epoch = await raiseEpoch(db, NETWORK, 'writer', { startNumber, watched: {} })
   const identity = { network: NETWORK, blockchain: 'FIL' }
   const hashes = [`genesis`]
   let branch = 0

@@ -1,4 +1,4 @@
-import { raiseWriterEpoch } from '../../indexer/event-log/chain-position.ts'
+import { raiseEpoch } from '../../indexer/event-log/chain-position.ts'
 import { appendOffchain, ingestStep } from '../../indexer/ingest/ingest-step.ts'
 import type { Db } from '../../shared/db/connect.ts'
 import { inTransaction } from '../../shared/db/transaction.ts'
@@ -12,7 +12,7 @@ export const OFFCHAIN = { network: 'offchain:testnet', blockchain: 'FIL' }
 
 /** Writes all events of one ledger as one step. */
 export async function ingestLedger(db: Db, identity: typeof EVM, events: ChainEvent[]): Promise<void> {
-  const epoch = await raiseWriterEpoch(db, identity.network, { startNumber: 0, watched: {} })
+  const epoch = await raiseEpoch(db, identity.network, 'writer', { startNumber: 0, watched: {} })
   const last = events.at(-1)
   if (last === undefined) return
   const to = { number: last.blockNumber, hash: last.blockHash, parentHash: '', timeS: last.blockTimeS }

@@ -5,7 +5,7 @@ import { Redis } from 'ioredis'
 import { sql } from 'kysely'
 import { openQueueBackend } from '../../indexer/open-queue-backend.ts'
 import type { JobQueue } from '../../indexer/queue/backend.ts'
-import { batchQueueName } from '../../indexer/queue/batch-queue.ts'
+import { stepQueueName } from '../../indexer/queue/step-queue.ts'
 import { openVoucherQueue } from '../../indexer/queue/voucher-queue.ts'
 import { connect, type Db } from '../../shared/db/connect.ts'
 import { startServices, type Services } from '../helpers/services.ts'
@@ -70,8 +70,8 @@ export async function withQueues<T>(
 ): Promise<T> {
   const backend = openQueueBackend(urls, () => undefined)
   const queues: [JobQueue, JobQueue, JobQueue] = [
-    backend.openQueue(batchQueueName('evm:31337')),
-    backend.openQueue(batchQueueName('filecoin:testnet')),
+    backend.openQueue(stepQueueName('evm:31337')),
+    backend.openQueue(stepQueueName('filecoin:testnet')),
     openVoucherQueue(backend),
   ]
   try {

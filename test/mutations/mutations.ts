@@ -131,7 +131,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     promise: 6,
     what: 'finished jobs stay',
-    file: 'indexer/queue/batch-queue.ts',
+    file: 'indexer/queue/step-queue.ts',
     from: 'removeOnComplete: true',
     to: 'removeOnComplete: false',
     noticedBy: [{ test: QUEUE }, { soakMinutes: 2 }],

@@ -31,22 +31,24 @@ void t.test('a state is told when it is entered, not at the next interval', asyn
   const { db } = await testDatabase(t)
   const changed = new Wakeup()
   const networks = ['evm:1', 'evm:2'].map((network) =>
-    newNetworkHealth({ network, blockchain: 'DEVNET', networkId: network.slice(4) }, () => changed.raise()),
+    newNetworkHealth({ network, blockchain: 'DEVNET', networkId: network.slice(4), roles: ['reader'] }, () =>
+      changed.raise(),
+    ),
   )
   const [first, second] = networks
-  for (const network of networks) network.leads = true
+  for (const network of networks) network.held.add('reader')
   const stopping = new AbortController()
   const log = createLogger('test', 'silent')
   const keeping = keepStatus(db, networks, { changed, signal: stopping.signal, log, intervalMs: 3_600_000 })
   t.teardown(() => stopping.abort())
   const following = { state: 'following', problem: null }
 
-  first?.enter('following')
-  second?.enter('standby')
+  first?.enter('reader', 'following')
+  second?.enter('reader', 'standby')
   const alone = [{ network: 'evm:1', ...following }]
   t.same(await untilTold(db, alone), alone, 'a standby says nothing')
 
-  second?.enter('following')
+  second?.enter('reader', 'following')
   const both = [...alone, { network: 'evm:2', ...following }]
   t.same(await untilTold(db, both), both)
   const rows = await db.selectFrom('ledger.network_status').select('told_with').execute()
@@ -56,7 +58,7 @@ void t.test('a state is told when it is entered, not at the next interval', asyn
   first?.fail('reading', 'node', 'the node is away')
   first?.fail('reading', 'node', 'the node is still away')
   await delay(1)
-  second?.enter('stopped')
+  second?.enter('reader', 'stopped')
   second?.fail('stopped', 'stopped', 'other contracts')
   const troubled = [
     { network: 'evm:1', state: 'retrying', problem: 'the node is still away' },
@@ -73,7 +75,7 @@ void t.test('who leads a network has the word, and others say what they know whe
   const log = createLogger('test', 'silent')
   const [here, there] = ['here', 'there'].map(() => {
     const changed = new Wakeup()
-    const identity = { network: 'evm:1', blockchain: 'DEVNET', networkId: '1' }
+    const identity = { roles: ['reader'] as const, network: 'evm:1', blockchain: 'DEVNET', networkId: '1' }
     const stopping = new AbortController()
     t.teardown(() => stopping.abort())
     const network = newNetworkHealth(identity, () => changed.raise())
@@ -82,13 +84,13 @@ void t.test('who leads a network has the word, and others say what they know whe
     return { network, keep, stop: () => stopping.abort() }
   })
   if (here === undefined || there === undefined) throw new Error('two processes')
-  here.network.leads = true
-  here.network.enter('following')
+  here.network.held.add('reader')
+  here.network.enter('reader', 'following')
   const leading = here.keep()
   const following = [{ network: 'evm:1', state: 'following', problem: null }]
   t.same(await untilTold(db, following), following)
 
-  there.network.enter('stopped')
+  there.network.enter('reader', 'stopped')
   there.network.fail('stopped', 'stopped', 'other contracts')
   const other = there.keep()
   const said = new Set<string>()

@@ -5,8 +5,10 @@ import { startAnvil } from '../../devnet/evm/anvil.ts'
 import { deployContracts } from '../../devnet/evm/deploy.ts'
 import { createPlayer } from '../../devnet/evm/player.ts'
 import { getQueueKey } from '../../indexer/event-log/queue-key.store.ts'
-import { batchQueueName, packStep } from '../../indexer/queue/batch-queue.ts'
 import { sealJob } from '../../indexer/queue/envelope.ts'
+import { encodeStep } from '../../indexer/queue/join-steps.ts'
+import { jobsOf } from '../../indexer/queue/step-jobs.ts'
+import { stepQueueName } from '../../indexer/queue/step-queue.ts'
 import type { Db } from '../../shared/db/connect.ts'
 import type { ChainEvent } from '../../shared/events/chain-event.ts'
 import type { ChainStep } from '../../shared/events/chain-step.ts'
@@ -44,7 +46,7 @@ for (const kind of queueKinds) {
     indexer.start()
     await player.playLoans(3)
     await untilSynced(db, anvil.url, indexer)
-    const queueName = batchQueueName(NETWORK)
+    const queueName = stepQueueName(NETWORK)
     const tenant =
       redisUrl === undefined
         ? await postgresTenant(t, db, databaseUrl, queueName)
@@ -56,7 +58,7 @@ for (const kind of queueKinds) {
     // The ids of the jobs to come, as far as others can know them: BullMQ ignores a job whose id is taken.
     const taken = 40
     for (let sequence = 1; sequence <= taken; sequence += 1) {
-      await tenant.add({ taken: sequence }, { jobId: `epoch-${before.writer_epoch}-${sequence}` })
+      await tenant.add({ taken: sequence }, { jobId: `epoch-${before.reader_epoch}-${sequence}-1` })
     }
     await player.playLoans(3)
     await untilSynced(db, anvil.url, indexer)
@@ -70,7 +72,7 @@ for (const kind of queueKinds) {
         ({ queue, reason }) => queue === queueName && /^not a job of/.test(reason),
       ),
     )
-    t.equal((await positionOf(db)).writer_epoch, before.writer_epoch, 'the writer’s session went on')
+    t.match(await positionOf(db), epochsOf(before), 'the sessions went on')
     const metrics = await (await fetch(`${indexer.url}/metrics`)).text()
     t.match(metrics, `loan_activity_refused_jobs_total{network="${NETWORK}"} ${sent}`)
     t.equal((await fetch(`${indexer.url}/readyz`)).status, 200)
@@ -98,7 +100,18 @@ for (const kind of queueKinds) {
   })
 }
 
-async function positionOf(db: Db): Promise<{ number: number; hash: string; writer_epoch: number }> {
+interface Position {
+  number: number
+  hash: string
+  writer_epoch: number
+  reader_epoch: number
+}
+
+function epochsOf({ writer_epoch, reader_epoch }: Position): Partial<Position> {
+  return { writer_epoch, reader_epoch }
+}
+
+async function positionOf(db: Db): Promise<Position> {
   const position = await db.selectFrom('ledger.chain_position').selectAll().executeTakeFirstOrThrow()
   if (position.number === null || position.hash === null) throw new Error('nothing is indexed')
   return { ...position, number: position.number, hash: position.hash }
@@ -106,7 +119,7 @@ async function positionOf(db: Db): Promise<{ number: number; hash: string; write
 
 /** Steps of each type in each form that a job ever had, signed by others or by nobody, and data that are no job at all. */
 async function forgedJobs(db: Db, rpcUrl: string): Promise<unknown[]> {
-  const { number, hash, writer_epoch: writerEpoch } = await positionOf(db)
+  const { number, hash, reader_epoch: readerEpoch } = await positionOf(db)
   const block = await blockAt(rpcUrl, number)
   const invented = `0x${'ab'.repeat(32)}`
   const timeS = Math.floor(Date.now() / 1000)
@@ -141,23 +154,25 @@ async function forgedJobs(db: Db, rpcUrl: string): Promise<unknown[]> {
   ]
   for (const [index, step] of steps.entries()) {
     const sequence = 987_654_321 + index
-    const payload = await packStep(step)
-    const content = { writerEpoch, sequence, payload }
+    const [content] = await jobsOf({ readerEpoch, sequence }, encodeStep(step))
+    if (content === undefined) throw new Error('no job')
+    const payload = deflateRawSync(JSON.stringify(step)).toString('base64')
+    const others = sealJob({ network: NETWORK, secret }, { ...content, sequence: sequence + 1 })
     jobs.push(
-      { writerEpoch, sequence, step: deflateRawSync(JSON.stringify(step)).toString('base64') },
-      { v: 1, network: NETWORK, ...content, mac: '' },
+      { readerEpoch, sequence, step: payload },
+      { v: 2, network: NETWORK, ...content, mac: '' },
       sealJob({ network: NETWORK, secret: anothers }, content),
       // A true job of another network.
       sealJob({ network: 'evm:1', secret }, content),
       { ...sealJob({ network: 'evm:1', secret }, content), network: NETWORK },
-      { ...sealJob({ network: NETWORK, secret }, { ...content, payload: null }), payload },
-      // A true job whose payload another one of the same length replaced.
+      // Another step under a true signature.
       {
         ...sealJob({ network: NETWORK, secret }, content),
-        payload: `${(payload ?? '').slice(0, -8)}AAAAAAAA`,
+        step: { type: 'finalized', block: { number: 0, hash } },
       },
-      // A later writer's job must not end this writer.
-      sealJob({ network: NETWORK, secret: anothers }, { ...content, writerEpoch: writerEpoch + 1 }),
+      { ...others, step: content.step, sequence },
+      // A later reader's job must not end this one.
+      sealJob({ network: NETWORK, secret: anothers }, { ...content, readerEpoch: readerEpoch + 1 }),
     )
   }
   return jobs

@@ -4,7 +4,7 @@ import { Redis } from 'ioredis'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { startLotus } from '../../devnet/filecoin/lotus.ts'
-import { batchQueueName } from '../../indexer/queue/batch-queue.ts'
+import { stepQueueName } from '../../indexer/queue/step-queue.ts'
 import { connect } from '../../shared/db/connect.ts'
 import { VOUCHER_QUEUE } from '../../shared/events/handed-in.ts'
 import { postgresTenant, redisTenant, type CoTenant } from '../helpers/co-tenant.ts'
@@ -20,7 +20,7 @@ import { signedText } from '../helpers/signed-vouchers.ts'
 t.setTimeout(400_000)
 
 const MIB = 1024 * 1024
-const QUEUES = [VOUCHER_QUEUE, batchQueueName('filecoin:testnet')]
+const QUEUES = [VOUCHER_QUEUE, stepQueueName('filecoin:testnet')]
 /** The issue names ten; each takes the queue's server as long as the indexer. */
 const LARGE = Number(process.env['LARGE_JOBS'] ?? 10)
 

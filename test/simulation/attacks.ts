@@ -5,7 +5,7 @@ import { createPostgresBackend, Queue, withBackend } from 'bullmq'
 import { Redis } from 'ioredis'
 import pg from 'pg'
 import { createRandom, type Random } from '../../devnet/evm/random.ts'
-import { batchQueueName } from '../../indexer/queue/batch-queue.ts'
+import { stepQueueName } from '../../indexer/queue/step-queue.ts'
 import type { Stage } from './stage.ts'
 import { add, type Toll } from './tally.ts'
 
@@ -26,11 +26,11 @@ const GIVES_UP_MS = 5_000
 type Attack = (stage: Stage, random: Random) => Promise<void>
 
 const ATTACKS: Record<string, Attack> = {
-  'forged steps': (stage, random) => onQueue(stage, batchQueueName(random.pick(NETWORKS)), addForgedSteps),
+  'forged steps': (stage, random) => onQueue(stage, stepQueueName(random.pick(NETWORKS)), addForgedSteps),
   'a job that inflates to 100 MB': (stage, random) =>
-    onQueue(stage, batchQueueName(random.pick(NETWORKS)), (queue) => queue.add('blocks', inflating())),
+    onQueue(stage, stepQueueName(random.pick(NETWORKS)), (queue) => queue.add('blocks', inflating())),
   'a job of a million objects': (stage, random) =>
-    onQueue(stage, random.pick(['vouchers', ...NETWORKS.map(batchQueueName)]), (queue) =>
+    onQueue(stage, random.pick(['vouchers', ...NETWORKS.map(stepQueueName)]), (queue) =>
       queue.add(
         'voucher',
         Array.from({ length: 1_000_000 }, () => ({})),

@@ -4,7 +4,7 @@ import t from 'tap'
 import { isEvmLoanEvent } from '../../../shared/events/chain-event.ts'
 import { naturalKey } from '../../../shared/events/natural-key.ts'
 import type { Db } from '../../../shared/db/connect.ts'
-import { raiseWriterEpoch } from '../../../indexer/event-log/chain-position.ts'
+import { raiseEpoch } from '../../../indexer/event-log/chain-position.ts'
 import { ingestStep, type Outcome } from '../../../indexer/ingest/ingest-step.ts'
 import { replay } from '../../../indexer/ingest/replay.ts'
 import { digestReadModel } from '../../../indexer/projections/digest.store.ts'
@@ -21,7 +21,7 @@ async function open(
   t: Parameters<typeof testDatabase>[0],
 ): Promise<{ db: Db; ingest: (step: ChainStep) => Promise<Outcome> }> {
   const { db } = await testDatabase(t)
-  const epoch = await raiseWriterEpoch(db, IDENTITY.network, { startNumber: 0, watched: {} })
+  const epoch = await raiseEpoch(db, IDENTITY.network, 'writer', { startNumber: 0, watched: {} })
   return { db, ingest: (step) => ingestStep(db, IDENTITY, epoch, step) }
 }
 
@@ -75,7 +75,7 @@ void t.test(
             db,
           )
           story += 1
-          const epoch = await raiseWriterEpoch(db, IDENTITY.network, { startNumber: 0, watched: {} })
+          const epoch = await raiseEpoch(db, IDENTITY.network, 'writer', { startNumber: 0, watched: {} })
           const ingest = (step: ChainStep): Promise<Outcome> => ingestStep(db, IDENTITY, epoch, step)
           const chain = new RandomChain(seed)
           await ingest(chain.genesis())
@@ -157,8 +157,8 @@ void t.test('a step is applied if and only if it continues the position', async 
 void t.test('a writer that was overtaken writes nothing', async (t) => {
   const { db } = await testDatabase(t)
   const chain = new RandomChain(11)
-  const old = await raiseWriterEpoch(db, IDENTITY.network, { startNumber: 0, watched: {} })
-  const now = await raiseWriterEpoch(db, IDENTITY.network, { startNumber: 0, watched: {} })
+  const old = await raiseEpoch(db, IDENTITY.network, 'writer', { startNumber: 0, watched: {} })
+  const now = await raiseEpoch(db, IDENTITY.network, 'writer', { startNumber: 0, watched: {} })
   t.ok(now > old)
   t.equal(await ingestStep(db, IDENTITY, old, chain.genesis()), 'void')
   t.equal(await ingestStep(db, IDENTITY, now, chain.genesis()), 'applied')

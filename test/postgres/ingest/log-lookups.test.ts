@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
-import { raiseWriterEpoch } from '../../../indexer/event-log/chain-position.ts'
+import { raiseEpoch } from '../../../indexer/event-log/chain-position.ts'
 import { ingestStep } from '../../../indexer/ingest/ingest-step.ts'
 import { connect, type Db } from '../../../shared/db/connect.ts'
 import { testDatabase } from '../../helpers/database.ts'
@@ -25,7 +25,7 @@ async function lookUps(t: Test, known: string): Promise<void> {
   const db = connect(url, { name: 'test log-lookups', max: 1 })
   t.teardown(() => db.destroy())
   const write = async (network: string, chain: RandomChain, steps: number): Promise<void> => {
-    const epoch = await raiseWriterEpoch(db, network, { startNumber: 0, watched: {} })
+    const epoch = await raiseEpoch(db, network, 'writer', { startNumber: 0, watched: {} })
     await ingestStep(db, { network, blockchain: 'TEST' }, epoch, chain.genesis())
     for (let step = 0; step < steps; step += 1) {
       await ingestStep(db, { network, blockchain: 'TEST' }, epoch, chain.grow(100))
@@ -39,7 +39,7 @@ async function lookUps(t: Test, known: string): Promise<void> {
   // A session keeps its plans.
   await sql`discard plans`.execute(db)
 
-  const epoch = await raiseWriterEpoch(db, 'evm:2', { startNumber: 0, watched: {} })
+  const epoch = await raiseEpoch(db, 'evm:2', 'writer', { startNumber: 0, watched: {} })
   const identity = { network: 'evm:2', blockchain: 'TEST' }
   const before = await indexEntriesRead(db)
   const step = chain.grow(100)

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { raiseWriterEpoch } from '../../../indexer/event-log/chain-position.ts'
+import { raiseEpoch } from '../../../indexer/event-log/chain-position.ts'
 import { ingestStep } from '../../../indexer/ingest/ingest-step.ts'
 import { replay } from '../../../indexer/ingest/replay.ts'
 import { digestReadModel } from '../../../indexer/projections/digest.store.ts'
@@ -39,7 +39,7 @@ void t.test(
     const { db } = await testDatabase(t)
     const { evm, first, second } = branches()
     await ingestLedger(db, EVM, evm)
-    const epoch = await raiseWriterEpoch(db, FILECOIN.network, { startNumber: 0, watched: {} })
+    const epoch = await raiseEpoch(db, FILECOIN.network, 'writer', { startNumber: 0, watched: {} })
     const write = async (step: Parameters<typeof ingestStep>[3]): Promise<void> => {
       t.equal(await ingestStep(db, FILECOIN, epoch, step), 'applied')
     }
@@ -125,7 +125,7 @@ void t.test(
       EVM,
       evm.filter(({ kind }) => kind === 'CreateLoanOffer'),
     )
-    const epoch = await raiseWriterEpoch(db, FILECOIN.network, { startNumber: 0, watched: {} })
+    const epoch = await raiseEpoch(db, FILECOIN.network, 'writer', { startNumber: 0, watched: {} })
     const root = { number: 1, hash: 'root', parentHash: '', timeS: 1 }
     const [one, other] = ['one', 'other'].map((hash) => ({
       ...root,

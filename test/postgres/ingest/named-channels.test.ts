@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import t from 'tap'
-import { raiseWriterEpoch } from '../../../indexer/event-log/chain-position.ts'
+import { raiseEpoch } from '../../../indexer/event-log/chain-position.ts'
 import { ingestStep } from '../../../indexer/ingest/ingest-step.ts'
 import { replay } from '../../../indexer/ingest/replay.ts'
 import { digestReadModel } from '../../../indexer/projections/digest.store.ts'
@@ -137,7 +137,7 @@ function creations(channels: readonly ChannelFact[], branch: string): ChainEvent
 
 /** One ledger: steps to be taken one after the other; a branch that is left is replaced by the next step. */
 async function ledger(db: Db, identity: typeof EVM) {
-  const epoch = await raiseWriterEpoch(db, identity.network, { startNumber: 0, watched: {} })
+  const epoch = await raiseEpoch(db, identity.network, 'writer', { startNumber: 0, watched: {} })
   let after: BlockRef | null = null
   return async (
     number: number,

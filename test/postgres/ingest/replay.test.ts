@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { sql } from 'kysely'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { raiseWriterEpoch } from '../../../indexer/event-log/chain-position.ts'
+import { raiseEpoch } from '../../../indexer/event-log/chain-position.ts'
 import { getEntriesBetween, getHeldEntriesOf } from '../../../indexer/event-log/read-log.ts'
 import { ingestStep, replaceEvents } from '../../../indexer/ingest/ingest-step.ts'
 import { replay } from '../../../indexer/ingest/replay.ts'
@@ -283,7 +283,7 @@ void t.test(
     const { db } = await testDatabase(t)
     const chain = new RandomChain(11)
     const identity = { network: 'evm:1', blockchain: 'LONG' }
-    const epoch = await raiseWriterEpoch(db, identity.network, { startNumber: 0, watched: {} })
+    const epoch = await raiseEpoch(db, identity.network, 'writer', { startNumber: 0, watched: {} })
     await ingestStep(db, identity, epoch, chain.genesis())
     for (const blocks of [500, 40, 600, 3]) await ingestStep(db, identity, epoch, chain.grow(blocks))
     await ingestStories(db, tellStories(11, 3))

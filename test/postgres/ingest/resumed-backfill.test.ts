@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import {
   findPosition,
   getHeaders,
-  raiseWriterEpoch,
+  raiseEpoch,
   type ChainPosition,
 } from '../../../indexer/event-log/chain-position.ts'
 import { ingestStep } from '../../../indexer/ingest/ingest-step.ts'
@@ -76,7 +76,7 @@ async function live(
   isEnough: (step: ChainStep) => boolean,
   longestMs = 20_000,
 ): Promise<Life> {
-  const epoch = await raiseWriterEpoch(db, IDENTITY.network, { startNumber: START, watched: {} })
+  const epoch = await raiseEpoch(db, IDENTITY.network, 'writer', { startNumber: START, watched: {} })
   const life: Life = { problems: [], reorgs: 0 }
   const { block, finalized } = await positionOf(db)
   const resume = { position: block, headers: await getHeaders(db, IDENTITY.network), finalized }

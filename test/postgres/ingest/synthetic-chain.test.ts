@@ -8,7 +8,7 @@ import {
   type ServedChain,
 } from '../../../bench/synthetic-evm/serve-chain.ts'
 import { CHAIN_ID } from '../../../bench/synthetic-evm/synthetic-chain.ts'
-import { raiseWriterEpoch } from '../../../indexer/event-log/chain-position.ts'
+import { raiseEpoch } from '../../../indexer/event-log/chain-position.ts'
 import { ingestStep } from '../../../indexer/ingest/ingest-step.ts'
 import { createEvmSource } from '../../../indexer/sources/evm/evm-source.ts'
 import { followChain } from '../../../indexer/sources/follow-chain.ts'
@@ -45,7 +45,7 @@ async function follow(t: Test, spec: NodeSpec, { contracts }: Parties): Promise<
     node.close()
   })
   const identity = { network: source.network, blockchain: BLOCKCHAIN }
-  const epoch = await raiseWriterEpoch(db, source.network, { startNumber: source.startBlock, watched: {} })
+  const epoch = await raiseEpoch(db, source.network, 'writer', { startNumber: source.startBlock, watched: {} })
   const write = async (step: ChainStep): Promise<void> => {
     t.equal(await ingestStep(db, identity, epoch, step), 'applied')
   }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
-import { raiseWriterEpoch } from '../../../indexer/event-log/chain-position.ts'
+import { raiseEpoch } from '../../../indexer/event-log/chain-position.ts'
 import { ingestStep } from '../../../indexer/ingest/ingest-step.ts'
 import { replay } from '../../../indexer/ingest/replay.ts'
 import { digestReadModel } from '../../../indexer/projections/digest.store.ts'
@@ -57,7 +57,7 @@ async function openLedger(
   random: Random,
   unrest: number,
 ) {
-  const epoch = await raiseWriterEpoch(db, identity.network, { startNumber: 0, watched: {} })
+  const epoch = await raiseEpoch(db, identity.network, 'writer', { startNumber: 0, watched: {} })
   let after: BlockRef | null = null
   let written = 0
   let left: { to: BlockHeader; batch: ChainEvent[]; replaces: BlockRef } | null = null
@@ -134,7 +134,7 @@ async function ingestInSomeOrder(
 
 /** A contract's events in two steps: all of a branch, and all of the one that takes its place. */
 async function ingestBranches(db: Db, left: ChainEvent[], kept: ChainEvent[]): Promise<void> {
-  const epoch = await raiseWriterEpoch(db, EVM.network, { startNumber: 0, watched: {} })
+  const epoch = await raiseEpoch(db, EVM.network, 'writer', { startNumber: 0, watched: {} })
   const number = Math.max(...kept.map(({ blockNumber }) => blockNumber))
   const head = (hash: string): BlockHeader => ({ number, hash, parentHash: '', timeS: 0 })
   const write = async (step: ChainStep): Promise<void> => {

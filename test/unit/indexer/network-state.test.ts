@@ -2,7 +2,10 @@ import t from 'tap'
 import { newNetworkHealth, type NetworkHealth } from '../../../indexer/network-state.ts'
 
 function health(onChange?: () => void): NetworkHealth {
-  return newNetworkHealth({ network: 'evm:1', blockchain: 'DEVNET', networkId: '1' }, onChange)
+  return newNetworkHealth(
+    { network: 'evm:1', blockchain: 'DEVNET', networkId: '1', roles: ['reader'] },
+    onChange,
+  )
 }
 
 void t.test('the same again is no change', (t) => {
@@ -10,8 +13,8 @@ void t.test('the same again is no change', (t) => {
   const network = health(() => {
     changes += 1
   })
-  network.enter('following')
-  network.enter('following')
+  network.enter('reader', 'following')
+  network.enter('reader', 'following')
   t.equal(changes, 1)
   network.fail('reading', 'node', 'a problem')
   network.fail('reading', 'node', 'a problem')
@@ -26,13 +29,13 @@ void t.test('the same again is no change', (t) => {
 
 void t.test('a problem stays until its own source has succeeded', (t) => {
   const network = health()
-  network.enter('following')
+  network.enter('reader', 'following')
   network.fail('writing', 'step', 'blocks 1 to 2 cannot be written')
   network.fail('reading', 'node', 'block 3 cannot be read')
   network.fail('head', 'node', 'no head')
   t.equal(network.problem, 'block 3 cannot be read', 'the most important one is shown')
   network.clear('head')
-  network.enter('following')
+  network.enter('reader', 'following')
   t.match(network, { state: 'retrying', problem: 'block 3 cannot be read' })
   network.fail('queue', 'queue', 'the queue is away')
   t.match(network, { state: 'retrying', problemKind: 'queue' })
@@ -49,12 +52,32 @@ void t.test('a standby with a problem stays a standby; a stopped network says wh
   const network = health()
   network.fail('queue', 'queue', 'the queue is away')
   t.equal(network.state, 'retrying')
-  network.enter('standby')
+  network.enter('reader', 'standby')
   t.match(network, { state: 'standby', problem: 'the queue is away' })
-  network.enter('stopped')
+  network.enter('reader', 'stopped')
   network.fail('stopped', 'stopped', 'other contracts')
   t.match(network, { state: 'stopped', problem: 'other contracts', problemKind: 'stopped' })
   network.fail('worker', 'worker', 'takes nothing')
   t.equal(network.workerHealthy, false)
+  t.end()
+})
+
+void t.test('a network is what its active roles are', (t) => {
+  const network = newNetworkHealth({ network: 'evm:1', blockchain: 'DEVNET', networkId: '1' })
+  const states: string[] = []
+  const enter = (role: 'reader' | 'writer', phase: Parameters<NetworkHealth['enter']>[1]): void => {
+    network.enter(role, phase)
+    states.push(network.state)
+  }
+  enter('reader', 'standby')
+  enter('writer', 'standby')
+  enter('writer', 'following')
+  enter('reader', 'starting')
+  enter('reader', 'following')
+  enter('reader', 'stopped')
+  t.same(states, ['starting', 'standby', 'following', 'starting', 'following', 'stopped'])
+  t.equal(network.leads, false)
+  network.held.add('writer')
+  t.equal(network.leads, true)
   t.end()
 })

@@ -1,0 +1,59 @@
+import type { Db } from '../shared/db/connect.ts'
+import { isDatabaseRetryable } from '../shared/db/transaction.ts'
+import { RetryableError } from '../shared/errors.ts'
+import type { ChainStep } from '../shared/events/chain-step.ts'
+import type { ProblemKind } from '../shared/indexing-health.ts'
+import type { Logger } from '../shared/log.ts'
+import type { NetworkHealth } from './network-state.ts'
+import type { QueueBackend } from './queue/backend.ts'
+import type { ByteBudget } from './queue/byte-budget.ts'
+import type { ChainSource } from './sources/chain-source.ts'
+import { pause } from '../shared/async/pause.ts'
+import type { QueueWatch } from './watch-queue.ts'
+
+/** What a network's sessions work with. */
+export interface NetworkRun {
+  source: ChainSource
+  health: NetworkHealth
+  /** What is watched: an index made of other contracts is another index. */
+  watched: unknown
+  db: Db
+  databaseUrl: string
+  backend: QueueBackend
+  /** Whether the queue answers: a worker is not stuck while it does not. */
+  queueWatch: QueueWatch
+  /** The bytes that the networks of this process may hold together. */
+  budget: ByteBudget
+  /** Blocks that are read first. */
+  firstWidth: number
+  log: Logger
+  signal: AbortSignal
+  /** What this network's one writer does besides, for as long as it leads. Never rejects. */
+  beside: ((signal: AbortSignal) => Promise<void>) | null
+}
+
+/** A queue whose Redis is away never closes, and a node may never answer: they are left behind. */
+const CLOSE_MS = 5_000
+
+/** Waits for the end of what a session began, but not for ever. Never rejects. */
+export async function untilClosed(...ends: Promise<unknown>[]): Promise<void> {
+  const limit = new AbortController()
+  await Promise.race([Promise.allSettled(ends), pause(CLOSE_MS, limit.signal)])
+  limit.abort()
+}
+
+export function kindOf(error: unknown): ProblemKind {
+  if (isDatabaseRetryable(error)) return 'database'
+  return error instanceof RetryableError ? 'node' : 'other'
+}
+
+export function describeStep(step: ChainStep): string {
+  switch (step.type) {
+    case 'blocks':
+      return `blocks ${step.from} to ${step.to.number}`
+    case 'reorg':
+      return `reorg after ${step.ancestor.number} to ${step.to.number} ${step.to.hash}`
+    case 'finalized':
+      return `finalized ${step.block.number}`
+  }
+}

@@ -1,2 +1,0 @@
-export { pause } from '../../shared/async/pause.ts'
-export { Wakeup } from '../../shared/async/wakeup.ts'

@@ -1,1 +1,0 @@
-export { ABORTED, unlessAborted, untilAborted } from './async/abort.ts'
