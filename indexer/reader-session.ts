@@ -12,7 +12,8 @@ import { addJob, openStepQueue, stepQueueName, unblockQueue } from './queue/step
 import { UnwrittenSteps, type UnwrittenStep } from './queue/unwritten-steps.ts'
 import { SessionEnd } from './session-end.ts'
 import type { ResumePoint } from './sources/chain-source.ts'
-import { followChain, type FollowOptions } from './sources/follow-chain.ts'
+import { followChain } from './sources/follow-chain.ts'
+import type { FollowOptions } from './sources/follow-options.ts'
 import { pause } from '../shared/async/pause.ts'
 import { sameJson } from './watched-networks.ts'
 

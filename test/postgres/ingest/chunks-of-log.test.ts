@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { raiseWriterEpoch } from '../../../indexer/event-log/chain-position.ts'
+import { raiseEpoch } from '../../../indexer/event-log/chain-position.ts'
 import { StepReader } from '../../../indexer/event-log/step-reader.ts'
 import { ingestStep, replaceEvents } from '../../../indexer/ingest/ingest-step.ts'
 import { project } from '../../../indexer/ingest/project.ts'
@@ -114,7 +114,7 @@ void t.test('a log with reorgs is the same read model however it is cut', async 
         const { db } = await testDatabase(t)
         const chain = new RandomChain(seed)
         const identity = { network: 'evm:1', blockchain: 'RANDOM' }
-        const epoch = await raiseWriterEpoch(db, identity.network, { startNumber: 0, watched: {} })
+        const epoch = await raiseEpoch(db, identity.network, 'writer', { startNumber: 0, watched: {} })
         await ingestStep(db, identity, epoch, chain.genesis())
         for (const [index, act] of acts.entries()) {
           const deep = Math.min(1 + (index % 4), chain.blocks.length - 1)
