@@ -10,13 +10,18 @@ import type { BlockRef, BlocksStep, ReorgStep } from '../../shared/events/chain-
  */
 export type Continuity = 'apply' | 'seen' | 'future' | 'broken'
 
+/**
+ * `endHash`: hash of our block at the step's end, if the position has passed it; undefined if it is not stored, which a final
+ * block may be. Another reader may have followed another branch as far.
+ */
 export function continuityOfBlocks(
-  position: BlockRef | null,
-  startNumber: number,
+  { block: position, startNumber }: { block: BlockRef | null; startNumber: number },
+  endHash: string | undefined,
   step: BlocksStep,
 ): Continuity {
   if (position === null) return step.from === startNumber ? 'apply' : 'future'
-  if (step.to.number <= position.number) return 'seen'
+  if (step.to.number <= position.number)
+    return endHash === undefined || endHash === step.to.hash ? 'seen' : 'broken'
   if (step.after === null || step.after.number < position.number) return 'broken'
   if (step.after.number > position.number) return 'future'
   return step.after.hash === position.hash ? 'apply' : 'broken'

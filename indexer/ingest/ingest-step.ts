@@ -1,5 +1,11 @@
 import type { ChainEvent } from '../../shared/events/chain-event.ts'
-import type { BlocksStep, ChainStep, FinalizedStep, ReorgStep } from '../../shared/events/chain-step.ts'
+import type {
+  BlockRef,
+  BlocksStep,
+  ChainStep,
+  FinalizedStep,
+  ReorgStep,
+} from '../../shared/events/chain-step.ts'
 import type { HandedInEvent } from '../../shared/events/filecoin-event.ts'
 import type { NewEntry, WholeEntry } from '../../shared/events/log-entry.ts'
 import { naturalKey } from '../../shared/events/natural-key.ts'
@@ -57,16 +63,16 @@ export function ingestStep(
     if (position === undefined || position.writerEpoch !== writerEpoch) return 'void'
     if (place !== null && place.readerEpoch < position.stepsFromEpoch) return 'outdated'
     const outcome = await ingestNext(trx, identity, position, step)
-    // The last reader waits; what a step of one before it says is of no use to anybody.
-    if (place !== null && (outcome === 'applied' || outcome === 'seen') && isAfter(place, position.written))
+    if (place !== null && (outcome === 'applied' || outcome === 'seen') && isNext(place, position.written))
       await noteWritten(trx, identity.network, place)
     return outcome
   })
 }
 
-function isAfter(place: ChainPosition['written'], last: ChainPosition['written']): boolean {
-  if (place.readerEpoch !== last.readerEpoch) return place.readerEpoch > last.readerEpoch
-  return place.sequence > last.sequence
+/** Without gaps: a reader takes all steps up to the last noted one for written. */
+function isNext(place: ChainPosition['written'], last: ChainPosition['written']): boolean {
+  if (place.readerEpoch === last.readerEpoch) return place.sequence === last.sequence + 1
+  return place.readerEpoch > last.readerEpoch && place.sequence === 1
 }
 
 function ingestNext(
@@ -91,12 +97,24 @@ async function ingestBlocks(
   position: ChainPosition,
   step: BlocksStep,
 ): Promise<Outcome> {
-  const continuity = continuityOfBlocks(position.block, position.startNumber, step)
+  const endHash = await findPassedHash(trx, identity.network, position.block, step.to.number)
+  const continuity = continuityOfBlocks(position, endHash, step)
   if (continuity !== 'apply') return continuity
   await replaceEvents(trx, identity, { from: step.from, to: step.to.number }, step.events, null)
   await putHeaders(trx, identity.network, step.from - 1, step.headers)
   await arrive(trx, identity.network, step)
   return 'applied'
+}
+
+/** The hash of our block `number`; undefined if the position has not reached it, or the hash is not stored. */
+async function findPassedHash(
+  trx: Trx,
+  network: string,
+  position: BlockRef | null,
+  number: number,
+): Promise<string | undefined> {
+  if (position === null || number > position.number) return undefined
+  return number === position.number ? position.hash : findHeaderHash(trx, network, number)
 }
 
 async function ingestReorg(
