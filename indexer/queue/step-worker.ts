@@ -1,6 +1,6 @@
 import { UnrecoverableError } from 'bullmq'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { PermanentError } from '../../shared/errors.ts'
+import { messageOf, PermanentError } from '../../shared/errors.ts'
 import type { ChainStep } from '../../shared/events/chain-step.ts'
 import type { JobWorker, QueueBackend, ReceivedJob } from './backend.ts'
 import type { UnreadData } from './bounded-jobs.ts'
@@ -106,9 +106,10 @@ async function handleJob<Outcome>(
       return outcome
     }
   } catch (error) {
-    const isPermanent = error instanceof PermanentError
+    // The parts before this one have left the queue.
+    const isPermanent = error instanceof PermanentError || content.parts > 1
     handling.onFailed({ jobId, step, error, isLast: isPermanent || job.isLastAttempt })
-    throw isPermanent ? new UnrecoverableError(error.message) : error
+    throw isPermanent ? new UnrecoverableError(messageOf(error)) : error
   }
   return job.putBack()
 }

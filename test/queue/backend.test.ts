@@ -135,22 +135,28 @@ for (const kind of ['postgres', 'redis'] as const) {
       const results: unknown[] = []
       const listening = backend.openEvents(stepQueueName('evm:8'), {
         onCompleted: (_, result) => results.push(result),
-        onFailed: (_, reason) => t.fail(reason),
+        onFailed: (_, reason) => results.push(reason),
       })
       const stop = new AbortController()
-      for (const job of [...left, ...jobs]) await addJob(queue, jobKey('evm:8'), job)
+      const failing = jobs.map((job) => ({ ...job, sequence: 3 }))
+      const failed: unknown[] = []
+      for (const job of [...left, ...failing, ...jobs]) await addJob(queue, jobKey('evm:8'), job)
       const worker = startStepWorker<string>(backend, jobKey('evm:8'), {
         ...quiet(stop.signal),
         ingest: ({ sequence, step: written }) => {
+          if (sequence === 3) return Promise.reject(new Error('never'))
           wrote.push([sequence, written])
           return Promise.resolve('applied')
         },
+        onFailed: ({ error, isLast }) => failed.push([String(error), isLast]),
       })
       await waitFor(
         () => Promise.resolve(results.at(-1)),
         (last) => last === 'applied',
       )
       t.same(wrote, [[1, JSON.parse(JSON.stringify(step))]])
+      t.ok(results.includes('never'))
+      t.same(failed, [['Error: never', true]], 'its first part is gone: no later attempt could write it')
       await Promise.all([worker.close(), listening.close(), queue.close()])
     })
 
