@@ -29,6 +29,8 @@ export type Check = { test: string } | { seed: string; minutes: number } | { soa
 
 const INGEST = 'test/postgres/ingest/ingest-step.test.ts'
 const QUEUE = 'test/queue/backend.test.ts'
+const BUFFER = 'test/unit/indexer/queue/step-buffer.test.ts'
+const TWO_READERS = 'test/postgres/ingest/two-readers.test.ts'
 const SIMULATION: Check = { seed: 'mutation', minutes: 0.5 }
 
 export const MUTATIONS: readonly Mutation[] = [
@@ -73,6 +75,22 @@ export const MUTATIONS: readonly Mutation[] = [
     noticedBy: [{ test: INGEST }],
   },
   {
+    promise: 2,
+    what: 'a step of another branch that ends below the position counts as written',
+    file: 'indexer/ingest/continuity.evolve.ts',
+    from: 'endHash === undefined || endHash === step.to.hash',
+    to: 'endHash === undefined || endHash.length > 0',
+    noticedBy: [{ test: TWO_READERS }],
+  },
+  {
+    promise: 2,
+    what: 'steps before one that was written count as written',
+    file: 'indexer/ingest/ingest-step.ts',
+    from: 'return place.sequence === last.sequence + 1',
+    to: 'return place.sequence > last.sequence',
+    noticedBy: [{ test: TWO_READERS }],
+  },
+  {
     promise: 3,
     what: 'log, read model and position are written without a transaction',
     file: 'shared/db/transaction.ts',
@@ -99,18 +117,18 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     promise: 6,
     what: 'the source does not wait for the writer',
-    file: 'indexer/queue/publish-steps.ts',
-    from: 'this.#changes.until(() => this.#waiting.size < limit, signal)',
-    to: 'this.#changes.until(() => this.#waiting.size < limit * 1_000_000, signal)',
-    noticedBy: [{ test: QUEUE }],
+    file: 'indexer/queue/step-buffer.ts',
+    from: 'this.#changes.until(() => !this.isFull, signal)',
+    to: 'this.#changes.until(() => true, signal)',
+    noticedBy: [{ test: BUFFER }],
   },
   {
     promise: 6,
-    what: 'steps of long texts are in memory while they wait, besides in the queue',
-    file: 'indexer/queue/publish-steps.ts',
-    from: 'taken.text <= MOST_TEXT',
-    to: 'taken.text >= 0',
-    noticedBy: [{ test: QUEUE }],
+    what: 'a reader puts all its steps into the queue at once',
+    file: 'indexer/queue/unwritten-steps.ts',
+    from: 'this.size < MOST_STEPS && !this.#budget.isFull',
+    to: 'this.size < MOST_STEPS * 1_000_000',
+    noticedBy: [{ test: BUFFER }],
   },
   {
     promise: 6,
