@@ -13,7 +13,7 @@ t.setTimeout(1_800_000)
 const POINTS = 5
 const TRIES = 3
 /** The `begin` of a step's transaction, as the command names it. */
-const BEGIN = '4aa88a50'
+const BEGIN = '1cb48a73'
 
 void t.test('an indexer that dies at any statement or command leaves nothing half done', async (t) => {
   const ground = await prepareGround('npm test', null)

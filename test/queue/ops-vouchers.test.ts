@@ -129,7 +129,7 @@ void t.test('dead-letters', async (t) => {
   await putDeadLetter(db, { ...letter, payload: { network: 'testnet', voucher: signedText() } })
   await putDeadLetter(db, { ...letter, payload: { voucher: signedText({}, keyOf('stranger')) } })
   await putDeadLetter(db, { ...letter, payload: { voucher: 'A'.repeat(100_000) } })
-  await putDeadLetter(db, { ...letter, queue: 'batches-evm-1', payload: { step: {} } })
+  await putDeadLetter(db, { ...letter, queue: 'steps-evm-1', payload: { step: {} } })
   const fromNode = { ...letter, queue: 'node-store', jobId: null }
   const stranger = signedText({ nonce: 2n }, keyOf('stranger'))
   await putDeadLetter(db, { ...fromNode, payload: { network: 'testnet', voucher: stranger } })
@@ -140,7 +140,7 @@ void t.test('dead-letters', async (t) => {
 
   t.match(await ops('dead-letters', 'list'), {
     code: 0,
-    out: /1 of batches-evm-1, 2 of node-store, 3 of vouchers\n$/,
+    out: /2 of node-store, 1 of steps-evm-1, 3 of vouchers\n$/,
   })
   const listed = JSON.parse((await ops('dead-letters', 'list', '--json', '--limit', '2')).out) as {
     deadLetters: { id: number }[]
@@ -202,7 +202,7 @@ void t.test('dead-letters', async (t) => {
     t.match(letters, [
       { reason: /neither party/, attempts: 2 },
       { is_cut: true, attempts: 1 },
-      { queue: 'batches-evm-1' },
+      { queue: 'steps-evm-1' },
       { queue: 'node-store', reason: /neither party/, attempts: 2 },
       { queue: 'node-store', payload: unreadable, attempts: 1 },
     ])

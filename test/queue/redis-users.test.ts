@@ -83,12 +83,12 @@ void t.test('the users of docker-compose.yml', async (t) => {
   await t.test('the indexer reads the eviction policy, and runs queues and workers', async (t) => {
     t.same(await checkRedis(`redis://indexer:indexer1@127.0.0.1:${port}`), [])
     const done: unknown[] = []
-    const worker = new Worker('batches-evm-1', (job) => Promise.resolve(done.push(job.data)), {
+    const worker = new Worker('steps-evm-1', (job) => Promise.resolve(done.push(job.data)), {
       connection: indexer,
       prefix: PREFIX,
     })
     worker.on('error', (error) => t.fail(error.message))
-    await queueOf(indexer, 'batches-evm-1').add('blocks', { n: 1 }, { removeOnComplete: true })
+    await queueOf(indexer, 'steps-evm-1').add('blocks', { n: 1 }, { removeOnComplete: true })
     await eventually('the job is done', () => Promise.resolve(done.length === 1))
     await worker.close()
   })
@@ -116,13 +116,13 @@ void t.test('the users of docker-compose.yml', async (t) => {
     )
     const own = queueOf(producer, 'vouchers')
     const denied: [string, () => Promise<unknown>][] = [
-      ['add to a network’s queue', () => queueOf(producer, 'batches-evm-1').add('blocks', {})],
+      ['add to a network’s queue', () => queueOf(producer, 'steps-evm-1').add('blocks', {})],
       ['remove a voucher', () => own.remove('kept')],
       ['drain the vouchers', () => own.drain(true)],
       ['delete the vouchers', () => own.obliterate({ force: true })],
       ['delete a key', () => producer.del(`${PREFIX}:vouchers:kept`)],
       ['write another key', () => producer.set('elsewhere', '1')],
-      ['read another queue', () => producer.hgetall(`${PREFIX}:batches-evm-1:meta`)],
+      ['read another queue', () => producer.hgetall(`${PREFIX}:steps-evm-1:meta`)],
       ['list the keys', () => producer.keys('*')],
       ['flush', () => producer.flushall()],
       ['change the configuration', () => producer.config('SET', 'maxmemory', '1')],

@@ -24,7 +24,7 @@ import { RECORDS } from '../helpers/log-views.ts'
 const SYNC_WITHIN_MS = 90_000
 /** The node's own vouchers are read every 30 seconds. */
 const CHANNELS_WITHIN_MS = 60_000
-const DEAD_STEPS = 'batches-%'
+const DEAD_STEPS = 'steps-%'
 /** The refusals of forged jobs: for these reasons, or because they take too much memory. */
 const FORGED = /^not a job of this|took too much memory|too large/
 

@@ -352,11 +352,11 @@ void t.test('a voucher that is refused again by another way stays the letter tha
   t.match(await deadLetters(db), [{ queue: 'node-store', attempts: 4, reason: 'none' }])
   t.equal((await deadLetters(db)).length, 1)
 
-  await put('batches-evm-1', 'a step')
-  await put('batches-evm-2', 'a step')
+  await put('steps-evm-1', 'a step')
+  await put('steps-evm-2', 'a step')
   t.match(
     await deadLetters(db),
-    [{}, { queue: 'batches-evm-1' }, { queue: 'batches-evm-2' }],
+    [{}, { queue: 'steps-evm-1' }, { queue: 'steps-evm-2' }],
     'steps are not',
   )
 })
