@@ -10,40 +10,38 @@ import { KINDS_OF_ROLE } from '../../shared/events/chain-event.ts'
 const MOST_EVENTS = 500_000
 const MOST_HEADERS = 100_000
 const MOST_RANGES = 100_000
-/** Characters of one text: contract data of a whole block at most. */
-const MOST_TEXT = 32 * 1024 * 1024
 
-const text = z.string().max(MOST_TEXT)
-const word = z.string().max(256)
+/** All texts of a step are bounded together, by MOST_INFLATED: the name of a Filecoin block alone has a CID for each miner. */
+const text = z.string()
 // A source may give a header where a block's name is enough.
-const block = z.looseObject({ number: z.int(), hash: word })
+const block = z.looseObject({ number: z.int(), hash: text })
 const timed = block.extend({ timeS: z.int() })
-const header = timed.extend({ parentHash: word })
+const header = timed.extend({ parentHash: text })
 const evidence = z.object({
   from: z.int(),
   to: z.int(),
-  endpoint: z.string().max(2_048),
+  endpoint: text,
   check: z.enum(['bloom', 'second-endpoint', 'receipt-list', 'unchecked']),
 })
 
 const place = {
   blockNumber: z.int(),
-  blockHash: word,
+  blockHash: text,
   blockTimeS: z.int(),
-  txHash: z.string().max(2_048),
+  txHash: text,
   logIndex: z.int(),
   txLogIndex: z.int(),
 }
-const contractEvent = { ...place, contract: word, role: z.enum(['erc20Loans', 'erc20CollateralLock']) }
+const contractEvent = { ...place, contract: text, role: z.enum(['erc20Loans', 'erc20CollateralLock']) }
 const loanEvent = z.strictObject({
   ...contractEvent,
   kind: z.enum([...KINDS_OF_ROLE.erc20Loans, ...KINDS_OF_ROLE.erc20CollateralLock]),
-  contractLoanId: word,
-  loanId: z.string().max(1_024),
-  args: z.record(z.string().max(64), text),
+  contractLoanId: text,
+  loanId: text,
+  args: z.record(text, text),
   terms: z.strictObject({
-    values: z.record(z.string().max(64), text.nullable()),
-    unknown: z.record(z.string().max(64), text).optional(),
+    values: z.record(text, text.nullable()),
+    unknown: z.record(text, text).optional(),
   }),
   tokenDecimals: z.int().nullable(),
 })
@@ -51,19 +49,19 @@ const undecodable = z.strictObject({
   ...contractEvent,
   kind: z.literal('Undecodable'),
   reason: text,
-  topics: z.array(word).max(16),
+  topics: z.array(text).max(16),
   dataHead: text,
   dataBytes: z.int(),
 })
 
-const identity = z.strictObject({ asWritten: word, id: word.nullable(), robust: z.array(word).max(64) })
-const message = { ...place, to: word, channel: word.nullable() }
+const identity = z.strictObject({ asWritten: text, id: text.nullable(), robust: z.array(text).max(64) })
+const message = { ...place, to: text, channel: text.nullable() }
 const voucher = z.strictObject({
-  key: word,
+  key: text,
   text: text.nullable(),
-  channelAddr: word,
-  ...{ timeLockMin: word, timeLockMax: word, secretHash: text.nullable() },
-  ...{ lane: word, nonce: word, amount: text, minSettleHeight: word },
+  channelAddr: text,
+  ...{ timeLockMin: text, timeLockMax: text, secretHash: text.nullable() },
+  ...{ lane: text, nonce: text, amount: text, minSettleHeight: text },
   hasExtra: z.boolean(),
   merges: z.int(),
 })
@@ -71,14 +69,14 @@ const channelEvents = [
   z.strictObject({
     ...message,
     kind: z.literal('CreateChannel'),
-    ...{ channel: word, channelId: word, sender: identity, from: identity, recipient: identity },
-    ...{ value: word, codeCid: word },
+    ...{ channel: text, channelId: text, sender: identity, from: identity, recipient: identity },
+    ...{ value: text, codeCid: text },
   }),
-  z.strictObject({ ...message, kind: z.literal('FundChannel'), sender: identity, value: word }),
+  z.strictObject({ ...message, kind: z.literal('FundChannel'), sender: identity, value: text }),
   z.strictObject({
     ...message,
     kind: z.literal('UpdateChannel'),
-    ...{ sender: identity, voucher, secret: text.nullable(), value: word },
+    ...{ sender: identity, voucher, secret: text.nullable(), value: text },
   }),
   z.strictObject({
     ...message,
@@ -87,13 +85,13 @@ const channelEvents = [
     settlingAtEpoch: z.int(),
     settlingAtFrom: z.enum(['state', 'rule']),
     epochDurationS: z.number(),
-    value: word,
+    value: text,
   }),
   z.strictObject({ ...message, kind: z.literal('CollectChannel'), sender: identity }),
   z.strictObject({
     ...message,
     kind: z.literal('UndecodableMessage'),
-    ...{ method: word, reason: text, paramsHead: text, paramsBytes: z.int() },
+    ...{ method: text, reason: text, paramsHead: text, paramsBytes: z.int() },
   }),
 ] as const
 const event = z.discriminatedUnion('kind', [loanEvent, undecodable, ...channelEvents])
