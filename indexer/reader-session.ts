@@ -115,12 +115,14 @@ export class ReaderSession {
     const { network } = health
     const position = await findPosition(db, network)
     if (position === undefined) return { position: null, headers: [], finalized: null }
+    const isSame = sameJson(position.watched, watched)
     if (position.block === null) {
       // Nothing was read yet: a mistake in the configuration may still be mended.
-      await putWatched(db, network, this.#epoch, this.#start)
+      if (!isSame || position.startNumber !== this.#start.startNumber)
+        await putWatched(db, network, this.#epoch, this.#start)
       return { position: null, headers: [], finalized: null }
     }
-    if (!sameJson(position.watched, watched)) {
+    if (!isSame) {
       throw new PermanentError(
         `${network} was indexed with ${JSON.stringify(position.watched)}, the configuration now says ${JSON.stringify(watched)}: ` +
           `run \`npm run ops -- reindex --network ${network}\` to read it again with the new contracts, then start the indexer again`,
