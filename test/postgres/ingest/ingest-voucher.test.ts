@@ -354,11 +354,7 @@ void t.test('a voucher that is refused again by another way stays the letter tha
 
   await put('steps-evm-1', 'a step')
   await put('steps-evm-2', 'a step')
-  t.match(
-    await deadLetters(db),
-    [{}, { queue: 'steps-evm-1' }, { queue: 'steps-evm-2' }],
-    'steps are not',
-  )
+  t.match(await deadLetters(db), [{}, { queue: 'steps-evm-1' }, { queue: 'steps-evm-2' }], 'steps are not')
 })
 
 void t.test('vouchers and tipsets in any order end in the same facts', async (t) => {

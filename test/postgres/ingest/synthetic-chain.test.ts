@@ -45,7 +45,10 @@ async function follow(t: Test, spec: NodeSpec, { contracts }: Parties): Promise<
     node.close()
   })
   const identity = { network: source.network, blockchain: BLOCKCHAIN }
-  const epoch = await raiseEpoch(db, source.network, 'writer', { startNumber: source.startBlock, watched: {} })
+  const epoch = await raiseEpoch(db, source.network, 'writer', {
+    startNumber: source.startBlock,
+    watched: {},
+  })
   const write = async (step: ChainStep): Promise<void> => {
     t.equal(await ingestStep(db, identity, epoch, step), 'applied')
   }
