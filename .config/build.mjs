@@ -3,7 +3,7 @@
  * where none is named. To find, read and link a thousand modules is most of what a start costs, and a start is most of
  * what a kill costs. Migrations stay files of their own, which are found by their names.
  */
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { decode, encode } from '@jridgewell/sourcemap-codec'
@@ -54,13 +54,32 @@ for (const { path, contents, text } of outputFiles) {
   mkdirSync(dirname(path), { recursive: true })
   writeFileSync(path, path.endsWith('.map') ? withoutPackages(text) : contents)
 }
-writeFileSync(`${outdir}/LICENSES.txt`, licencesOf(metafile))
+// @fastify/swagger-ui looks for its page in the folder beside its own, which is api/ once it is bundled.
+cpSync(`${root}node_modules/@fastify/swagger-ui/static`, `${outdir}/static`, { recursive: true })
+writeFileSync(`${outdir}/LICENSES.txt`, [licencesOf(metafile), licenceOfPage()].join(divider()))
 
 /** The licence of each bundled package. Most licences ask that copies carry their text. */
 function licencesOf({ inputs }) {
   const folders = Object.keys(inputs).map((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0])
   const texts = [...new Set(folders)].filter(Boolean).sort().map(licenceOf)
-  return texts.join(`\n${'-'.repeat(80)}\n\n`)
+  return texts.join(divider())
+}
+
+function divider() {
+  return `\n${'-'.repeat(80)}\n\n`
+}
+
+/** The page's own files come from swagger-ui-dist, whose licence @fastify/swagger-ui does not carry. */
+function licenceOfPage() {
+  const { devDependencies } = JSON.parse(
+    readFileSync(`${root}node_modules/@fastify/swagger-ui/package.json`, 'utf8'),
+  )
+  const version = devDependencies['swagger-ui-dist']
+  const notices = ['swagger-ui-bundle.js', 'swagger-ui-standalone-preset.js']
+    .map((file) => `https://unpkg.com/swagger-ui-dist@${version}/${file}.LICENSE.txt`)
+    .join('\n')
+  const apache = readFileSync(`${root}node_modules/typescript/LICENSE.txt`, 'utf8').trim()
+  return `swagger-ui-dist ${version} (static/): Apache-2.0\n\nNotices of the packages inside:\n${notices}\n\n${apache}\n`
 }
 
 function licenceOf(folder) {

@@ -5,6 +5,7 @@ import { drain } from './plugins/drain.ts'
 import { errors } from './plugins/errors.ts'
 import { headers } from './plugins/headers.ts'
 import { loadLimit } from './plugins/load.ts'
+import { openapi } from './plugins/openapi.ts'
 import { protocolErrors } from './plugins/protocol-errors.ts'
 import { rateLimitPerClient } from './plugins/rate-limit.ts'
 import { schemas } from './plugins/schemas.ts'
@@ -14,6 +15,7 @@ import { activityHistory } from './routes/activity-history.ts'
 import { activitySearch } from './routes/activity-search.ts'
 import { health } from './routes/health.ts'
 import { loanLookups } from './routes/loan-lookups.ts'
+import { openapiDocument } from './routes/openapi-document.ts'
 import { status } from './routes/status.ts'
 
 export type { ApiSettings } from './plugins/services.ts'
@@ -58,6 +60,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   app.register(rateLimitPerClient)
   app.register(compression)
   app.register(errors)
+  app.register(openapi)
+  app.register(openapiDocument)
   app.register(activityHistory)
   app.register(activitySearch)
   app.register(loanLookups)

@@ -14,7 +14,13 @@ export const activitySearch: FastifyPluginCallback = (app, _options, done) => {
   app.withTypeProvider<ZodTypes>().route({
     method: READ,
     url: '/api/activity',
-    schema: { querystring: searchQuery, response: responses(searchAnswer, 400, 405, 500, 503) },
+    schema: {
+      tags: ['Activity'],
+      operationId: 'searchActivity',
+      summary: 'Records by filters, page by page',
+      querystring: searchQuery,
+      response: responses(searchAnswer, 400),
+    },
     handler: async (request, reply) => {
       const { before, limit, ...filters } = request.query
       const answer = await searchActivity(app.database, { before, limit, filters })

@@ -3,7 +3,7 @@ import { messageOf } from '../../shared/errors.ts'
 import { NOT_FOLLOWED } from '../../shared/indexing-health.ts'
 import { getIndexingStatus } from '../queries/indexing-status.ts'
 import { DatabaseAway, type ReadDatabase } from '../queries/read-database.ts'
-import { responses } from '../schemas/common.ts'
+import { response } from '../schemas/common.ts'
 import { READ } from './read.ts'
 import { publicHealth } from '../schemas/public-health.ts'
 import { livenessAnswer, readinessAnswer } from '../schemas/status.ts'
@@ -19,15 +19,29 @@ export const health: FastifyPluginCallback = (app, _options, done) => {
   app.route({
     method: READ,
     url: '/healthz',
-    schema: { response: responses(livenessAnswer) },
+    schema: {
+      tags: ['Service'],
+      operationId: 'getLiveness',
+      summary: 'Whether this process lives',
+      response: { 200: response(livenessAnswer) },
+    },
     handler: () => Promise.resolve({ status: 'OK' }),
   })
-  const ready = responses(readinessAnswer)
-  const response: Record<string, unknown> = { ...ready, 503: ready['200'] }
   app.route({
     method: READ,
     url: '/readyz',
-    schema: { response },
+    schema: {
+      tags: ['Service'],
+      operationId: 'getReadiness',
+      summary: 'Whether the answers are fresh',
+      response: {
+        200: response(readinessAnswer),
+        503: response(readinessAnswer, {
+          description: 'A network is behind, or the database is away; without `payload` when it is away',
+          example: { status: 'ERROR', message: 'the database does not answer' },
+        }),
+      },
+    },
     handler: async (_request, reply) => {
       const readiness = await judgeReadiness(app.database)
       return reply.code(readiness.status === 'OK' ? 200 : 503).send(readiness)

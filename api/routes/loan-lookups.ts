@@ -12,19 +12,22 @@ import { sendAnswer } from './send-answer.ts'
 
 /** Serves a loan with all its events, by market. */
 export const loanLookups: FastifyPluginCallback = (app, _options, done) => {
-  lookup(app, '/api/loan/ERC20/:loanId', 'ERC20FIL', erc20LoanAnswer)
-  lookup(app, '/api/loan/FIL/:loanId', 'FILERC20', filLoanAnswer)
+  lookup(app, 'ERC20', 'ERC20FIL', erc20LoanAnswer)
+  lookup(app, 'FIL', 'FILERC20', filLoanAnswer)
   done()
 }
 
-function lookup(app: FastifyInstance, url: string, loanType: LoanType, answer: z.ZodType): void {
+function lookup(app: FastifyInstance, market: 'ERC20' | 'FIL', loanType: LoanType, answer: z.ZodType): void {
   app.withTypeProvider<ZodTypes>().route({
     method: READ,
-    url,
+    url: `/api/loan/${market}/:loanId`,
     schema: {
+      tags: ['Loans'],
+      operationId: market === 'ERC20' ? 'getErc20Loan' : 'getFilLoan',
+      summary: market === 'ERC20' ? 'A loan of tokens against FIL' : 'A loan of FIL against tokens',
       params: loanParams,
       querystring: noQuery,
-      response: responses(answer, 400, 404, 405, 500, 503),
+      response: responses(answer, 304, 400, 404),
     },
     handler: async (request, reply) => {
       const { loanId } = request.params

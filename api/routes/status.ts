@@ -11,7 +11,13 @@ export const status: FastifyPluginCallback = (app, _options, done) => {
   app.route({
     method: READ,
     url: '/api/status',
-    schema: { querystring: noQuery, response: responses(statusAnswer, 400, 405, 500, 503) },
+    schema: {
+      tags: ['Service'],
+      operationId: 'getStatus',
+      summary: 'How far every network is indexed',
+      querystring: noQuery,
+      response: responses(statusAnswer, 400),
+    },
     handler: async () => {
       const { records, networks } = await getIndexingStatus(app.database)
       const { packageVersion: version } = app.config

@@ -1,124 +1,224 @@
 import * as z from 'zod'
-import { COLLATERAL_LOCK, eachField, ERC20_LOAN } from '../../shared/events/loan-parts.ts'
+import { COLLATERAL_LOCK, ERC20_LOAN } from '../../shared/events/loan-parts.ts'
 import { activityRecord, MOST_LOAN_EVENTS } from './activity.ts'
-import { isoTime } from './common.ts'
+import { createdAt, updatedAt } from './common.ts'
+import { CHANNEL_FIELDS, CONTRACT_FIELDS, exampleOf, fields } from './loan-fields.ts'
 
-const known = z.string().nullable()
-
-const times = { createdAt: isoTime, updatedAt: isoTime }
+const times = { createdAt, updatedAt }
+const id = z.string().meta({ description: "The loan's key, as the lookup takes it", examples: ['1'] })
+const contractLoanId = z.string().meta({
+  description: "The contract's bare number of the loan",
+  examples: ['1'],
+})
+const channelId = {
+  id: z.string().meta({ description: "This index's number of the channel", examples: ['11'] }),
+}
 
 /** All numbers are strings; unknown values are null. Amounts are decimal text in whole units. */
-const contractHalf = <Name extends string>(names: readonly Name[]) =>
-  z.strictObject({ id: z.string(), ...eachField(names, known), contractLoanId: z.string(), ...times })
-const erc20Loan = contractHalf(ERC20_LOAN)
-const collateralLock = contractHalf(COLLATERAL_LOCK)
-
-const settling = {
-  /** The epoch from which the channel can be collected; null until it is settled. */
-  settlingAtHeight: known,
-  /** That epoch's estimated time, Unix seconds. */
-  settlingAtEstTimestamp: known,
-}
-
-/** The channel that holds the FIL collateral of a token loan. */
-const filCollateral = z.strictObject({
-  id: z.string(),
-  paymentChannelId: known,
-  paymentChannelAddress: known,
-  ethBorrower: known,
-  ethLender: known,
-  filBorrower: known,
-  filLender: known,
-  amount: known,
-  txHash: known,
-  secretHashA1: known,
-  secretA1: known,
-  secretB1: known,
-  signedVoucher: known,
-  unlockSignedVoucher: known,
-  network: known,
-  ...settling,
-  erc20LoanId: known,
-  erc20LoanContractId: known,
-  erc20LoansContract: known,
-  erc20LoansNetworkId: known,
-  state: known,
+const erc20LoanShape = {
+  id,
+  ...fields(CONTRACT_FIELDS, ERC20_LOAN, {
+    state: [
+      "0 funded, 0.5 the borrower's collateral voucher is known, 1 approved, 2 withdrawn, 3 repaid, 4 payback refunded, 5 closed, 6 cancelled",
+      '4',
+    ],
+  }),
+  contractLoanId,
   ...times,
+}
+export const erc20Loan = z.strictObject(erc20LoanShape).meta({
+  id: 'Erc20Loan',
+  description: "The contract's half of a loan of tokens",
+  examples: [exampleOf(erc20LoanShape)],
 })
 
-const lock = {
-  collateralLockId: known,
-  collateralLockContractId: known,
-  collateralLockContractAddress: known,
-  collateralLockNetworkId: known,
-}
-
-/** The channel that lends the FIL. */
-const filLoan = z.strictObject({
-  id: z.string(),
-  paymentChannelId: known,
-  paymentChannelAddress: known,
-  filLender: known,
-  filBorrower: known,
-  ethLender: known,
-  ethBorrower: known,
-  lockedAmount: known,
-  network: known,
-  secretHashB1: known,
-  principalAmount: known,
-  txHash: known,
-  ...lock,
-  signedVoucher: known,
-  secretA1: known,
-  ...settling,
-  state: known,
+const collateralLockShape = {
+  id,
+  ...fields(CONTRACT_FIELDS, COLLATERAL_LOCK, {
+    collateralAmount: ['Collateral, whole units of the token', '120.5'],
+    principalAmount: ['Lent amount, whole FIL', '60'],
+    state: ["0 funded, 0.5 the lender's channel is known, 1 locked, 2 seized, 3 closed, 4 cancelled", '1'],
+  }),
+  contractLoanId,
   ...times,
+}
+export const collateralLock = z.strictObject(collateralLockShape).meta({
+  id: 'CollateralLock',
+  description: "The contract's half of a loan of FIL",
+  examples: [exampleOf(collateralLockShape)],
 })
 
-/** The channel that pays the lent FIL back. */
-const filPayback = z.strictObject({
-  id: z.string(),
-  paymentChannelId: known,
-  paymentChannelAddress: known,
-  filLender: known,
-  filBorrower: known,
-  amount: known,
-  txHash: known,
-  secretHashB1: known,
-  secretB1: known,
-  signedVoucher: known,
-  network: known,
-  ...settling,
-  ...lock,
-  state: known,
+const filCollateralShape = {
+  ...channelId,
+  ...fields(
+    CHANNEL_FIELDS,
+    [
+      'paymentChannelId',
+      'paymentChannelAddress',
+      'ethBorrower',
+      'ethLender',
+      'filBorrower',
+      'filLender',
+      'amount',
+      'txHash',
+      'secretHashA1',
+      'secretA1',
+      'secretB1',
+      'signedVoucher',
+      'unlockSignedVoucher',
+      'network',
+      'settlingAtHeight',
+      'settlingAtEstTimestamp',
+      'erc20LoanId',
+      'erc20LoanContractId',
+      'erc20LoansContract',
+      'erc20LoansNetworkId',
+      'state',
+    ],
+    {
+      signedVoucher: ["The borrower's voucher that lets the lender seize, base64 of its CBOR", null],
+      state: [
+        '0 channel made, 1 seize voucher signed, 2 unlock voucher signed, 3 unlock redeemed, 4 settling to unlock, 5 collected, 6 seize redeemed, 7 settling to seize, 8 collected by seizure',
+        '8',
+      ],
+    },
+  ),
   ...times,
+}
+export const filCollateral = z.strictObject(filCollateralShape).meta({
+  id: 'FilCollateral',
+  description: 'The channel that holds the FIL collateral of a loan of tokens',
+  examples: [exampleOf(filCollateralShape)],
+})
+
+const LOCK = [
+  'collateralLockId',
+  'collateralLockContractId',
+  'collateralLockContractAddress',
+  'collateralLockNetworkId',
+] as const
+const PAY_STATE = ['0 channel made, 1 voucher signed, 2 redeemed, 3 settling, 4 collected', '4'] as const
+
+const filLoanShape = {
+  ...channelId,
+  ...fields(
+    CHANNEL_FIELDS,
+    [
+      'paymentChannelId',
+      'paymentChannelAddress',
+      'filLender',
+      'filBorrower',
+      'ethLender',
+      'ethBorrower',
+      'lockedAmount',
+      'network',
+      'secretHashB1',
+      'principalAmount',
+      'txHash',
+      ...LOCK,
+      'signedVoucher',
+      'secretA1',
+      'settlingAtHeight',
+      'settlingAtEstTimestamp',
+      'state',
+    ],
+    { state: PAY_STATE },
+  ),
+  ...times,
+}
+export const filLoan = z.strictObject(filLoanShape).meta({
+  id: 'FilLoan',
+  description: 'The channel that lends the FIL',
+  examples: [exampleOf(filLoanShape)],
+})
+
+const filPaybackShape = {
+  ...channelId,
+  ...fields(
+    CHANNEL_FIELDS,
+    [
+      'paymentChannelId',
+      'paymentChannelAddress',
+      'filLender',
+      'filBorrower',
+      'amount',
+      'txHash',
+      'secretHashB1',
+      'secretB1',
+      'signedVoucher',
+      'network',
+      'settlingAtHeight',
+      'settlingAtEstTimestamp',
+      ...LOCK,
+      'state',
+    ],
+    { state: PAY_STATE },
+  ),
+  ...times,
+}
+export const filPayback = z.strictObject(filPaybackShape).meta({
+  id: 'FilPayback',
+  description: 'The channel that pays the lent FIL back',
+  examples: [exampleOf(filPaybackShape)],
 })
 
 /** A part that does not exist (yet). */
-const nothing = z.strictObject({})
+export const nothing = z
+  .strictObject({})
+  .meta({ id: 'Nothing', description: 'A part that does not exist yet' })
 
 const loanEvents = {
-  /** The loan's newest records, oldest first. */
-  loanEvents: z.array(activityRecord).max(MOST_LOAN_EVENTS),
-  /** Number of the loan's records; `/api/activity?loanId=` pages through all of them. */
-  loanEventsTotal: z.int().min(0),
+  loanEvents: z
+    .array(activityRecord)
+    .max(MOST_LOAN_EVENTS)
+    .meta({ description: "The loan's newest records, oldest first", examples: [[]] }),
+  loanEventsTotal: z
+    .int()
+    .min(0)
+    .meta({
+      description: "Number of the loan's records; /api/activity?loanId= pages through all of them",
+      examples: [0],
+    }),
 }
 
-export const erc20LoanAnswer = z.strictObject({
-  status: z.literal('OK'),
-  payload: z.strictObject({
-    erc20Loan,
-    filCollateral: z.union([filCollateral, nothing]),
-    ...loanEvents,
-  }),
-})
+const erc20Payload = { erc20Loan, filCollateral: z.union([filCollateral, nothing]), ...loanEvents }
+export const erc20LoanAnswer = z
+  .strictObject({ status: z.literal('OK'), payload: z.strictObject(erc20Payload) })
+  .meta({
+    id: 'Erc20LoanAnswer',
+    description: 'A loan of tokens against FIL',
+    examples: [
+      {
+        status: 'OK',
+        payload: {
+          erc20Loan: exampleOf(erc20LoanShape),
+          filCollateral: exampleOf(filCollateralShape),
+          ...exampleOf(loanEvents),
+        },
+      },
+    ],
+  })
 
-export const filLoanAnswer = z.strictObject({
-  status: z.literal('OK'),
-  payload: z.strictObject({
-    collateralLock,
-    filLoan: z.union([filLoan, nothing]),
-    filPayback: z.union([filPayback, nothing]),
-    ...loanEvents,
-  }),
-})
+const filPayload = {
+  collateralLock,
+  filLoan: z.union([filLoan, nothing]),
+  filPayback: z.union([filPayback, nothing]),
+  ...loanEvents,
+}
+export const filLoanAnswer = z
+  .strictObject({ status: z.literal('OK'), payload: z.strictObject(filPayload) })
+  .meta({
+    id: 'FilLoanAnswer',
+    description: 'A loan of FIL against tokens',
+    examples: [
+      {
+        status: 'OK',
+        payload: {
+          collateralLock: exampleOf(collateralLockShape),
+          filLoan: exampleOf(filLoanShape),
+          filPayback: exampleOf(filPaybackShape),
+          ...exampleOf(loanEvents),
+        },
+      },
+    ],
+  })

@@ -18,15 +18,19 @@ export const loanId = z.string().superRefine((text, context) => {
   context.addIssue({ code: 'custom', message })
 })
 
-export const loanParams = z.object({ loanId })
+export const loanParams = z.object({
+  loanId: loanId.meta({
+    description: "The contract's number, with its deployment's prefix if there is one",
+    examples: ['1'],
+  }),
+})
 
-/** Pages count from 1; the default is the first. */
+/** Pages count from 1. */
 export const pageParams = z.object({
   page: z
     .string()
-    .optional()
-    .transform((text) => text || '1')
-    .pipe(z.string().regex(PAGE, 'page must be a positive integer'))
+    .regex(PAGE, 'page must be a positive integer')
+    .meta({ description: 'A positive integer', examples: ['1'] })
     .transform(BigInt),
 })
 

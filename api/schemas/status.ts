@@ -1,42 +1,90 @@
 import * as z from 'zod'
 import { PROBLEM_KINDS } from '../../shared/indexing-health.ts'
 
-const height = z.int().nullable()
+const height = (description: string) => z.int().nullable().meta({ description })
 
-const networkHealth = z.strictObject({
-  network: z.string(),
-  blockchain: z.string().nullable(),
-  networkId: z.string().nullable(),
-  state: z.string(),
-  problem: z.string().nullable(),
-  problemKind: z.enum(PROBLEM_KINDS).nullable(),
-  head: height,
-  indexed: height,
-  finalized: height,
-  lagBlocks: height,
-  lagSeconds: z.number().nullable(),
-  synced: z.boolean(),
-  note: z.string(),
-  queueWaiting: height,
-  queueFailed: height,
-})
+const HEALTH = {
+  network: 'evm:31337',
+  blockchain: 'DEVNET',
+  networkId: '31337',
+  state: 'following',
+  problem: null,
+  problemKind: null,
+  head: 83,
+  indexed: 83,
+  finalized: 19,
+  lagBlocks: 0,
+  lagSeconds: 0,
+  synced: true,
+  note: 'at the head',
+  queueWaiting: 0,
+  queueFailed: 0,
+}
 
-export const statusAnswer = z.strictObject({
-  status: z.literal('OK'),
-  payload: z.strictObject({ version: z.string(), records: z.int(), networks: z.array(networkHealth) }),
-})
+const networkHealth = z
+  .strictObject({
+    network: z.string().meta({ description: "This service's name of the network" }),
+    blockchain: z.string().nullable().meta({ description: "The chain's configured name" }),
+    networkId: z.string().nullable().meta({ description: 'EVM chain id, or the Filecoin network' }),
+    state: z.string().meta({
+      description: 'starting, following, retrying, stopped, standby, unobserved or not followed',
+    }),
+    problem: z.string().nullable().meta({ description: 'A fixed sentence; null without a problem' }),
+    problemKind: z.enum(PROBLEM_KINDS).nullable().meta({ description: 'The part that fails' }),
+    head: height('Newest block or epoch to index'),
+    indexed: height('Last block or epoch that is indexed'),
+    finalized: height('Last block or epoch that is final'),
+    lagBlocks: height('Blocks between indexed and head'),
+    lagSeconds: z.number().nullable().meta({ description: "Seconds between them, by the chain's clock" }),
+    synced: z.boolean().meta({ description: 'The verdict of /readyz for this network' }),
+    note: z.string().meta({ description: 'Why it is synced or not, in one line' }),
+    queueWaiting: height('Jobs that wait'),
+    queueFailed: height('Jobs that failed'),
+  })
+  .meta({ id: 'NetworkHealth', description: 'How far one network is indexed', examples: [HEALTH] })
 
-export const livenessAnswer = z.strictObject({ status: z.literal('OK') })
+export const statusAnswer = z
+  .strictObject({
+    status: z.literal('OK'),
+    payload: z.strictObject({
+      version: z.string().meta({ description: 'Of this service' }),
+      records: z.int().meta({ description: 'Activity records in the index' }),
+      networks: z.array(networkHealth),
+    }),
+  })
+  .meta({
+    id: 'StatusAnswer',
+    description: 'Every network that is followed or was indexed',
+    examples: [{ status: 'OK', payload: { version: '0.2.0', records: 287, networks: [HEALTH] } }],
+  })
+
+export const livenessAnswer = z
+  .strictObject({ status: z.literal('OK') })
+  .meta({ id: 'LivenessAnswer', description: 'This process lives', examples: [{ status: 'OK' }] })
+
+const { network, state, synced, note } = HEALTH
 
 /** The same body for 200 and 503; without `payload` when the database is away. */
-export const readinessAnswer = z.strictObject({
-  status: z.enum(['OK', 'ERROR']),
-  message: z.string(),
-  payload: z
-    .strictObject({
-      networks: z.array(
-        z.strictObject({ network: z.string(), state: z.string(), synced: z.boolean(), note: z.string() }),
-      ),
-    })
-    .optional(),
-})
+export const readinessAnswer = z
+  .strictObject({
+    status: z.enum(['OK', 'ERROR']),
+    message: z.string(),
+    payload: z
+      .strictObject({
+        networks: z.array(
+          z.strictObject({ network: z.string(), state: z.string(), synced: z.boolean(), note: z.string() }),
+        ),
+      })
+      .optional(),
+  })
+  .meta({
+    id: 'ReadinessAnswer',
+    description: 'Every followed network is fresh',
+    examples: [
+      {
+        status: 'OK',
+        message: 'every network is fresh',
+        payload: { networks: [{ network, state, synced, note }] },
+      },
+    ],
+  })

@@ -4,6 +4,7 @@ import { buildApp, type ApiSettings } from '../../api/app.ts'
 import { openReadDatabase } from '../../api/queries/read-database.ts'
 import { createLogger } from '../../shared/log.ts'
 import { testDatabase, type TestDatabase } from './database.ts'
+import { checkAnswers } from './documented-answers.ts'
 
 export interface TestApi extends TestDatabase {
   app: FastifyInstance
@@ -11,11 +12,17 @@ export interface TestApi extends TestDatabase {
 
 /**
  * Builds the API on a database of its own, for `app.inject`. `url` reads another database; there is no limit by
- * default.
+ * default. Each answer must be as the OpenAPI document says.
  */
 export async function testApi(
   t: Test,
-  options: { url?: string; settings?: Partial<ApiSettings>; log?: FastifyBaseLogger } = {},
+  options: {
+    url?: string
+    settings?: Partial<ApiSettings>
+    log?: FastifyBaseLogger
+    /** False for records that no indexer writes: answers may then differ from the OpenAPI document. */
+    asDocumented?: boolean
+  } = {},
 ): Promise<TestApi> {
   const own = await testDatabase(t)
   const database = openReadDatabase(options.url ?? own.url, { onError: () => undefined })
@@ -25,6 +32,7 @@ export async function testApi(
     version: '0.0.0-test',
     settings: { API_CORS_ORIGINS: '*', API_RATE_LIMIT: null, API_TRUST_PROXY: [], ...options.settings },
   })
+  if (options.asDocumented !== false) checkAnswers(app)
   t.teardown(async () => {
     await app.close()
     await database.close()

@@ -55,7 +55,7 @@ async function apiBehindWay(t: Test) {
   const way = new Way({ host: target.hostname, port: Number(target.port) })
   const port = await way.open()
   target.port = `${port}`
-  const { app } = await testApi(t, { url: target.href })
+  const { app } = await testApi(t, { url: target.href, asDocumented: false })
   t.teardown(() => way.cut())
   await seedRecords(own.db, 3)
   await seedLoan(own.db, { loanType: 'ERC20FIL', loanId: '1', id: 1, part: {} })

@@ -168,12 +168,17 @@ void t.test('the records of the other market make a loan no slower', async (t) =
 })
 
 void t.test('no loan makes an answer above 2 MB, whatever its contract and its vouchers say', async (t) => {
-  const { app, db } = await testApi(t)
+  const { app, db } = await testApi(t, { asDocumented: false })
   await seedRecords(db, 4_000)
   await sql`update projection.activity set loan_id = '2', tx_hash = repeat('"', ${MAX_TX_HASH})`.execute(db)
   const huge = (part: Record<string, string | null>): Record<string, string> =>
     Object.fromEntries(Object.keys(part).map((name) => [name, `0x${'a1'.repeat(200_000)}`]))
-  await seedLoan(db, { loanType: 'FILERC20', loanId: '2', id: 9, part: huge(FIL_PART) })
+  await seedLoan(db, {
+    loanType: 'FILERC20',
+    loanId: '2',
+    id: 9,
+    part: { ...huge(FIL_PART), contractLoanId: '2' },
+  })
   const voucher = 'v'.repeat(60_000)
   for (const [id, role] of ['principal', 'payback'].entries()) {
     const shape =
