@@ -13,6 +13,7 @@ import { compareWithChain } from '../helpers/compare-with-chain.ts'
 import { testDatabase } from '../helpers/database.ts'
 import { indexerProcess, untilSynced, type IndexerProcess } from '../helpers/indexer-process.ts'
 import { eventually } from '../helpers/programs.ts'
+import { queueKinds } from '../helpers/queue-kinds.ts'
 import { testRedis } from '../helpers/redis.ts'
 
 t.setTimeout(300_000)
@@ -123,7 +124,7 @@ async function leaveSteps(ground: Stage, reader: IndexerProcess): Promise<string
   return branchOf(ground)
 }
 
-for (const kind of ['redis', 'postgres'] as const) {
+for (const kind of queueKinds) {
   void t.test(`on ${kind}, steps of killed readers are written if they continue the position`, async (t) => {
     const ground = await stage(t, kind)
     if (ground === undefined) return

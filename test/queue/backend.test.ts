@@ -19,6 +19,7 @@ import { QueueClient } from '../../shared/db/queue-client.ts'
 import type { ChainStep } from '../../shared/events/chain-step.ts'
 import { testDatabase } from '../helpers/database.ts'
 import { jobKey } from '../helpers/job-key.ts'
+import { queueKinds } from '../helpers/queue-kinds.ts'
 import { RandomChain } from '../helpers/random-chain.ts'
 import { testRedis } from '../helpers/redis.ts'
 import { untrustyLink } from '../helpers/untrusty-link.ts'
@@ -36,7 +37,7 @@ async function put(queue: JobQueue, network: string, sequence: number): Promise<
   return addJob(queue, jobKey(network), job)
 }
 
-for (const kind of ['postgres', 'redis'] as const) {
+for (const kind of queueKinds) {
   void t.test(`on ${kind}`, async (t) => {
     const { url: databaseUrl, db } = await testDatabase(t)
     const redisUrl = kind === 'redis' ? await testRedis(t) : undefined
@@ -418,7 +419,7 @@ void t.test('a server that refuses is not asked again at once', async (t) => {
   await server.destroy()
 })
 
-for (const kind of ['postgres', 'redis'] as const) {
+for (const kind of queueKinds) {
   void t.test(`a ${kind} that refused connections for a while is asked again soon after`, async (t) => {
     const { url: databaseUrl } = await testDatabase(t)
     const serverUrl = kind === 'redis' ? await testRedis(t) : databaseUrl
