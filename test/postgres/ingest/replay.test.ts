@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { raiseEpoch } from '../../../indexer/event-log/chain-position.ts'
-import { getEntriesBetween, getHeldEntriesOf } from '../../../indexer/event-log/read-log.ts'
+import { getEntriesBetween, getHeldEntriesOf, getLastPosition } from '../../../indexer/event-log/read-log.ts'
 import { ingestStep, replaceEvents } from '../../../indexer/ingest/ingest-step.ts'
 import { replay } from '../../../indexer/ingest/replay.ts'
 import { digestReadModel } from '../../../indexer/projections/digest.store.ts'
@@ -12,7 +12,8 @@ import { connect } from '../../../shared/db/connect.ts'
 import { inTransaction } from '../../../shared/db/transaction.ts'
 import type { LogEntry } from '../../../shared/events/log-entry.ts'
 import { testDatabase } from '../../helpers/database.ts'
-import { EVM, ingestLedger, ingestStories } from '../../helpers/ingest-ledger.ts'
+import { eventually } from '../../helpers/programs.ts'
+import { EVM, FILECOIN, ingestLedger, ingestStories } from '../../helpers/ingest-ledger.ts'
 import { RandomChain } from '../../helpers/random-chain.ts'
 import { tellStories } from '../../helpers/two-chain-stories.ts'
 import { cases } from '../../helpers/cases.ts'
@@ -47,6 +48,48 @@ void t.test(
     t.same(await digestReadModel(db), digest)
   },
 )
+
+void t.test('entries that come while the last part is folded are in the new read model', async (t) => {
+  const { db } = await testDatabase(t)
+  const stories = tellStories(3, 4)
+  await ingestLedger(db, FILECOIN, stories.filecoin)
+  const quiet = { onProgress: () => undefined }
+  // Makes the new read model and folds nothing.
+  t.equal(await replay(db, { restart: true, signal: AbortSignal.abort(), ...quiet }), false)
+  let finished: Promise<boolean> | undefined
+  await db.transaction().execute(async (trx) => {
+    await sql`select from projection_next.fold_state for update`.execute(trx)
+    finished = replay(db, { restart: false, signal: new AbortController().signal, ...quiet })
+    await eventually('the replay has read all entries and waits to write them', async () => {
+      const { rows } = await sql`
+        select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(
+        db,
+      )
+      return rows.length > 0
+    })
+    await ingestLedger(db, EVM, stories.evm)
+  })
+  t.equal(await finished, true)
+  const digest = await digestReadModel(db)
+  t.equal(digest.foldedPosition, await getLastPosition(db))
+  await replay(db, { restart: true, signal: new AbortController().signal, ...quiet })
+  t.same(await digestReadModel(db), digest)
+})
+
+void t.test('a read model that lacks entries of the log takes no step, and says what to do', async (t) => {
+  const { db } = await testDatabase(t)
+  const stories = tellStories(3, 4)
+  await ingestLedger(db, EVM, stories.evm)
+  await sql`update projection.fold_state set folded_position = folded_position - 1`.execute(db)
+  const position = await getLastPosition(db)
+  await t.rejects(
+    ingestLedger(db, FILECOIN, stories.filecoin),
+    new RegExp(`^projection is folded up to entry ${position - 1} and not ${position}: run \`ops replay\`$`),
+  )
+  t.equal(await getLastPosition(db), position, 'the log is as before')
+  await replay(db, { restart: true, signal: new AbortController().signal, onProgress: () => undefined })
+  await t.resolves(ingestLedger(db, FILECOIN, stories.filecoin))
+})
 
 void t.test('a connection that is ended while others read is not missed', async (t) => {
   const { db, url } = await testDatabase(t)

@@ -63,5 +63,7 @@ void t.test('a text that is no JSON is a SyntaxError, in both ways of reading', 
 void t.test('how deep a value nests does not matter where no integer is long', (t) => {
   const deep = `${'[{"a":'.repeat(100_000)}1${'}]'.repeat(100_000)}`
   t.ok(Array.isArray(parseLotusJson(deep)))
+  const both = `[1234567890123456789,${deep}]`
+  t.throws(() => parseLotusJson(both), { name: 'SyntaxError', message: 'JSON nests too deep' })
   t.end()
 })
