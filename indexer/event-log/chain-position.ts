@@ -11,16 +11,16 @@ export interface ChainPosition {
   block: BlockRef | null
   finalized: BlockRef | null
   writerEpoch: number
-  /** Of the session that reads this network. */
+  /** Epoch of the session that reads this network. */
   readerEpoch: number
-  /** Steps of earlier reading sessions are of other contracts. */
+  /** Steps of earlier reader sessions may be of other contracts and are not written. */
   stepsFromEpoch: number
-  /** The last step that was written; its reader sees by it that it was. */
+  /** The last step that was written; its reader waits for this. */
   written: { readerEpoch: number; sequence: number }
   watched: unknown
 }
 
-/** How many rows of evidence are kept apart; older ones are merged, so that they do not grow with the chain. */
+/** Rows of evidence that are kept apart. Older ones are merged, so that they do not grow with the chain. */
 const RANGES_KEPT = 256
 
 export async function findPosition(db: Db | Trx, network: string): Promise<ChainPosition | undefined> {
@@ -32,7 +32,7 @@ export async function findPosition(db: Db | Trx, network: string): Promise<Chain
   return row && toPosition(row)
 }
 
-/** As {@link findPosition}; nobody else writes this network until the transaction ends. */
+/** The same as {@link findPosition}, but nobody else writes this network until the transaction ends. */
 export async function lockPosition(trx: Trx, network: string): Promise<ChainPosition | undefined> {
   const row = await trx
     .selectFrom('ledger.chain_position')
@@ -44,8 +44,8 @@ export async function lockPosition(trx: Trx, network: string): Promise<ChainPosi
 }
 
 /**
- * Begins a session of a network's reader or writer. A writer with an earlier epoch writes nothing from here on; a reader with an
- * earlier one is told so. Creates the row of a network that was never read. Returns the epoch.
+ * Begins a session of a network's reader or writer and returns its epoch. A writer with an earlier epoch can write nothing from
+ * here on; a reader with an earlier one ends. Creates the row of a network that was never read.
  */
 export async function raiseEpoch(
   db: Db,
@@ -73,8 +73,8 @@ export async function raiseEpoch(
 }
 
 /**
- * While nothing was read yet, what is watched may still change. Steps of readers before `readerEpoch`, which may be of other
- * contracts, are not written any more.
+ * Changes the watched contracts of a network of which nothing is written. Steps of readers before `readerEpoch` may be of other
+ * contracts and are not written any more.
  */
 export async function putWatched(
   db: Db,
@@ -94,7 +94,7 @@ export async function putWatched(
     .execute()
 }
 
-/** Notes that a step of this place was written, in its transaction. */
+/** Notes in a step's transaction that it was written. */
 export async function noteWritten(
   trx: Trx,
   network: string,
@@ -108,9 +108,9 @@ export async function noteWritten(
 }
 
 /**
- * After the whole index was read again with other contracts: from now on these are what it is made of. A reader of the old
- * ones ends, and its steps are not written. False when the index does not end with `last` any more, the last block that was read
- * again: what it ends with is to be read, too.
+ * Declares that the index is made of these contracts, after all blocks were read again with them. A reader of the old contracts
+ * ends, and its steps are not written. `last` is the last block that was read again. Returns false if the position has moved on
+ * from it: the blocks after it must be read as well.
  */
 export function adoptWatched(
   db: Db,
@@ -135,7 +135,7 @@ export function adoptWatched(
   })
 }
 
-/** What every network that was ever read was made of. */
+/** The watched contracts of every network that was ever read. */
 export async function getWatched(db: Db): Promise<{ network: string; watched: unknown }[]> {
   return db
     .selectFrom('ledger.chain_position')
@@ -160,7 +160,7 @@ export async function moveFinalized(trx: Trx, network: string, block: BlockRef):
     .execute()
 }
 
-/** The headers that are remembered, ascending. */
+/** The headers of blocks that can still be reorganized, ascending. */
 export async function getHeaders(db: Db | Trx, network: string): Promise<BlockHeader[]> {
   const rows = await db
     .selectFrom('ledger.block_headers')
@@ -187,8 +187,8 @@ export async function findHeaderHash(trx: Trx, network: string, number: number):
 }
 
 /**
- * Replaces what is remembered after the block `after` with `headers`. Blocks without headers are final, and so is
- * everything before them: then nothing is remembered, for what is would not lead up to the position.
+ * Replaces the headers after the block `after` with `headers`. Blocks without headers are final, and so are all before them.
+ * Their headers are deleted as well, because they would not lead up to the position.
  */
 export async function putHeaders(
   trx: Trx,
@@ -214,7 +214,7 @@ export async function putHeaders(
   )
 }
 
-/** Forgets the headers below `number`: those blocks are final. */
+/** Deletes the headers below `number`, whose blocks are final. */
 export async function forgetHeadersBelow(trx: Trx, network: string, number: number): Promise<void> {
   await trx
     .deleteFrom('ledger.block_headers')
@@ -224,8 +224,8 @@ export async function forgetHeadersBelow(trx: Trx, network: string, number: numb
 }
 
 /**
- * Writes down who answered for which blocks. A range that continues the last one, from the same endpoint and
- * checked the same way, lengthens it. A reorg or a second reading overrules what was written for its blocks.
+ * Stores which endpoint answered for which blocks. A range that continues the last one, with the same endpoint and check,
+ * extends it. A reorg or a second reading replaces the evidence of its blocks.
  */
 export async function putEvidence(trx: Trx, network: string, ranges: RangeEvidence[]): Promise<void> {
   for (const range of ranges) {
@@ -255,7 +255,7 @@ export async function putEvidence(trx: Trx, network: string, ranges: RangeEviden
   }
 }
 
-/** Takes the blocks `from` … `to` out of what is written, keeping what stands on either side of them. */
+/** Removes the evidence of the blocks `from` … `to`, and keeps that of the blocks on either side. */
 async function cutEvidence(trx: Trx, network: string, from: number, to: number): Promise<void> {
   await sql`
     with hit as (

@@ -11,8 +11,8 @@ import type { BlockRef, BlocksStep, ReorgStep } from '../../shared/events/chain-
 export type Continuity = 'apply' | 'seen' | 'future' | 'broken'
 
 /**
- * `endHash`: hash of our block at the step's end, if the position has passed it; undefined if it is not stored, which a final
- * block may be. Another reader may have followed another branch as far.
+ * `endHash`: hash of our block at the step's end, once the position has passed it; undefined for a final block, whose hash is not
+ * stored. Another reader may have followed another branch as far.
  */
 export function continuityOfBlocks(
   { block: position, startNumber }: { block: BlockRef | null; startNumber: number },

@@ -42,14 +42,13 @@ export interface NetworkIdentity {
   blockchain: string
 }
 
-/** `void`: this writer is no longer the one. `outdated`: the step's reader read other contracts. */
+/** `void`: another writer has replaced this one. `outdated`: the step's reader read other contracts. */
 export type Outcome = Exclude<Continuity, 'apply'> | 'applied' | 'void' | 'outdated'
 
 /**
- * Writes one step: log, read model and position move together in this one transaction, or not at all. Whether a
- * step is applied is decided here, against the position in Postgres, and not by how often or in what order it
- * was delivered, or who read it: a step that a dead reader left continues the position or is dropped. `place` is the step's
- * own, where a reader waits for it.
+ * Writes one step: log, read model and position move together in this one transaction, or not at all. Only the position in
+ * Postgres decides whether a step is applied, and not how often or in what order it was delivered. A dead reader's step
+ * continues the position or is dropped. `place` is set if a reader waits for the step.
  */
 export function ingestStep(
   db: Db,
@@ -69,7 +68,7 @@ export function ingestStep(
   })
 }
 
-/** Without gaps: a reader takes all steps up to the last noted one for written. */
+/** Steps are noted without gaps, because a reader takes all up to the last noted one for written. */
 function isNext(place: ChainPosition['written'], last: ChainPosition['written']): boolean {
   if (place.readerEpoch === last.readerEpoch) return place.sequence === last.sequence + 1
   return place.readerEpoch > last.readerEpoch && place.sequence === 1
@@ -152,8 +151,8 @@ async function ingestFinalized(
 }
 
 /**
- * Makes `events` the ones that hold in the blocks `from` … `to`: log and read model. Of messages that a source took
- * for a channel's, only those to channels made before are events at all.
+ * Makes `events` the ones that hold in the blocks `from` … `to`, in log and read model. Drops messages to receivers that are not
+ * known as channels.
  */
 export async function replaceEvents(
   trx: Trx,
@@ -169,7 +168,7 @@ export async function replaceEvents(
   return { appended: count('append'), replaced: count('replace'), retracted: count('retract') }
 }
 
-/** Without the messages to receivers that are no channels: neither in the log nor among `made`. */
+/** Drops the messages to receivers that are no channels, neither in the log nor among `made`. */
 export async function concerning(
   db: Db | Trx,
   network: string,

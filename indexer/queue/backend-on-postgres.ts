@@ -7,27 +7,18 @@ import { queueOnceReady, runEvents, runWorker } from './open-parts.ts'
 
 /** BullMQ's tables live in a schema of their own. */
 export const SCHEMA = 'queue'
-/**
- * Seconds after which an idle worker looks by itself, and listening looks again: the session on which it listens may be on a
- * server that is no primary any more.
- */
+/** Seconds after which an idle worker polls. Its LISTEN session may be on a server that is no longer the primary. */
 const LOOK_S = 2
 /** Milliseconds after a refused connection (ECONNREFUSED). BullMQ's own 15 s would outlast the outage. */
 const RETRY = { runRetryDelay: 500 }
-/**
- * A queue's pool, and a worker's, which listens on one connection more. One is enough for a pool that BullMQ opens itself: what
- * it waits on is never taken from it.
- */
+/** Size of a queue's pool and of a worker's. A worker listens on a connection outside its pool. */
 const CONNECTIONS = 1
 /** Characters of an event's data; ours have some hundreds. */
 const MOST_EVENT = 4 * 1024
 
 /** The parts of node-postgres that BullMQ uses; this folder does not import it (see open-queue-backend.ts). */
 export interface PostgresDriver {
-  /**
-   * The class of BullMQ's connections, which sets their search path, but for the one on which a worker listens: BullMQ makes
-   * and watches that itself.
-   */
+  /** The class of BullMQ's connections; it sets their search path. BullMQ opens the session that listens by itself. */
   Client: new () => unknown
   /** A connection's `types`, with JSON parsed by `parse`. */
   jsonParsedBy: (parse: (text: string) => unknown) => unknown
@@ -40,11 +31,10 @@ export function queueOnPostgres(
 ): QueueBackend {
   const bull = withBackend(createPostgresBackend)
   const connection = {
-    // Poolers reject the startup parameter `options`, in which BullMQ names its schema: an empty one in the URL takes its
-    // place, and the class below sets the search path.
+    // BullMQ names its schema in the startup parameter `options`, which poolers reject. An empty one replaces it here.
     connectionString: `${connectionString}${connectionString.includes('?') ? '&' : '?'}options=`,
     ...{ schema: SCHEMA, max: CONNECTIONS },
-    // As for the service's own connections: one to a server that is frozen or gone is given up.
+    // The same as the service's own connections, so that a frozen server is noticed.
     ...{ connectionTimeoutMillis: 10_000, keepAlive: true },
     Client: driver.Client,
   }

@@ -9,8 +9,8 @@ import { patientRedis, RedisProbe } from './redis-connections.ts'
 /** BullMQ's keys carry this prefix, so that a Redis can be shared with other programs. */
 const PREFIX = 'loan-activity'
 /**
- * `drainDelay`: seconds for which a worker waits to be woken before it looks by itself: a wake-up that was on its way to a lost
- * connection costs no more. `runRetryDelay`: milliseconds after a refused connection; BullMQ's own 15 s would outlast the outage.
+ * `drainDelay`: seconds after which an idle worker polls, because a wake-up can be lost with its connection.
+ * `runRetryDelay`: milliseconds after a refused connection; BullMQ's own 15 s would outlast the outage.
  */
 const LOOKS = { drainDelay: 1, runRetryDelay: 500 }
 /** Characters of an event's field; ours have some hundreds. */

@@ -3,11 +3,11 @@ import { Redis, type Command, type RedisOptions } from 'ioredis'
 import * as z from 'zod'
 
 /**
- * BullMQ parses a job as soon as its data arrive. These hooks of the drivers look at a job's text before: one that is too
- * long, has too many parts or is no JSON is replaced by a short note, which the handler refuses like other garbage.
+ * BullMQ parses a job as soon as its data arrive. These hooks of the drivers see its text before. They replace a text that is
+ * too long, has too many parts or is no JSON by a short note. The handler refuses the note like other garbage.
  */
 
-/** Objects, arrays and members in a job's JSON: ours have ten, the longest statement some hundreds. */
+/** Objects, arrays and members in a job's JSON. A step of 16 KiB, the largest that travels as JSON, has fewer. */
 const MOST_PARTS = 20_000
 /** Characters kept of data that were not read. */
 const BEGINNING = 1_000
@@ -16,17 +16,17 @@ const MOST_OPTIONS = 1_000
 /** Characters of a job's name. */
 const MOST_NAME = 200
 
-/** Random, so that no job can say of itself that it was not read. */
+/** Random, so that no job can pretend to be such a note. */
 const NOTE = `unread-${randomUUID()}`
 
-/** In place of data that were not parsed. */
+/** Replaces data that were not parsed. */
 export interface UnreadData {
   reason: string
   characters: number
   beginning: string
 }
 
-/** The note that replaced the data; undefined where they are what somebody put in. */
+/** The note that replaced the data; undefined if they were parsed. */
 export function unreadData(data: unknown): UnreadData | undefined {
   if (typeof data !== 'object' || data === null || !Object.hasOwn(data, NOTE)) return undefined
   return (data as Record<string, UnreadData>)[NOTE]
@@ -43,7 +43,7 @@ function whyUnparsed(text: string, mostCharacters: number): string | undefined {
   let parts = 0
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at)
-    // [ { and the comma, also within strings: a bound needs no grammar.
+    // [ { and the comma also count within strings: a bound needs no grammar.
     if (code !== 0x5b && code !== 0x7b && code !== 0x2c) continue
     parts += 1
     if (parts > MOST_PARTS) return `it has more than ${MOST_PARTS} parts`
@@ -83,7 +83,7 @@ export class BoundedRedis extends Redis {
   }
 }
 
-/** Events as [stream, [id, [field, value, …]]]: those with a long field or a result that is no JSON are left out. */
+/** Events are [stream, [id, [field, value, …]]]. Drops those with a long field, or a result that is no JSON. */
 function boundedEvents(reply: unknown, mostCharacters: number): unknown {
   if (!Array.isArray(reply)) return reply
   return (reply as [unknown, [unknown, unknown[]][]][]).map(([stream, events]) => [
@@ -121,8 +121,8 @@ function boundedReply(reply: unknown, mostCharacters: number): unknown {
 }
 
 /**
- * The fields of a job that a worker reads, by BullMQ's names. Others are left out: no job of ours has a parent or a schedule, and
- * a worker acts on those of whoever added the job. Of the options only those for trying again are kept.
+ * The fields of a job that a worker reads, by BullMQ's names. Others are dropped: a worker would act on a parent or a schedule
+ * that a stranger gave a job. The options keep attempts and backoff alone.
  */
 const FIELDS = new Set(['name', 'data', 'timestamp', 'processedOn', 'ats', 'atm', 'stc', 'defa'])
 

@@ -1,10 +1,7 @@
-/** Bytes of steps that a process has read and that are not written: about a third of its heap, once they are parsed. */
+/** Bytes of unwritten steps in a process. They take about a third of its heap once parsed. */
 const MOST_BYTES = 16 * 1024 * 1024
 
-/**
- * The bytes that all networks of a process may hold together. A network that holds nothing always gets a place: none waits
- * for another one's writer.
- */
+/** The bytes that all networks of a process may hold together. A network that holds nothing may always take some. */
 export class ByteBudget {
   readonly #most: number
   #held = 0

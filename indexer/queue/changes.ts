@@ -1,24 +1,18 @@
-/** Lets those wait who need something to be so that others change. */
-export class Changes {
-  readonly #waiting = new Set<() => void>()
+import { EventEmitter, once } from 'node:events'
 
-  /** To be called after each change. */
+/** Wakes those who wait for a condition whenever something changes that it may depend on. */
+export class Changes {
+  readonly #emitter = new EventEmitter().setMaxListeners(0)
+
+  /** Must be called after each change. */
   notify(): void {
-    for (const wake of [...this.#waiting]) wake()
+    this.#emitter.emit('change')
   }
 
-  /** Resolves once it is so, or `signal` is aborted. */
-  async until(isSo: () => boolean, signal: AbortSignal): Promise<void> {
-    while (!isSo() && !signal.aborted) {
-      await new Promise<void>((resolve) => {
-        const wake = (): void => {
-          this.#waiting.delete(wake)
-          signal.removeEventListener('abort', wake)
-          resolve()
-        }
-        this.#waiting.add(wake)
-        signal.addEventListener('abort', wake, { once: true })
-      })
+  /** Resolves once the condition holds, or `signal` is aborted. */
+  async until(holds: () => boolean, signal: AbortSignal): Promise<void> {
+    while (!holds() && !signal.aborted) {
+      await once(this.#emitter, 'change', { signal }).catch(() => undefined)
     }
   }
 }

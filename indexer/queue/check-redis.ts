@@ -45,7 +45,7 @@ function describeRefusal(error: unknown): string {
   return `${isReply(error) ? 'cannot be used' : 'cannot be reached'}: ${message}`
 }
 
-/** Whether Redis itself said so: then it can be reached. */
+/** True for a reply of Redis itself, which therefore can be reached. */
 function isReply(error: unknown): boolean {
   return error instanceof Error && error.name === 'ReplyError'
 }

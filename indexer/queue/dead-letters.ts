@@ -3,20 +3,20 @@ import type { JobQueue } from './backend.ts'
 import type { UnreadData } from './bounded-jobs.ts'
 import { addVoucher } from './voucher-queue.ts'
 
-/** A job that can never be done; it is kept in Postgres and not in the queue. */
+/** A job that can never succeed. Postgres keeps it, not the queue. */
 export interface DeadJob {
   queue: string
   jobId: string | null
   networkId: string | null
   data: unknown
   reason: string
-  /** It is no voucher and no statement by its form. */
+  /** True if its form is that of no voucher and no statement. */
   isMalformed: boolean
-  /** Set where the data were never read. */
+  /** Set if the data were never parsed. */
   unread: UnreadData | undefined
 }
 
-/** As it was kept. */
+/** A dead letter as Postgres has it. */
 export interface KeptDeadJob {
   id: number
   queue: string
@@ -25,7 +25,7 @@ export interface KeptDeadJob {
   attempts: number
 }
 
-/** Whether handing it in once more can be tried; otherwise the reason why not. */
+/** The reason why a dead letter cannot be handed in again; null if it can. */
 export function whyNotRetried({ queue, payload, isCut }: KeptDeadJob): string | null {
   if (queue.startsWith('steps-'))
     return 'a step of blocks is not queued again: the indexer reads those blocks again by itself'
@@ -35,8 +35,7 @@ export function whyNotRetried({ queue, payload, isCut }: KeptDeadJob): string | 
 }
 
 /**
- * Hands a dead letter in again; it is gone once it is accepted, and counts up when it is refused. Ways in other than the
- * queue are retried through it as well.
+ * Hands a dead letter in again, whichever way it came. It is removed once accepted; a refusal adds to its attempts.
  */
 export async function retryDeadJob(queue: JobQueue, { id, payload, attempts }: KeptDeadJob): Promise<void> {
   await addVoucher(queue, payload, `retry-${id}-${attempts}`)

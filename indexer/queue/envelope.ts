@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import * as z from 'zod'
 import { canonicalJson } from '../../shared/canonical-json.ts'
 
-/** Signs the jobs of one network: jobs that somebody else put into its queue are told apart by it. */
+/** Signs the jobs of one network, so that the jobs of strangers in its queue are recognized. */
 export interface JobKey {
   /** The network's key, such as `evm:1`. It is signed: a job of one network is no job of another. */
   network: string
@@ -10,15 +10,15 @@ export interface JobKey {
   secret: Uint8Array
 }
 
-/** The reading session that made a step, and the step's number within it. */
+/** The reader session that made a step, and the step's number within it. */
 export interface StepPlace {
-  /** Each session of a network's reader has its own, higher than those before. */
+  /** Each reader session of a network has a higher one than those before. */
   readerEpoch: number
   /** 1, 2, 3 … within one reader epoch. */
   sequence: number
 }
 
-/** For people who look at the queue; nothing is done because of it. */
+/** Shown to people who look at the queue; no code reads it. */
 export interface StepSummary {
   type: string
   from: number
@@ -33,9 +33,9 @@ export interface JobContent extends StepPlace {
   part: number
   parts: number
   summary: StepSummary
-  /** The whole step as JSON, where it is small. */
+  /** The whole step, if it is small. */
   step?: unknown
-  /** This part of the base64 of the deflated JSON of the step, where it is not. */
+  /** Otherwise this part of the base64 of the step's deflated JSON. */
   payload?: string | undefined
 }
 
@@ -49,8 +49,8 @@ export interface Envelope extends JobContent {
 
 const VERSION = 2
 /**
- * Characters of a payload. Measured on both backends: from 200 KB on a megabyte costs the same however it is cut, and a
- * smaller job costs more; the check of `queue.job` and the parsing of a refused job cost with the size.
+ * Characters of a payload. Measured on both backends: above 200 KB a megabyte costs the same however it is cut, and smaller
+ * jobs cost more. The check constraint of `queue.job` and a refused job cost with the size.
  */
 export const MAX_PAYLOAD = 512 * 1024
 /** Characters of an envelope as JSON; a small step is far below. */
@@ -87,7 +87,7 @@ export function sealJob({ network, secret }: JobKey, content: JobContent): Envel
 
 export type Opened = { ok: true; content: JobContent } | { ok: false; reason: string }
 
-/** The content of a job that this service made for this network, or the reason why the data are none. Never throws. */
+/** Returns the content of a job that this service made for this network, or why the data are no such job. Never throws. */
 export function openJob(key: JobKey, data: unknown): Opened {
   const parsed = envelopeSchema.safeParse(data)
   if (!parsed.success) return { ok: false, reason: 'not a job of this service: its form is wrong' }

@@ -5,7 +5,7 @@ type BlocksHead = Omit<Extract<ChainStep, { type: 'blocks' }>, 'events'>
 type ReorgHead = Omit<Extract<ChainStep, { type: 'reorg' }>, 'events'>
 type FinalizedHead = Extract<ChainStep, { type: 'finalized' }>
 
-/** A step with its events as text: their size in bytes is known, and two texts are joined without parsing. */
+/** A step with its events as text, whose size is known and which can be joined without parsing. */
 export interface EncodedStep {
   head: BlocksHead | ReorgHead | FinalizedHead
   /** The JSON of each event, joined by commas. */
@@ -17,12 +17,12 @@ export interface EncodedStep {
   bytes: number
 }
 
-/** What one transaction writes at most, unless a source's own step has more. */
+/** Limits of a joined step. A source's own step may be larger. */
 export interface StepBounds {
   events: number
   bytes: number
   blocks: number
-  /** Ranges that were read, each of which is told by itself: by another endpoint, or checked otherwise. */
+  /** Ranges of evidence: each has its own endpoint or check. */
   ranges: number
 }
 
@@ -42,10 +42,7 @@ export function textOf({ head, events }: EncodedStep): string {
   return head.type === 'finalized' ? text : `${text.slice(0, -1)},"events":[${events}]}`
 }
 
-/**
- * (pure) Two steps as one, where blocks follow blocks and both together are within the bounds; undefined where they stay
- * two. A joined step is written as any other: from the position before the first to the end of the second.
- */
+/** (pure) Joins two steps of consecutive blocks within the bounds; undefined if they must stay two. */
 export function joinSteps(
   first: EncodedStep,
   second: EncodedStep,

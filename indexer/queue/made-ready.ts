@@ -1,13 +1,13 @@
-/** What BullMQ makes a connection for. */
+/** A queue, worker or listener of BullMQ. */
 export interface Readying {
   waitUntilReady(): Promise<unknown>
   close(force?: boolean): Promise<void>
 }
 
 /**
- * Something of BullMQ's that is used only once its connection is ready, and made anew when that failed. BullMQ makes a
- * connection to Postgres ready once and keeps how that ended: where a session ended meanwhile, all that it does
- * afterwards fails at once, and a worker that tries again without a pause lets nothing else of its process run.
+ * Uses an object of BullMQ only once its connection is ready, and makes another one if that fails. BullMQ prepares a connection
+ * to Postgres once and keeps the result. After a failure all calls would fail at once, and a worker that repeats them without a
+ * pause would block its process.
  */
 export class MadeReady<T extends Readying> {
   readonly #make: () => T
@@ -18,7 +18,7 @@ export class MadeReady<T extends Readying> {
     this.#make = make
   }
 
-  /** Rejects when the connection could not be made ready; the next call tries it again. Nothing is made once it is closed. */
+  /** Rejects when the connection cannot be prepared; the next call tries again. Rejects once closed. */
   get(): Promise<T> {
     if (this.#isClosed) return Promise.reject(new Error('the queue was closed'))
     this.#ready ??= this.#open().catch((error: unknown) => {
@@ -28,7 +28,7 @@ export class MadeReady<T extends Readying> {
     return this.#ready
   }
 
-  /** What was never asked for is not made. */
+  /** Makes nothing that was never asked for. */
   async close(): Promise<void> {
     this.#isClosed = true
     const made = await this.#ready?.catch(() => undefined)

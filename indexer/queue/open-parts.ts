@@ -1,15 +1,15 @@
 import { WaitingError, type Job, type QueueEvents, type Worker } from 'bullmq'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { pause } from '../../shared/async/pause.ts'
 import { messageOf } from '../../shared/errors.ts'
 import type { JobEvents, JobHandler, JobQueue, JobWorker } from './backend.ts'
 import { unreadData } from './bounded-jobs.ts'
 import { MadeReady, type Readying } from './made-ready.ts'
 
-/** BullMQ's queues, workers and events as this service uses them, whatever is behind them. */
+/** BullMQ's queues, workers and events as this service uses them on both backends. */
 
-/** Between two attempts to open a worker or to listen. */
+/** Pause between two attempts to open a worker or a listener. */
 const OPENED_AGAIN_MS = 500
-/** A worker that met an error takes nothing for so long: a server that refuses is asked again without a pause otherwise. */
+/** Pause of a worker after an error. BullMQ would ask a server that refuses again at once. */
 const PAUSED_MS = 250
 
 type OnError = (error: Error) => void
@@ -32,8 +32,8 @@ type WorkerLike = Pick<
 > & { on(event: 'error', listener: OnError): unknown }
 
 /**
- * `make` opens a worker that does not run yet, with the processor it is given. `isPatient`: after an error it pauses; ioredis
- * does that by itself.
+ * `make` opens a worker with the given processor; it does not run yet. `isPatient`: it pauses after an error, which ioredis does
+ * by itself.
  */
 export function runWorker(
   make: (process: (job: Job<unknown>, token?: string) => Promise<unknown>) => WorkerLike,
@@ -70,7 +70,7 @@ function receivedJob(
   worker: WorkerLike,
 ): Parameters<JobHandler>[0] {
   const { data } = job
-  // The handler may let go of large data before it is done.
+  // Lets the handler free large data before it is done.
   job.data = null
   return {
     id: job.id ?? null,
@@ -78,7 +78,7 @@ function receivedJob(
     unread: unreadData(data),
     isLastAttempt: job.attemptsMade + 1 >= (job.opts.attempts ?? 1),
     putBack: async () => {
-      // Paused for good: it would take the same job again.
+      // The pause never ends, or the worker would take the same job again.
       paused.add(worker)
       await worker.pause(true)
       await job.moveToWait(token)
@@ -93,7 +93,7 @@ type EventsLike = Pick<QueueEvents, 'waitUntilReady' | 'close' | 'run'> & {
   on(event: 'failed', listener: (event: { jobId: string; failedReason: string }) => void): unknown
 }
 
-/** `make` opens events that are not listened to yet. */
+/** `make` opens a listener that does not run yet. */
 export function runEvents(
   make: () => EventsLike,
   { onCompleted, onFailed }: JobEvents,
@@ -109,7 +109,7 @@ export function runEvents(
   return { close: runUntilClosed(opened, onError) }
 }
 
-/** Opens and runs until the function that it returns is called; what fails to open is opened again. */
+/** Opens and runs it, again after a failure, until the returned function is called. */
 function runUntilClosed(
   opened: MadeReady<Readying & { run(): Promise<unknown> }>,
   onError: OnError,
@@ -122,7 +122,7 @@ function runUntilClosed(
         return
       } catch (error) {
         onError(error instanceof Error ? error : new Error(messageOf(error)))
-        await sleep(OPENED_AGAIN_MS, undefined, { signal: closing.signal }).catch(() => undefined)
+        await pause(OPENED_AGAIN_MS, closing.signal)
       }
     }
   }

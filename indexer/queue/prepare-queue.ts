@@ -2,12 +2,12 @@ import { createPostgresBackend, withBackend } from 'bullmq'
 import { VOUCHER_QUEUE } from '../../shared/events/handed-in.ts'
 import { SCHEMA, type PostgresDriver } from './backend-on-postgres.ts'
 
-/** Long enough that no worker takes the job that is removed at once. */
+/** Long enough that no worker takes the job before it is removed. */
 const NEVER_DUE_MS = 3_600_000
 
 /**
- * Makes BullMQ's tables where they are missing, as their owner. BullMQ numbers the jobs of a queue by a sequence that it
- * makes with the first job: without a first job here, a producer without DDL rights could add none.
+ * Makes BullMQ's tables if they are missing, as their owner. BullMQ makes the sequence that numbers a queue's jobs with its
+ * first job. That job is made here, because a producer without DDL rights could not.
  */
 export async function prepareQueueSchema(
   connectionString: string,

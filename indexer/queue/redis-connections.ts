@@ -7,15 +7,14 @@ const RECONNECT_MS = 500
 const ANSWER_MS = 2_000
 
 /**
- * Redis answers, but takes no writes now: it is a replica, full, loading, cannot persist or lost its master. Redis before 7
- * puts the code inside the message of a script.
+ * Codes of a Redis that answers but takes no writes: it is a replica, full, loading, cannot persist or lost its master. Redis
+ * before 7 puts the code inside the message of a script.
  */
 const REFUSES_WRITES = /(^|-)(READONLY|OOM|LOADING|MISCONF|MASTERDOWN|CLUSTERDOWN|NOREPLICAS)\b/
 
 /**
- * Connections of queues and workers: commands outlive any outage and go on within a second of its end. Not `lazyConnect`: the
- * copy that BullMQ makes for a worker would reject for good when its first attempt fails. With `mostCharacters`, jobs of
- * longer data arrive without them.
+ * Connections of queues and workers. Commands outlive any outage and continue within a second of its end. `lazyConnect` is not
+ * set: BullMQ's copy for a worker would reject for good when its first attempt fails. `mostCharacters` bounds a job's data.
  */
 export function patientRedis(url: string, mostCharacters?: number): Redis {
   const options: RedisOptions = {
@@ -38,7 +37,7 @@ const RECONNECTING = {
   keepAlive: 10_000,
 } satisfies RedisOptions
 
-/** A connection of its own that asks whether Redis takes writes, and gives up after two seconds. */
+/** Asks on its own connection whether Redis takes writes, and gives up after two seconds. */
 export class RedisProbe {
   readonly #client: Redis
   readonly #place: string

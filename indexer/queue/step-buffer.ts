@@ -3,12 +3,12 @@ import type { ByteBudget } from './byte-budget.ts'
 import { Changes } from './changes.ts'
 import { encodeStep, joinSteps, type EncodedStep, type StepBounds } from './join-steps.ts'
 
-/** Steps that wait for the queue are joined up to these. */
+/** Limits of a step that is joined while it waits for the queue. */
 const MOST_JOINED: StepBounds = { events: 4_000, bytes: 3 * 1024 * 1024, blocks: 65_536, ranges: 64 }
 
 /**
- * The steps of one network that are read and have no place in the queue yet. Those that follow each other are joined, so that
- * a writer that is behind writes more at once. The bytes of a step are its network's from here until it is written.
+ * The steps of one network that wait for a place in the queue. Consecutive ones are joined, so that a slow writer writes more at
+ * once. Their bytes count in the process's budget until they are written.
  */
 export class StepBuffer {
   readonly #changes = new Changes()
@@ -21,7 +21,7 @@ export class StepBuffer {
     this.#budget = budget
   }
 
-  /** Resolves once there is room for more: a source waits while the writer is behind. */
+  /** Resolves once there is room for more, so that the source waits for a slow writer. */
   async put(step: ChainStep, signal: AbortSignal): Promise<void> {
     const next = encodeStep(step)
     this.#budget.take(next.bytes)
@@ -34,13 +34,13 @@ export class StepBuffer {
     await this.#changes.until(() => !this.isFull, signal)
   }
 
-  /** Nothing follows. */
+  /** Must be called after the last step. */
   end(): void {
     this.#ended = true
     this.#changes.notify()
   }
 
-  /** The next step, whose bytes are the caller's from here on; undefined once nothing is left, or `signal` is aborted. */
+  /** The next step; the caller must free its bytes. Undefined once nothing is left, or `signal` is aborted. */
   async take(signal: AbortSignal): Promise<EncodedStep | undefined> {
     await this.#changes.until(() => this.#held.length > 0 || this.#ended, signal)
     if (signal.aborted) return undefined
@@ -57,7 +57,7 @@ export class StepBuffer {
     this.#held.length = 0
   }
 
-  /** Two joined steps are enough to keep any writer at work; finality has no bytes, but takes a place. */
+  /** Two joined steps keep any writer busy. Finality has no bytes, so places are limited as well. */
   get isFull(): boolean {
     if (this.#held.length > 8) return true
     return this.#bytes > 0 && (this.#budget.isFull || this.#bytes >= 2 * MOST_JOINED.bytes)

@@ -6,7 +6,7 @@ import { MAX_PAYLOAD, MOST_PARTS, type JobContent, type StepPlace, type StepSumm
 import { textOf, type EncodedStep } from './join-steps.ts'
 import { parseStep } from './step-schema.ts'
 
-/** Characters of a step's JSON that travels as it is, for people to read; a larger one is deflated. */
+/** Characters of a step's JSON up to which it is not deflated, so that people can read it. */
 const PLAIN = 16 * 1024
 /** Bytes of a step's JSON: parsed, it takes about the same again in a heap of 192 MiB. */
 export const MOST_INFLATED = 48 * 1024 * 1024
@@ -17,17 +17,14 @@ const INFLATED_CHUNK_BYTES = 256 * 1024
 const deflate = promisify(deflateRaw)
 const inflate = promisify(inflateRaw)
 
-/**
- * The jobs that carry a step: one, or the parts of a large one in their order. Rejects with a PermanentError where it is
- * larger than anything that a writer takes.
- */
+/** Makes the jobs that carry a step: one, or its parts in order. Rejects with a PermanentError if a writer would refuse its size. */
 export async function jobsOf(place: StepPlace, step: EncodedStep): Promise<JobContent[]> {
   const text = textOf(step)
   const common = { ...place, summary: summaryOf(step) }
   if (text.length <= PLAIN && !NOT_IN_JSONB.test(text))
     return [{ ...common, part: 1, parts: 1, step: JSON.parse(text) as unknown }]
   const bytes = Buffer.byteLength(text)
-  // zlib gives the thread a turn after each chunk: one or two of them, instead of the many of Node's default of 16 kB.
+  // Node hands over after each chunk: two chunks cost less than the many of its default size of 16 kB.
   const chunkSize = Math.max(LEAST_CHUNK_BYTES, Math.ceil(text.length / 3))
   const packed = (await deflate(text, { level: 1, chunkSize })).toString('base64')
   const parts = Math.ceil(packed.length / MAX_PAYLOAD)
@@ -39,7 +36,7 @@ export async function jobsOf(place: StepPlace, step: EncodedStep): Promise<JobCo
   }))
 }
 
-/** Texts that JSON can say and `jsonb` refuses: NUL, and half a surrogate pair. */
+/** JSON that `jsonb` refuses: NUL, and half a surrogate pair. */
 const NOT_IN_JSONB = /\\u(0000|d[89a-f])/
 
 function summaryOf({ head, kinds }: EncodedStep): StepSummary {
@@ -49,7 +46,7 @@ function summaryOf({ head, kinds }: EncodedStep): StepSummary {
   return { type, from, to: head.to.number, events: kinds }
 }
 
-/** The step of a job that is whole, once its signature was verified. Rejects with a PermanentError where it is none. */
+/** The step in a whole job whose signature was verified. Rejects with a PermanentError if it holds none. */
 export async function stepOf({
   step,
   payload,
@@ -75,14 +72,14 @@ async function unpack(payload: string): Promise<unknown> {
 }
 
 /**
- * The parts of one step that came so far. A writer holds those of one step alone: when a part of another one comes, or one
- * out of turn, the reader that made them is gone, or will read those blocks again.
+ * The parts of one step that came so far. A part of another step, or one out of turn, ends it: its reader is gone, or will read
+ * those blocks again.
  */
 export class GatheredParts {
   #place = ''
   #payloads: string[] = []
 
-  /** The whole payload with the last part; `more` until then, `incomplete` where parts before this one never came. */
+  /** Returns the whole payload with the last part, `more` before it, and `incomplete` if an earlier part is missing. */
   add({
     readerEpoch,
     sequence,

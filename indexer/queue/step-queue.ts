@@ -1,9 +1,9 @@
 import type { JobQueue, QueueBackend } from './backend.ts'
 import { sealJob, type Envelope, type JobContent, type JobKey } from './envelope.ts'
 
-/** Failed jobs that are kept to be looked at; the oldest go first. */
+/** Failed jobs that the queue keeps; the oldest go first. */
 export const FAILED_KEPT = 1_000
-/** Tries of a step that fails for another reason than a database that is away, and the time between two. */
+/** Attempts for a step that fails although the database answers, and the pause between two. */
 const ATTEMPTS = 3
 const BACKOFF_MS = 200
 
@@ -16,14 +16,14 @@ export function openStepQueue(backend: QueueBackend, network: string): JobQueue 
   return backend.openQueue(stepQueueName(network))
 }
 
-/** Lets a queue that another user of the server has paused or limited work again. */
+/** Undoes a pause or limit that another user of the server has set. */
 export async function unblockQueue(queue: JobQueue): Promise<void> {
   await Promise.all([queue.resume(), queue.removeGlobalConcurrency(), queue.removeGlobalRateLimit()])
 }
 
 /**
- * Adds a job. The same content twice adds one job; that a step is applied once is decided in Postgres. Returns its id, which
- * ends in the signature: BullMQ ignores a job whose id is taken, so nobody else may foresee it.
+ * Adds a job and returns its id. The same content twice adds one job. The id ends in the signature, because BullMQ ignores a job
+ * whose id is taken: strangers must not foresee it.
  */
 export async function addJob(queue: JobQueue, key: JobKey, content: JobContent): Promise<string> {
   const sealed = sealJob(key, content)

@@ -3,17 +3,17 @@ import type { ChainStep } from '../../shared/events/chain-step.ts'
 import { KINDS_OF_ROLE } from '../../shared/events/chain-event.ts'
 
 /**
- * The form of a step in a job. The signature shows that this service made it; the schema finds what another version of it
- * made, or a fault of ours, before it costs a transaction. Details of the kinds are the sources' affair.
+ * The form of a step in a job. The signature shows that this service made it. The schema finds a step of another version, or a
+ * bug, before a transaction begins.
  */
 
 const MOST_EVENTS = 500_000
 const MOST_HEADERS = 100_000
 const MOST_RANGES = 100_000
 
-/** All texts of a step are bounded together, by MOST_INFLATED: the name of a Filecoin block alone has a CID for each miner. */
+/** Unbounded: MOST_INFLATED limits the whole step, and the key of a Filecoin tipset has a CID for each block. */
 const text = z.string()
-// A source may give a header where a block's name is enough.
+// A source may give a header instead of number and hash alone.
 const block = z.looseObject({ number: z.int(), hash: text })
 const timed = block.extend({ timeS: z.int() })
 const header = timed.extend({ parentHash: text })
@@ -108,10 +108,10 @@ const schema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('finalized'), block }),
 ])
 
-/** The step, or the place and the reason where it is none; a reason quotes no value. */
+/** Returns the step, or the place and the reason why it is none. A reason quotes no value. */
 export function parseStep(value: unknown): { ok: true; step: ChainStep } | { ok: false; reason: string } {
   const parsed = schema.safeParse(value)
-  // Each kind's arguments are records here: their names are the sources' affair.
+  // The schema does not know the names of each kind's arguments.
   if (parsed.success) return { ok: true, step: parsed.data as ChainStep }
   const [issue] = parsed.error.issues
   const path = (issue?.path ?? []).map(String).join('.').slice(0, 100)

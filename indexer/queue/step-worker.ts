@@ -1,42 +1,42 @@
 import { UnrecoverableError } from 'bullmq'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { messageOf, PermanentError } from '../../shared/errors.ts'
 import type { ChainStep } from '../../shared/events/chain-step.ts'
 import type { JobWorker, QueueBackend, ReceivedJob } from './backend.ts'
 import type { UnreadData } from './bounded-jobs.ts'
 import { MAX_ENVELOPE, openJob, type JobKey, type StepPlace } from './envelope.ts'
+import { LEFT, patiently } from './patiently.ts'
 import { GatheredParts, stepOf } from './step-jobs.ts'
 import { FAILED_KEPT, stepQueueName } from './step-queue.ts'
 
-/** A step as it came from the queue. */
+/** A step from the queue. */
 export interface TakenStep extends StepPlace {
   step: ChainStep
 }
 
 /**
- * Results of a job that wrote nothing because of its parts; BullMQ keeps a job's result, and the reader hears of it.
- * `more`: parts of its step are missing yet. `incomplete`: they never will come.
+ * The reader receives the result of each job. `more`: the other parts of its step are still to come. `incomplete`: an earlier
+ * part is missing, so the step is lost.
  */
 export type PartOutcome = 'more' | 'incomplete'
 
 export interface StepHandling<Outcome> {
   /** Writes one step. */
   ingest: (taken: TakenStep) => Promise<Outcome>
-  /** Whether this writer may not write any more: the job is left to the one that may. */
+  /** True if another writer has replaced this one. The job is left to that one. */
   isSuperseded: (outcome: Outcome) => boolean
-  /** Whether the database is away or busy: then the same succeeds later. */
+  /** True if the database is away or busy, so that a later attempt can succeed. */
   isRetryable: (error: unknown) => boolean
   onTaken: () => void
   onDone: (taken: TakenStep, outcome: Outcome) => void
   onRetry: (taken: TakenStep, error: unknown) => void
-  /** A step could not be written; `isLast`: it is a dead letter now. */
+  /** A step could not be written. `isLast`: no attempt follows. */
   onFailed: (failed: {
     jobId: string | null
     step: ChainStep | null
     error: unknown
     isLast: boolean
   }) => void
-  /** A job that no indexer of this service made for this network; it changed nothing. */
+  /** A job that no indexer made for this network; it changed nothing. */
   onRefused: (refused: RefusedJob) => Promise<void>
   signal: AbortSignal
 }
@@ -44,20 +44,17 @@ export interface StepHandling<Outcome> {
 export interface RefusedJob {
   jobId: string | null
   data: unknown
-  /** Set where the data were never read. */
+  /** Set if the data were never parsed. */
   unread: UnreadData | undefined
   reason: string
 }
 
-/** Longer than any transaction of a step may take; a worker that is frozen for longer loses its job to another. */
+/** Longer than a step's transaction may take. A worker that freezes for longer loses its job to another. */
 const LOCK_MS = 30_000
-const FIRST_RETRY_MS = 100
-/** A database that is there again is noticed well within five seconds. */
-const LAST_RETRY_MS = 1_000
 
 /**
- * Takes a network's steps one after the other. While the database is away a step is tried again in place: BullMQ's attempts
- * would let the steps behind it pass, and with the queue in Postgres the queue is away as well.
+ * Takes a network's steps one after the other. A step is repeated in place while the database is away: BullMQ's attempts would
+ * let the steps behind it pass, and a queue in Postgres is away as well.
  */
 export function startStepWorker<Outcome>(
   backend: QueueBackend,
@@ -71,7 +68,7 @@ export function startStepWorker<Outcome>(
     mostCharacters: MAX_ENVELOPE,
     lockDuration: LOCK_MS,
     stalledInterval: LOCK_MS,
-    // A step whose job is given up is missed by its reader and read again.
+    // The reader misses a step whose job is given up, and reads its blocks again.
     maxStalledCount: 3,
     removeOnComplete: { count: 0 },
     removeOnFail: { count: FAILED_KEPT },
@@ -89,7 +86,7 @@ async function handleJob<Outcome>(
   const opened = unread === undefined ? openJob(key, data) : refusalOf(unread)
   if (!opened.ok) {
     await handling.onRefused({ jobId, data, unread, reason: opened.reason })
-    // Completed, and so removed: strangers' jobs are kept as dead letters in Postgres and do not fill the queue's server.
+    // The job is removed as completed. Postgres keeps it, so that strangers cannot fill the queue's server.
     return null
   }
   const { content } = opened
@@ -100,7 +97,10 @@ async function handleJob<Outcome>(
     if (typeof whole === 'string') return whole satisfies PartOutcome
     step = await stepOf(whole)
     const taken = { readerEpoch: content.readerEpoch, sequence: content.sequence, step }
-    outcome = await ingestPatiently(taken, handling)
+    outcome = await patiently(() => handling.ingest(taken), {
+      ...handling,
+      onRetry: (error) => handling.onRetry(taken, error),
+    })
     if (outcome !== LEFT && !handling.isSuperseded(outcome)) {
       handling.onDone(taken, outcome)
       return outcome
@@ -116,25 +116,4 @@ async function handleJob<Outcome>(
 
 function refusalOf({ reason }: UnreadData): { ok: false; reason: string } {
   return { ok: false, reason: `not a job of this service: ${reason}` }
-}
-
-/** Not written: the database was away until it was time to stop. */
-const LEFT = Symbol('left')
-
-async function ingestPatiently<Outcome>(
-  taken: TakenStep,
-  handling: StepHandling<Outcome>,
-): Promise<Outcome | typeof LEFT> {
-  for (let delayMs = FIRST_RETRY_MS; ; delayMs = Math.min(delayMs * 2, LAST_RETRY_MS)) {
-    try {
-      return await handling.ingest(taken)
-    } catch (error) {
-      if (!handling.isRetryable(error)) throw error
-      if (!handling.signal.aborted) {
-        handling.onRetry(taken, error)
-        await sleep(delayMs, undefined, { signal: handling.signal }).catch(() => undefined)
-      }
-      if (handling.signal.aborted) return LEFT
-    }
-  }
 }

@@ -2,29 +2,29 @@ import type { BlockRef } from '../../shared/events/chain-step.ts'
 import type { ByteBudget } from './byte-budget.ts'
 import { Changes } from './changes.ts'
 
-/** One that is written, one that is next, and one for the time in which the reader hears of it. */
+/** One is being written, one is next, and one covers the delay until the reader hears of the first. */
 const MOST_STEPS = 3
 
-/** A step that the queue was given and that is not written yet. */
+/** A step in the queue that is not written yet. */
 export interface UnwrittenStep {
   sequence: number
   bytes: number
   /** The last block; null for finality alone. */
   to: BlockRef | null
-  /** Of its parts that the queue has taken. */
+  /** The jobs of its parts that the queue has taken. */
   jobIds: string[]
-  /** Once the queue has taken all of it: this job is there until the step is written. */
+  /** Set once the queue has taken all parts. This job stays until the step is written. */
   lastJobId: string | null
 }
 
-/** The steps of one reader session that are on their way through the queue, in order. */
+/** The unwritten steps of one reader session, in order. */
 export class UnwrittenSteps {
   readonly #steps = new Map<number, UnwrittenStep>()
   readonly #changes = new Changes()
   readonly #budget: ByteBudget
-  /** When the oldest step became the oldest; milliseconds of the monotonic clock. */
+  /** Time at which the oldest step became the oldest; milliseconds of the monotonic clock. */
   #movedAtMs = performance.now()
-  /** The last step that was reported as written. */
+  /** Sequence of the last step that was reported as written. */
   reported = 0
 
   constructor(budget: ByteBudget) {
@@ -35,7 +35,7 @@ export class UnwrittenSteps {
     return this.#steps.size
   }
 
-  /** Milliseconds since a step was last written, while some wait. */
+  /** Milliseconds since the last step was written; 0 while none waits. */
   get waitsForMs(): number {
     return this.size === 0 ? 0 : performance.now() - this.#movedAtMs
   }
@@ -45,7 +45,7 @@ export class UnwrittenSteps {
     return oldest
   }
 
-  /** The step's bytes are held here until it is written. */
+  /** Holds the step's bytes until it is written. */
   add(step: UnwrittenStep): void {
     if (this.size === 0) this.#movedAtMs = performance.now()
     this.#steps.set(step.sequence, step)
@@ -55,7 +55,7 @@ export class UnwrittenSteps {
     return [...this.#steps.values()].find(({ jobIds }) => jobIds.includes(jobId))
   }
 
-  /** All steps up to this one are written; returns the last of those that were still here. */
+  /** Frees all steps up to this one; returns the last of them. */
   writtenUpTo(sequence: number): UnwrittenStep | undefined {
     this.reported = Math.max(this.reported, sequence)
     const written = [...this.#steps.values()].filter((step) => step.sequence <= sequence)
@@ -64,12 +64,12 @@ export class UnwrittenSteps {
     return written.at(-1)
   }
 
-  /** Nobody waits for them any more. */
+  /** Frees all steps. */
   clear(): void {
     for (const step of this.#steps.values()) this.#release(step)
   }
 
-  /** Resolves once one more may be given to the queue, or `signal` is aborted. A network without any always may. */
+  /** Resolves once the queue may get one more, or `signal` is aborted. A network without any never waits. */
   untilRoom(signal: AbortSignal): Promise<void> {
     const hasRoom = (): boolean => this.size === 0 || (this.size < MOST_STEPS && !this.#budget.isFull)
     return this.#changes.until(hasRoom, signal)

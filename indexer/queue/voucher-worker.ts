@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { messageOf } from '../../shared/errors.ts'
 import {
   MAX_HANDED_IN_STATEMENT,
@@ -8,38 +7,36 @@ import {
 } from '../../shared/events/handed-in.ts'
 import type { JobWorker, QueueBackend, ReceivedJob } from './backend.ts'
 import type { DeadJob } from './dead-letters.ts'
+import { LEFT, patiently } from './patiently.ts'
 
 export interface VoucherHandling<Outcome> {
   /** Judges and writes one. `networkId` is null where the job names none. */
   ingest: (networkId: string | null, item: HandedIn) => Promise<Outcome>
-  /** Why it was refused; null when it was not. */
+  /** The reason of a refusal; null if it was accepted. */
   refusalOf: (outcome: Outcome) => string | null
-  /** Whether the same may succeed when tried again. */
+  /** True if a later attempt can succeed. */
   isRetryable: (error: unknown) => boolean
   onDone: (outcome: Outcome, data: unknown) => Promise<void> | void
   onRetry: (error: unknown) => void
-  /** Must keep it: nothing of the job is left afterwards. */
+  /** Must keep the job: the queue does not. */
   onDead: (job: DeadJob) => Promise<void>
   signal: AbortSignal
 }
 
 /**
- * For so long a job belongs to a process that says nothing any more; one that lives says it twice in this time. BullMQ looks so
- * often, whatever starts meanwhile, for jobs that are nobody's, and takes one back at the second look: what a killed process
- * had in hand waits for two to three times this.
+ * A job belongs to its worker for so long after the last renewal; a live worker renews it twice in this time. BullMQ looks for
+ * abandoned jobs at this interval and takes one back at the second look. The jobs of a killed process wait two to three times
+ * this.
  */
 const LOCK_MS = 5_000
-/** Garbage in hand at once: its dead letters share a transaction. How many of them ask the database is up to `ingest`. */
+/** Jobs taken at once, so that the dead letters of garbage share a transaction. `ingest` limits those that ask the database. */
 const CONCURRENCY = 64
-/** Characters of a job: a statement of characters that JSON writes as six, and its signature. */
+/** Characters of a job: a statement whose characters JSON escapes as six each, and its signature. */
 export const MOST_VOUCHER_CHARACTERS = 6 * MAX_HANDED_IN_STATEMENT + 1_024
-const FIRST_RETRY_MS = 100
-const LAST_RETRY_MS = 5_000
 
 /**
- * Takes what is handed in. Every job ends in one of three ways: written, kept as a dead letter with its reason, or, when
- * this worker stops while the database is away, put back for the next one. A producer's job options cannot make finished
- * jobs pile up here more than they ask for; without options none stays.
+ * Takes handed-in vouchers and statements. Each job is written, kept as a dead letter with its reason, or put back for the next
+ * worker if this one stops while the database is away. Finished jobs stay only as far as the producer's options ask for it.
  */
 export function startVoucherWorker<Outcome>(
   backend: QueueBackend,
@@ -50,11 +47,11 @@ export function startVoucherWorker<Outcome>(
     lockDuration: LOCK_MS,
     stalledInterval: LOCK_MS,
     mostCharacters: MOST_VOUCHER_CHARACTERS,
-    // Jobs are bounded before they are parsed, so a stall is a killed process and not the job's fault. Taking a voucher
-    // twice is no harm, losing one is; a job that stalls more often stays with the failed jobs.
+    // A stall is a killed process and not the job's fault, because jobs are bounded before they are parsed. Taking a voucher
+    // twice does no harm, losing one does.
     maxStalledCount: 20,
     removeOnComplete: { count: 0 },
-    // Only what no handling foresaw fails.
+    // A job fails only by an error that the handling did not foresee.
     removeOnFail: { count: 1_000 },
   })
 }
@@ -63,11 +60,10 @@ async function handleJob<Outcome>(job: ReceivedJob, handling: VoucherHandling<Ou
   const parsed = job.unread === undefined ? parseHandedIn(job.data) : ({ ok: false, ...job.unread } as const)
   if (!parsed.ok) {
     const dead = { ...deadJob(job, null, parsed.reason), isMalformed: true }
-    await patiently(job, handling, () => handling.onDead(dead))
-    return
+    return doneOrPutBack(job, handling, () => handling.onDead(dead))
   }
   const { networkId, item } = parsed
-  await patiently(job, handling, async () => {
+  return doneOrPutBack(job, handling, async () => {
     const outcome = await handling.ingest(networkId, item).catch((error: unknown) => {
       if (handling.isRetryable(error)) throw error
       return new Unexpected(messageOf(error))
@@ -78,7 +74,7 @@ async function handleJob<Outcome>(job: ReceivedJob, handling: VoucherHandling<Ou
   })
 }
 
-/** A fault of ours that a retry would not mend: the job is kept with it. */
+/** A bug that a retry would not mend. The job is kept with its message. */
 class Unexpected extends Error {}
 
 function deadJob(job: ReceivedJob, networkId: string | null, reason: string): DeadJob {
@@ -86,21 +82,11 @@ function deadJob(job: ReceivedJob, networkId: string | null, reason: string): De
   return { queue: VOUCHER_QUEUE, jobId, networkId, data, unread, reason, isMalformed: false }
 }
 
-/** Until it is done; put back when this worker stops first. */
-async function patiently<Outcome>(
+/** Puts the job back when this worker stops before it is done. */
+async function doneOrPutBack<Outcome>(
   job: ReceivedJob,
-  { isRetryable, onRetry, signal }: VoucherHandling<Outcome>,
+  handling: VoucherHandling<Outcome>,
   work: () => Promise<void>,
 ): Promise<void> {
-  for (let delayMs = FIRST_RETRY_MS; ; delayMs = Math.min(delayMs * 2, LAST_RETRY_MS)) {
-    try {
-      await work()
-      return
-    } catch (error) {
-      if (!isRetryable(error)) throw error
-      onRetry(error)
-      await sleep(delayMs, undefined, { signal }).catch(() => undefined)
-      if (signal.aborted) return job.putBack()
-    }
-  }
+  if ((await patiently(work, handling)) === LEFT) await job.putBack()
 }
