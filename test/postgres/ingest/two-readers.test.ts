@@ -22,14 +22,14 @@ interface Reading {
   steps: ChainStep[]
 }
 
-function read(seed: number, cuts: readonly number[], isFork: boolean): Reading {
+function read(seed: number, cuts: readonly number[], isFork: boolean, final: 'base' | 'head'): Reading {
   const chain = new RandomChain(seed)
   chain.grow(BASE)
   const steps: ChainStep[] = []
   cuts.forEach((length, index) =>
     steps.push(isFork && index === 0 ? fork(chain, length) : chain.grow(length)),
   )
-  const { number, hash } = chain.head
+  const { number, hash } = final === 'base' ? (chain.blocks[BASE] ?? chain.head) : chain.head
   steps.push({ type: 'finalized', block: { number, hash } })
   return { chain, steps }
 }
@@ -82,11 +82,14 @@ void t.test(
     const cuts = fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 4 })
     await fc.assert(
       fc.asyncProperty(
-        fc.record({ seed: fc.integer(), first: cuts, second: cuts, isFork: fc.boolean() }),
+        fc.record({
+          ...{ seed: fc.integer(), first: cuts, second: cuts, isFork: fc.boolean() },
+          final: fc.constantFrom('base' as const, 'head' as const),
+        }),
         fc.array(fc.boolean(), { maxLength: 8 }),
         // A step that the queue loses, or that is delivered twice.
         fc.record({ lost: fc.nat(12), twice: fc.nat(12) }),
-        async ({ seed, first, second, isFork }, turns, { lost, twice }) => {
+        async ({ seed, first, second, isFork, final }, turns, { lost, twice }) => {
           await sql`truncate ledger.event_log, ledger.chain_position, ledger.block_headers,
           ledger.ranges_read, projection.activity, projection.activity_counts, projection.loans`.execute(db)
           await sql`update ledger.log_head set last_position = 0`.execute(db)
@@ -97,7 +100,7 @@ void t.test(
           const base = new RandomChain(seed)
           await ingestStep(db, IDENTITY, writer, base.genesis())
           await ingestStep(db, IDENTITY, writer, base.grow(BASE))
-          const readings = [read(seed, first, false), read(seed, second, isFork)]
+          const readings = [read(seed, first, false, final), read(seed, second, isFork, final)]
           const deliveries = merge(readings, turns).flatMap((one, index) =>
             index === lost ? [] : index === twice ? [one, one] : [one],
           )
