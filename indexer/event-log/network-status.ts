@@ -14,7 +14,9 @@ export async function putNetworkStatus(
   rows: Omit<NetworkStatusTable, 'observed_at'>[],
   { unlessToldForMs = null }: { unlessToldForMs?: number | null } = {},
 ): Promise<void> {
-  if (rows.length === 0) return
+  const [first] = rows
+  if (first === undefined) return
+  const changed = [...Object.keys(first), 'observed_at'] as (keyof NetworkStatusTable)[]
   const isSilent =
     unlessToldForMs === null
       ? sql<boolean>`true`
@@ -25,22 +27,7 @@ export async function putNetworkStatus(
     .onConflict((conflict) =>
       conflict
         .column('network')
-        .doUpdateSet((excluded) => ({
-          blockchain: excluded.ref('excluded.blockchain'),
-          network_id: excluded.ref('excluded.network_id'),
-          state: excluded.ref('excluded.state'),
-          problem: excluded.ref('excluded.problem'),
-          problem_kind: excluded.ref('excluded.problem_kind'),
-          head_number: excluded.ref('excluded.head_number'),
-          head_time_s: excluded.ref('excluded.head_time_s'),
-          finalized_number: excluded.ref('excluded.finalized_number'),
-          queue_waiting: excluded.ref('excluded.queue_waiting'),
-          queue_failed: excluded.ref('excluded.queue_failed'),
-          worker_healthy: excluded.ref('excluded.worker_healthy'),
-          loans_without_beginning: excluded.ref('excluded.loans_without_beginning'),
-          told_with: excluded.ref('excluded.told_with'),
-          observed_at: excluded.ref('excluded.observed_at'),
-        }))
+        .doUpdateSet((eb) => Object.fromEntries(changed.map((name) => [name, eb.ref(`excluded.${name}`)])))
         .where(isSilent),
     )
     .execute()

@@ -4,8 +4,6 @@ import { sameAddress, secp256k1Address, type FilecoinAddress } from './address.t
 import { blake2b256 } from './blake2b.ts'
 import type { Signature } from './signature.ts'
 
-export { blake2b256 } from './blake2b.ts'
-
 /** The domain with which Filecoin hashes messages to its BLS curve. */
 export const BLS_DOMAIN = 'BLS_SIG_BLS12381G2_XMD:SHA-256_SSWU_RO_NUL_'
 
@@ -30,50 +28,28 @@ export function recoverSecp256k1Address(message: Uint8Array, signature: Uint8Arr
 }
 
 /**
- * Returns why `signature` is not `signer`'s over `message`, or null when it is valid. The signer's address selects the
- * scheme, as on the chain; the signature's type byte does not. Callers must resolve an ID address first.
+ * Returns whether `signature` is `signer`'s over `message`. The signer's address selects the scheme, as on the chain; the
+ * signature's type byte does not. Only key addresses sign: callers must resolve an ID address first. Never throws.
  */
-export function signatureFault(
+export function verifySignature(
   message: Uint8Array,
-  signature: Signature,
-  signer: FilecoinAddress,
-): string | null {
-  switch (signer.protocol) {
-    case 1:
-      return secp256k1Fault(message, signature.data, signer)
-    case 3:
-      return blsFault(message, signature.data, signer.payload)
-    case 4:
-      return 'signatures of delegated addresses are not supported'
-    case 0:
-    case 2:
-      return 'the signer is no key address'
-  }
-}
-
-/** Returns whether {@link signatureFault} finds nothing. Never throws. */
-export function verifySignature(message: Uint8Array, signature: Signature, signer: FilecoinAddress): boolean {
-  return signatureFault(message, signature, signer) === null
-}
-
-function secp256k1Fault(message: Uint8Array, data: Uint8Array, signer: FilecoinAddress): string | null {
-  if (data.length !== SECP256K1_BYTES) return `a secp256k1 signature has ${SECP256K1_BYTES} bytes`
+  { data }: Signature,
+  { protocol, payload }: FilecoinAddress,
+): boolean {
+  if (protocol === 3) return isBlsSignature(message, data, payload)
+  if (protocol !== 1) return false
   const recovered = recoverSecp256k1Address(message, data)
-  if (recovered === null) return 'no key gives this signature'
-  return sameAddress(recovered, signer) ? null : 'another key signed'
+  return recovered !== null && sameAddress(recovered, { protocol, payload })
 }
 
-function blsFault(message: Uint8Array, data: Uint8Array, publicKey: Uint8Array): string | null {
-  if (data.length !== BLS_BYTES) return `a BLS signature has ${BLS_BYTES} bytes`
+function isBlsSignature(message: Uint8Array, data: Uint8Array, publicKey: Uint8Array): boolean {
   const bls = bls12_381.longSignatures
   try {
     const key = bls12_381.G1.Point.fromBytes(publicKey)
     // Every signature verifies under the point at infinity, so it is no usable key.
-    if (key.is0()) return 'the signer has no usable key'
+    if (data.length !== BLS_BYTES || key.is0()) return false
     return bls.verify(bls.Signature.fromBytes(data), bls.hash(message, BLS_DOMAIN), key)
-      ? null
-      : 'another key signed'
   } catch {
-    return 'key or signature is no point of the curve'
+    return false
   }
 }

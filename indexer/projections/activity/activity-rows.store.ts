@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { copyRows } from '../../../shared/db/copy-rows.ts'
+import { unnest } from '../../../shared/db/unnest.ts'
 import type { FoldContext } from '../projection.ts'
 import type { ActivityRecord } from './activity.evolve.ts'
 import { addToCounts, removeFromCounts, stretchOf } from './activity-counts.store.ts'
@@ -39,6 +40,45 @@ export async function insertRecords(context: FoldContext, added: readonly NewRec
   await copyRows(trx, `${schema}.activity`, rows)
   await addToCounts(trx, schema, ids)
   counters.records += records.length
+}
+
+/**
+ * Gives stored records their new content. They keep id and createdAt; updatedAt changes only with the content. The
+ * caller keeps their `ofChannel`, apart from the channel itself.
+ */
+export async function correctRecords(context: FoldContext, records: readonly NewRecord[]): Promise<void> {
+  if (records.length === 0) return
+  const { trx, schema } = context
+  const kinds = await numbersOfKinds(
+    context,
+    records.map(({ kind }) => kind),
+  )
+  const rows = records.map(({ id, txHash, loanId, ofChannel, at }, index) => ({
+    ...{ id, tx_hash: txHash, loan_id: loanId, channel: ofChannel?.robust ?? null },
+    ...{ kind: kinds[index] ?? null, at: at.toISOString() },
+  }))
+  await trx
+    .withSchema(schema)
+    .updateTable('activity')
+    .from(unnest('content', CONTENT, rows))
+    .set((eb) => ({
+      tx_hash: eb.ref('content.tx_hash'),
+      loan_id: eb.ref('content.loan_id'),
+      channel: eb.ref('content.channel'),
+      kind: eb.ref('content.kind').$notNull(),
+      updated_at: sql<Date>`content.at`,
+    }))
+    .whereRef('activity.id', '=', 'content.id')
+    .where(
+      sql<boolean>`(activity.tx_hash, activity.loan_id, activity.channel, activity.kind)
+      is distinct from (content.tx_hash, content.loan_id, content.channel, content.kind)`,
+    )
+    .execute()
+}
+
+const CONTENT = {
+  ...({ id: 'bigint', tx_hash: 'text', loan_id: 'text', channel: 'text' } as const),
+  ...({ kind: 'integer', at: 'timestamptz' } as const),
 }
 
 /** Slots of records within their stretches, for ascending ids. Only the first stretch can already contain records. */

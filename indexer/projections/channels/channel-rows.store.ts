@@ -1,6 +1,7 @@
 import { sql, type Selectable } from 'kysely'
 import type { ChannelsTable } from '../../../shared/db/schema.ts'
-import { unnest } from '../../../shared/db/unnest.ts'
+import { isOneOf } from '../../../shared/db/unnest.ts'
+import { upsertRows } from '../../../shared/db/upsert-rows.ts'
 import { LOAN_KEY, loanKeyOf } from '../loans/loan-key.ts'
 import { canonicalAddress } from '../../../shared/filecoin/address.ts'
 import type { FoldContext } from '../projection.ts'
@@ -37,10 +38,8 @@ export async function getChannels(
   const rows = await trx
     .withSchema(schema)
     .selectFrom('channels')
-    .innerJoin(unnest('wanted', KEY, keys.map(toKey)), (join) =>
-      join.onRef('wanted.network', '=', 'channels.network').onRef('wanted.robust', '=', 'channels.robust'),
-    )
-    .selectAll('channels')
+    .where(isOneOf(KEY, keys.map(toKey)))
+    .selectAll()
     .execute()
   return rows.map(toStored)
 }
@@ -119,12 +118,8 @@ export async function getChannelsOf(
   const rows = await trx
     .withSchema(schema)
     .selectFrom('channels')
-    .innerJoin(unnest('wanted', LOAN_KEY, subjects.map(loanKeyOf)), (join) =>
-      join
-        .onRef('wanted.loan_type', '=', 'channels.loan_type')
-        .onRef('wanted.loan_id', '=', 'channels.loan_id'),
-    )
-    .selectAll('channels')
+    .where(isOneOf(LOAN_KEY, subjects.map(loanKeyOf)))
+    .selectAll()
     .execute()
   return rows.map(toStored)
 }
@@ -134,9 +129,7 @@ export async function deleteChannels({ trx, schema }: FoldContext, keys: Channel
   await trx
     .withSchema(schema)
     .deleteFrom('channels')
-    .using(unnest('gone', KEY, keys.map(toKey)))
-    .whereRef('channels.network', '=', 'gone.network')
-    .whereRef('channels.robust', '=', 'gone.robust')
+    .where(isOneOf(KEY, keys.map(toKey)))
     .execute()
 }
 
@@ -161,28 +154,11 @@ export async function putChannels(context: FoldContext, channels: StoredChannel[
     strength: link?.strength ?? null,
     claimants: stored.claimants,
     shown: stored.shown,
-    part: stored.part,
+    part: stored.part ?? undefined,
     created_at: stored.createdAt,
     updated_at: stored.updatedAt,
   }))
-  // Plain SQL: one parameter holds any number of rows. `json` keeps the order of a part's fields; a JSON null is no
-  // part.
-  await sql`
-    insert into ${sql.table(`${schema}.channels`)} (network, robust, id, state, addresses, parties, secret_hashes,
-      stated_loans, created_s, loan_type, loan_id, role, strength, claimants, shown, part, created_at, updated_at)
-    select network, robust, id, state, addresses, parties, secret_hashes, stated_loans, created_s, loan_type, loan_id,
-      role, strength, claimants, shown, case when json_typeof(part) = 'null' then null else part end, created_at,
-      updated_at
-    from json_to_recordset(${JSON.stringify(rows)}::json) as row(network text, robust text, id bigint, state jsonb,
-      addresses text[], parties text[], secret_hashes text[], stated_loans text[], created_s bigint, loan_type text,
-      loan_id text, role text, strength smallint, claimants text[], shown boolean, part json,
-      created_at timestamptz, updated_at timestamptz)
-    on conflict (network, robust) do update set
-      state = excluded.state, addresses = excluded.addresses, parties = excluded.parties,
-      secret_hashes = excluded.secret_hashes, stated_loans = excluded.stated_loans, created_s = excluded.created_s,
-      loan_type = excluded.loan_type, loan_id = excluded.loan_id, role = excluded.role, strength = excluded.strength,
-      claimants = excluded.claimants, shown = excluded.shown, part = excluded.part,
-      updated_at = excluded.updated_at`.execute(trx)
+  await upsertRows(trx, `${schema}.channels`, { key: Object.keys(KEY), kept: ['id', 'created_at'] }, rows)
 }
 
 /** A channel's own addresses in canonical form. */
@@ -195,9 +171,7 @@ async function hide({ trx, schema }: FoldContext, channels: ChannelKey[]): Promi
     .withSchema(schema)
     .updateTable('channels')
     .set({ shown: false })
-    .from(unnest('changed', KEY, channels.map(toKey)))
-    .whereRef('channels.network', '=', 'changed.network')
-    .whereRef('channels.robust', '=', 'changed.robust')
+    .where(isOneOf(KEY, channels.map(toKey)))
     .where('shown', '=', true)
     .execute()
 }

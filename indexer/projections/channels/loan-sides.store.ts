@@ -1,6 +1,6 @@
 import { sql, type Selectable } from 'kysely'
 import type { LoansTable } from '../../../shared/db/schema.ts'
-import { unnest } from '../../../shared/db/unnest.ts'
+import { isOneOf, unnest } from '../../../shared/db/unnest.ts'
 import { canonicalAddress } from '../../../shared/filecoin/address.ts'
 import { loanFacts } from '../links/loan-facts.evolve.ts'
 import type { CollateralLockPart } from '../loans/collateral-lock.evolve.ts'
@@ -27,10 +27,8 @@ export async function getLoanSides(
   const rows = await trx
     .withSchema(schema)
     .selectFrom('loans')
-    .innerJoin(unnest('wanted', LOAN_KEY, subjects.map(loanKeyOf)), (join) =>
-      join.onRef('wanted.loan_type', '=', 'loans.loan_type').onRef('wanted.loan_id', '=', 'loans.loan_id'),
-    )
-    .selectAll('loans')
+    .where(isOneOf(LOAN_KEY, subjects.map(loanKeyOf)))
+    .selectAll()
     .execute()
   return rows.map(toSide)
 }

@@ -1,7 +1,8 @@
 import { sql, type Selectable } from 'kysely'
 import { copyRows } from '../../../shared/db/copy-rows.ts'
 import type { LoansTable } from '../../../shared/db/schema.ts'
-import { unnest } from '../../../shared/db/unnest.ts'
+import { isOneOf, unnest } from '../../../shared/db/unnest.ts'
+import { upsertRows } from '../../../shared/db/upsert-rows.ts'
 import { addressIn } from '../links/loan-facts.evolve.ts'
 import type { FoldContext } from '../projection.ts'
 import { LOAN_KEY, loanKeyOf } from './loan-key.ts'
@@ -93,13 +94,7 @@ export async function writeChanges(context: FoldContext, changes: Change[]): Pro
 async function deleteLoans({ trx, schema }: FoldContext, gone: Change[]): Promise<void> {
   if (gone.length === 0) return
   const keys = gone.map(({ subject }) => loanKeyOf(subject))
-  await trx
-    .withSchema(schema)
-    .deleteFrom('loans')
-    .using(unnest('gone', LOAN_KEY, keys))
-    .whereRef('loans.loan_type', '=', 'gone.loan_type')
-    .whereRef('loans.loan_id', '=', 'gone.loan_id')
-    .execute()
+  await trx.withSchema(schema).deleteFrom('loans').where(isOneOf(LOAN_KEY, keys)).execute()
 }
 
 /** A loan's row; `toPart` converts its part. */
@@ -140,28 +135,9 @@ function addLoans({ trx, schema }: FoldContext, added: ChangeOfOne[]): Promise<v
 }
 
 /** Updates stored loans, which keep their ids. */
-async function changeLoans({ trx, schema }: FoldContext, changed: ChangeOfOne[]): Promise<void> {
-  if (changed.length === 0) return
+function changeLoans({ trx, schema }: FoldContext, changed: ChangeOfOne[]): Promise<void> {
   const rows = changed.map((change) => rowOf(change, (part) => part))
-  // Plain SQL: one parameter holds any number of rows. ON CONFLICT looks up each row by its key; an UPDATE would scan a
-  // table that has no statistics yet. `json` keeps the order of evm_part's fields.
-  await sql`
-    insert into ${sql.table(`${schema}.loans`)} (loan_type, loan_id, id, network, evm_part,
-      fil_borrower, fil_lender, named_channel, secret_hash_a1, secret_hash_b1, contract_loan_id,
-      opened_s, agreed_s, ended_s, last_block, last_log_index, created_at, updated_at)
-    select loan_type, loan_id, id, network, evm_part,
-      fil_borrower, fil_lender, named_channel, secret_hash_a1, secret_hash_b1, contract_loan_id,
-      opened_s, agreed_s, ended_s, last_block, last_log_index, created_at, updated_at
-    from json_to_recordset(${JSON.stringify(rows)}::json) as row(loan_type text, loan_id text, id bigint, network text, evm_part json,
-      fil_borrower text, fil_lender text, named_channel text, secret_hash_a1 text, secret_hash_b1 text, contract_loan_id text,
-      opened_s bigint, agreed_s bigint, ended_s bigint, last_block bigint, last_log_index integer,
-      created_at timestamptz, updated_at timestamptz)
-    on conflict (loan_type, loan_id) do update set
-      network = excluded.network, evm_part = excluded.evm_part, fil_borrower = excluded.fil_borrower, fil_lender = excluded.fil_lender,
-      named_channel = excluded.named_channel, secret_hash_a1 = excluded.secret_hash_a1,
-      secret_hash_b1 = excluded.secret_hash_b1, contract_loan_id = excluded.contract_loan_id, opened_s = excluded.opened_s, agreed_s = excluded.agreed_s,
-      ended_s = excluded.ended_s, last_block = excluded.last_block, last_log_index = excluded.last_log_index,
-      updated_at = excluded.updated_at`.execute(trx)
+  return upsertRows(trx, `${schema}.loans`, { key: Object.keys(LOAN_KEY), kept: ['id', 'created_at'] }, rows)
 }
 
 /** Updates only the place and times of loans whose part stays the same; a reorg moves many of these. */
