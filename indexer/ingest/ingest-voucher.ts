@@ -1,10 +1,10 @@
 import { FILECOIN_BLOCKCHAIN } from '../../shared/config/networks.ts'
 import type { Db } from '../../shared/db/connect.ts'
 import { inTransaction, type Trx } from '../../shared/db/transaction.ts'
-import { offchainLedger, type HandInWay } from '../../shared/events/filecoin-event.ts'
+import type { HandInWay } from '../../shared/events/filecoin-event.ts'
 import type { HandedIn } from '../../shared/events/handed-in.ts'
 import type { HeldEntry } from '../../shared/events/log-entry.ts'
-import { channelSubject, naturalKey } from '../../shared/events/natural-key.ts'
+import { channelSubject, naturalKey, networkIdOf, offchainLedger } from '../../shared/events/natural-key.ts'
 import { networkLetter } from '../../shared/filecoin/address.ts'
 import { findPosition } from '../event-log/chain-position.ts'
 import { getChannelsAt } from '../event-log/channel-addresses.ts'
@@ -108,7 +108,8 @@ async function ingestRead(
   if (judgement.ok || !judgement.mayChange) {
     await removeWaiting(trx, network, digest)
     if (!judgement.ok) return { outcome: 'refused', reason: judgement.reason }
-    const entries = await appendOffchain(trx, offchainIdentity(network), [judgement.event])
+    const identity = { network: offchainLedger(network), blockchain: FILECOIN_BLOCKCHAIN }
+    const entries = await appendOffchain(trx, identity, [judgement.event])
     return { outcome: entries.length > 0 ? 'accepted' : 'known' }
   }
   const { channelAddr, item } = read
@@ -208,13 +209,4 @@ function positionsOf(entries: HeldEntry[]): string {
 function refusalOf({ network, item, way }: Waiting, reason: string): Refusal {
   const payload = { network: networkIdOf(network), ...item }
   return { queue: queueOf(way), jobId: null, network, payload, reason }
-}
-
-function offchainIdentity(network: string): { network: string; blockchain: string } {
-  return { network: offchainLedger(network), blockchain: FILECOIN_BLOCKCHAIN }
-}
-
-/** Returns `testnet` for `filecoin:testnet`. */
-function networkIdOf(network: string): string {
-  return network.slice(network.indexOf(':') + 1)
 }

@@ -3,6 +3,7 @@ import type { Db } from '../../shared/db/connect.ts'
 import type { HandedIn } from '../../shared/events/handed-in.ts'
 import type { HandInWay } from '../../shared/events/filecoin-event.ts'
 import type { Trx } from '../../shared/db/transaction.ts'
+import { channelSubject } from '../../shared/events/natural-key.ts'
 import { ofNetwork } from '../event-log/of-network.ts'
 
 /** An item that cannot be judged yet: its channel is unknown, or not yet in the required state. */
@@ -114,7 +115,7 @@ function awaitedOfAll(network: string, { from, to, afterId, limit }: Look): RawB
     select w.id, w.network, w.channel_addr, w.payload, w.way, w.reason
     from ledger.waiting_vouchers w
     where w.network = ${network} and w.id > ${afterId}::bigint and exists (
-      select 1 from ledger.channel_addresses c join ledger.event_log l on l.subject = ${subjectsOf(network)} || c.robust
+      select 1 from ledger.channel_addresses c join ledger.event_log l on l.subject = ${channelSubject(network, '')} || c.robust
       where ${ofNetwork('c.network')} = w.network and (c.robust = w.channel_addr or c.channel_id = w.channel_addr)
         and (l.position > w.looked_position
           or (l.block_number > ${from.finalizedEpoch}::bigint and l.block_number <= ${to.finalizedEpoch}::bigint)))
@@ -122,7 +123,7 @@ function awaitedOfAll(network: string, { from, to, afterId, limit }: Look): RawB
 }
 
 function awaitedOfChanged(network: string, { from, to, afterId, limit }: Look): RawBuilder<WaitingRow> {
-  const prefix = subjectsOf(network)
+  const prefix = channelSubject(network, '')
   // Position and block select few rows; the prefix of subjects would select half the log.
   return sql<WaitingRow>`
     with learned as materialized (
@@ -143,11 +144,6 @@ function awaitedOfChanged(network: string, { from, to, afterId, limit }: Look): 
     ) named on w.channel_addr = named.addr and named.position > w.looked_position
     where w.network = ${network} and w.id > ${afterId}::bigint
     order by w.id limit ${limit}`
-}
-
-/** The prefix of the subjects of a network's channels. */
-function subjectsOf(network: string): string {
-  return `channel/${network.slice(network.indexOf(':') + 1)}/`
 }
 
 interface WaitingRow {

@@ -1,4 +1,5 @@
 import type { LogEntry } from '../../shared/events/log-entry.ts'
+import { groupBy } from '../../shared/group-by.ts'
 
 /**
  * Cuts whole steps into segments that are folded at once. Consecutive steps that only append form one segment. A step
@@ -38,4 +39,16 @@ export function stepsOf(entries: readonly LogEntry[]): LogEntry[][] {
     step.push(entry)
   }
   return steps
+}
+
+/** The current and the previous subject of an entry. */
+export function subjectsOf({ subject, previousSubject }: LogEntry): string[] {
+  return [subject, previousSubject].filter((one) => one !== null)
+}
+
+/** The entries that concern each loan or channel, or did before. */
+export function groupBySubject(entries: readonly LogEntry[]): Map<string, LogEntry[]> {
+  const pairs = entries.flatMap((entry) => subjectsOf(entry).map((subject) => ({ subject, entry })))
+  const groups = groupBy(pairs, ({ subject }) => subject)
+  return new Map([...groups].map(([subject, group]) => [subject, group.map(({ entry }) => entry)]))
 }

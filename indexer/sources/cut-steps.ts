@@ -1,5 +1,6 @@
 import type { ChainEvent } from '../../shared/events/chain-event.ts'
 import type { BlockHeader, RangeEvidence, TimedBlock } from '../../shared/events/chain-step.ts'
+import { groupBy } from '../../shared/group-by.ts'
 
 /** The content of a step: consecutive blocks `from` … `to` (inclusive) and their events. */
 export interface StepBlocks {
@@ -16,12 +17,7 @@ export interface StepBlocks {
  */
 export function cutSteps(range: StepBlocks, cuts: readonly TimedBlock[], maxEvents: number): StepBlocks[] {
   if (range.events.length <= maxEvents) return [range]
-  const perBlock = new Map<number, ChainEvent[]>()
-  for (const event of range.events) {
-    const block = perBlock.get(event.blockNumber)
-    if (block === undefined) perBlock.set(event.blockNumber, [event])
-    else block.push(event)
-  }
+  const perBlock = groupBy(range.events, ({ blockNumber }) => blockNumber)
   const steps: StepBlocks[] = []
   let from = range.from
   let events: ChainEvent[] = []

@@ -163,8 +163,3 @@ export interface SignedStatementEvent extends HandedInBase {
 
 export type HandedInEvent = SignedVoucherEvent | SignedStatementEvent
 export type FilecoinEvent = FilecoinMessageEvent | HandedInEvent
-
-/** The key under which the log keeps items handed in for a Filecoin network (`filecoin:<id>`). */
-export function offchainLedger(network: string): string {
-  return `offchain:${network.slice(network.indexOf(':') + 1)}`
-}

@@ -23,5 +23,18 @@ export function subjectOf(event: ChainEvent, network: string): string | null {
 
 /** `network` is `filecoin:<id>` or its off-chain ledger: items signed for a channel have that channel's subject. */
 export function channelSubject(network: string, robust: string): string {
-  return `channel/${network.slice(network.indexOf(':') + 1)}/${robust}`
+  return `channel/${networkIdOf(network)}/${robust}`
+}
+
+/**
+ * The id in a network's key, which is `<ledger kind>:<id>`, or `<ledger kind>:<id>:<idPrefix>` for a chain's further
+ * deployments.
+ */
+export function networkIdOf(network: string): string {
+  return network.split(':')[1] ?? ''
+}
+
+/** The key under which the log keeps items handed in for a Filecoin network (`filecoin:<id>`). */
+export function offchainLedger(network: string): string {
+  return `offchain:${networkIdOf(network)}`
 }

@@ -1,5 +1,6 @@
 import { isEvmLoanEvent, LOAN_TYPE_OF_ROLE, type LoanType } from '../../../shared/events/chain-event.ts'
 import type { LogEntry } from '../../../shared/events/log-entry.ts'
+import { networkIdOf } from '../../../shared/events/natural-key.ts'
 
 /** A record without its id and times. */
 export interface ActivityRecord {
@@ -29,9 +30,4 @@ export function recordOf(entry: LogEntry): ActivityRecord | undefined {
     contractAddress: event.contract,
   }
   return { txHash: event.txHash, loanId: event.loanId, kind }
-}
-
-/** A network key is `<ledger kind>:<id>`, or `<ledger kind>:<id>:<idPrefix>` for a chain's further deployments. */
-export function networkIdOf(network: string): string {
-  return network.split(':')[1] ?? ''
 }

@@ -3,7 +3,7 @@ import type { ActivityTable } from '../../../shared/db/schema.ts'
 import { isOneOf } from '../../../shared/db/unnest.ts'
 import { groupBy } from '../../../shared/group-by.ts'
 import { FILECOIN_BLOCKCHAIN } from '../../../shared/config/networks.ts'
-import { networkIdOf } from '../activity/activity.evolve.ts'
+import { networkIdOf } from '../../../shared/events/natural-key.ts'
 import {
   correctRecords,
   deleteRecords,

@@ -1,5 +1,5 @@
 import type { LoanType } from '../../../shared/events/chain-event.ts'
-import type { ChannelEventName } from '../../../shared/events/record-events.ts'
+import { CHANNEL_RECORDS } from '../../../shared/events/record-events.ts'
 import type { ChannelRole, Link } from '../links/link.evolve.ts'
 import type { LoanFacts } from '../links/loan-facts.evolve.ts'
 import type { Channel, KnownVoucher, Party, Redemption } from './channel.evolve.ts'
@@ -68,49 +68,17 @@ export function lastUse(
   return last === undefined ? null : useOf(role, last.signedBy)
 }
 
-/** Names of protocol.md section 4. A settle without an earlier redeem returns the collateral to the borrower. */
-const NAMES = {
-  collateral: {
-    create: 'LendERC20/LockCollateral',
-    sign: { seize: 'LendERC20/SignCollateralVoucher', unlock: 'LendERC20/SignUnlockCollateralVoucher' },
-    redeem: {
-      seize: 'LendERC20/RedeemSeizeCollateralVoucher',
-      unlock: 'LendERC20/RedeemUnlockCollateralVoucher',
-    },
-    settle: { seize: 'LendERC20/SettleSeizeCollateral', unlock: 'LendERC20/SettleUnlockCollateral' },
-    collect: { seize: 'LendERC20/CollectSeizeCollateral', unlock: 'LendERC20/CollectUnlockCollateral' },
-    withoutRedeem: 'unlock',
-  },
-  principal: {
-    create: 'LendFIL/CreatePaymentChannel',
-    sign: { pay: 'LendFIL/SignWithdrawVoucher' },
-    redeem: { pay: 'LendFIL/RedeemWithdrawVoucher' },
-    settle: { pay: 'LendFIL/SettleWithdraw' },
-    collect: { pay: 'LendFIL/CollectWithdraw' },
-    withoutRedeem: 'pay',
-  },
-  payback: {
-    create: 'LendFIL/PaybackPaymentChannel',
-    sign: { pay: 'LendFIL/SignPaybackVoucher' },
-    redeem: { pay: 'LendFIL/RedeemPaybackVoucher' },
-    settle: { pay: 'LendFIL/SettlePayback' },
-    collect: { pay: 'LendFIL/CollectPayback' },
-    withoutRedeem: 'pay',
-  },
-} as const satisfies Record<ChannelRole, RoleNames>
-
 interface RoleNames {
-  create: ChannelEventName
-  sign: Partial<Record<VoucherUse, ChannelEventName>>
-  redeem: Partial<Record<VoucherUse, ChannelEventName>>
-  settle: Partial<Record<VoucherUse, ChannelEventName>>
-  collect: Partial<Record<VoucherUse, ChannelEventName>>
-  withoutRedeem: VoucherUse
+  create: string
+  sign: Partial<Record<VoucherUse, string>>
+  redeem: Partial<Record<VoucherUse, string>>
+  settle: Partial<Record<VoucherUse, string>>
+  collect: Partial<Record<VoucherUse, string>>
 }
 
 /** The records of a linked channel, in the order shown when all become visible at once. */
 export function recordsOf(channel: Channel, link: Link, loan: LoanFacts): ChannelRecord[] {
-  const names: RoleNames = NAMES[link.role]
+  const names: RoleNames = CHANNEL_RECORDS[link.role]
   const { loanType, loanId } = link
   const record = (naturalKey: string, txHash: string, event: string | undefined): ChannelRecord[] =>
     event === undefined ? [] : [{ naturalKey, txHash, event, loanType, loanId }]
@@ -128,8 +96,9 @@ export function recordsOf(channel: Channel, link: Link, loan: LoanFacts): Channe
       const use = useOf(link.role, signedBy)
       return use === null ? [] : record(key, cid, names.redeem[use])
     })
+  // A settle without an earlier redeem returns the collateral to the borrower.
   const useAfter = (count: number): VoucherUse =>
-    lastUse(link.role, channel.redemptions, count) ?? names.withoutRedeem
+    lastUse(link.role, channel.redemptions, count) ?? (link.role === 'collateral' ? 'unlock' : 'pay')
   const { settlement, collection } = channel
   const settledAfter = settlement?.after ?? channel.redemptions.length
   return [

@@ -1,13 +1,13 @@
 import { isEvmEvent } from '../../../shared/events/chain-event.ts'
 import type { LogEntry } from '../../../shared/events/log-entry.ts'
-import { naturalKey } from '../../../shared/events/natural-key.ts'
+import { naturalKey, networkIdOf } from '../../../shared/events/natural-key.ts'
 import { groupBy } from '../../../shared/group-by.ts'
 import { CLOCK_TOLERANCE_S, STRENGTH, type Link, type NamedChannels } from '../links/link.evolve.ts'
 import { linkChannel } from '../links/link-channel.evolve.ts'
 import { indexLoans } from '../links/loan-index.evolve.ts'
 import type { LoanFacts } from '../links/loan-facts.evolve.ts'
 import { IDS_PER_ENTRY, type FoldContext, type Projection } from '../projection.ts'
-import { isAboutChannel } from '../segments.evolve.ts'
+import { isAboutChannel, subjectsOf } from '../segments.evolve.ts'
 import { putChannelHistories, type ChannelHistory } from './channel-history.store.ts'
 import { partOf } from './channel-parts.evolve.ts'
 import { recordsOf, vouchersFor, type ChannelRecord } from './channel-records.evolve.ts'
@@ -21,7 +21,7 @@ import {
   type StoredChannel,
 } from './channel-rows.store.ts'
 import { namesOf } from './channel.evolve.ts'
-import { foldChannels, nameOf, subjectsOf, type Linked } from './fold-channels.store.ts'
+import { foldChannels, nameOf, type Linked } from './fold-channels.store.ts'
 import {
   getLoansFor,
   getLoanSides,
@@ -149,7 +149,7 @@ async function show(
     const part =
       link === null || side === undefined
         ? null
-        : partOf(link.role, stored.channel, side, networkIdOfKey(stored.network)).part
+        : partOf(link.role, stored.channel, side, networkIdOf(stored.network)).part
     const saysOther = JSON.stringify(part) !== JSON.stringify(stored.part)
     const next = {
       ...stored,
@@ -275,10 +275,6 @@ function subjectOfLink({ loanType, loanId }: Link): string {
 function sameLink(a: Link | null, b: Link | null): boolean {
   if (a === null || b === null) return a === b
   return a.loanType === b.loanType && a.loanId === b.loanId && a.role === b.role && a.strength === b.strength
-}
-
-function networkIdOfKey(network: string): string {
-  return network.slice(network.indexOf(':') + 1)
 }
 
 function unique(values: string[]): string[] {

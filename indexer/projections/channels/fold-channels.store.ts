@@ -2,6 +2,7 @@ import type { LogEntry } from '../../../shared/events/log-entry.ts'
 import { groupBy } from '../../../shared/group-by.ts'
 import type { Link } from '../links/link.evolve.ts'
 import type { FoldContext } from '../projection.ts'
+import { groupBySubject } from '../segments.evolve.ts'
 import { addressesOf, getChannels, type ChannelKey, type StoredChannel } from './channel-rows.store.ts'
 import { continuesChannel, evolveChannel, foldChannel, namesOf, type Channel } from './channel.evolve.ts'
 
@@ -32,18 +33,11 @@ export interface Folded {
  */
 export async function foldChannels(context: FoldContext, entries: LogEntry[]): Promise<Folded> {
   const folded: Folded = { held: [], gone: [], changed: new Set(), renamed: [] }
-  const subjects = [...new Set(entries.flatMap(subjectsOf))]
+  const entriesOf = groupBySubject(entries)
+  const subjects = [...entriesOf.keys()]
   if (subjects.length === 0) return folded
   const rows = await getChannels(context, subjects.map(keyOfSubject))
   const stored = new Map(rows.map((row) => [nameOf(row), row]))
-  const entriesOf = new Map<string, LogEntry[]>()
-  for (const entry of entries) {
-    for (const subject of subjectsOf(entry)) {
-      const own = entriesOf.get(subject)
-      if (own === undefined) entriesOf.set(subject, [entry])
-      else own.push(entry)
-    }
-  }
   const isContinued = (subject: string): boolean => {
     const before = stored.get(nameOf(keyOfSubject(subject)))
     return before !== undefined && continuesChannel(before.channel, entriesOf.get(subject) ?? [])
@@ -51,9 +45,8 @@ export async function foldChannels(context: FoldContext, entries: LogEntry[]): P
   const anew = new Set(subjects.filter((subject) => !isContinued(subject)))
   const held = anew.size === 0 ? [] : await context.heldEntriesOf([...anew])
   const heldOf = groupBy(held, ({ subject }) => subject)
-  for (const subject of subjects) {
+  for (const [subject, own] of entriesOf) {
     const key = keyOfSubject(subject)
-    const own = entriesOf.get(subject) ?? []
     const before = stored.get(nameOf(key))
     const channel = anew.has(subject)
       ? foldChannel(heldOf.get(subject) ?? [])
@@ -94,11 +87,6 @@ function unknownChannel(key: ChannelKey, [first]: LogEntry[]): Omit<StoredChanne
     createdAt: recordedAt,
     updatedAt: recordedAt,
   }
-}
-
-/** The current and the previous subject of an entry. */
-export function subjectsOf({ subject, previousSubject }: LogEntry): string[] {
-  return [subject, previousSubject].filter((one) => one !== null)
 }
 
 /** The subject is `channel/<network id>/<robust address>`, for chain entries and handed-in ones alike. */

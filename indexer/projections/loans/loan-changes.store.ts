@@ -1,5 +1,6 @@
 import type { HeldEntry, LogEntry } from '../../../shared/events/log-entry.ts'
 import type { PlaceInChain } from '../../../shared/events/event-place.ts'
+import { groupBy } from '../../../shared/group-by.ts'
 import type { FoldContext } from '../projection.ts'
 import { stepsOf } from '../segments.evolve.ts'
 import type { Change, StoredLoan } from './loan-rows.store.ts'
@@ -14,35 +15,27 @@ export async function changesOf(
   entriesOf: ReadonlyMap<string, LogEntry[]>,
   stored: ReadonlyMap<string, StoredLoan>,
 ): Promise<Change[]> {
-  const anew = [...entriesOf]
-    .filter(([subject, entries]) => !inOrder(stored.get(subject)?.loan, entries))
-    .map(([subject]) => subject)
-  const held = await getHeldBySubject(context, anew)
-  return [...entriesOf].map(([subject, entries]) =>
-    fold(subject, stored.get(subject), entries, held.get(subject)),
+  const anew = new Set(
+    [...entriesOf]
+      .filter(([subject, entries]) => !inOrder(stored.get(subject)?.loan, entries))
+      .map(([subject]) => subject),
   )
-}
-
-/** The entries that hold for each of these loans; an empty list if there are none. */
-async function getHeldBySubject(context: FoldContext, subjects: string[]): Promise<Map<string, HeldEntry[]>> {
-  const held = new Map(subjects.map((subject): [string, HeldEntry[]] => [subject, []]))
-  if (held.size === 0) return held
-  for (const entry of await context.heldEntriesOf(subjects)) held.get(entry.subject ?? '')?.push(entry)
-  return held
+  const held = anew.size === 0 ? [] : await context.heldEntriesOf([...anew])
+  const heldOf = groupBy(held, ({ subject }) => subject)
+  return [...entriesOf].map(([subject, entries]) =>
+    fold(subject, stored.get(subject), entries, anew.has(subject) ? (heldOf.get(subject) ?? []) : undefined),
+  )
 }
 
 /** Whether the entries can be folded one by one onto the stored loan. */
 function inOrder(loan: Loan | undefined, entries: LogEntry[]): boolean {
-  let last: PlaceInChain | null = loan === undefined ? null : lastOf(loan)
+  let last: PlaceInChain | null =
+    loan === undefined ? null : { blockNumber: loan.lastBlock, logIndex: loan.lastLogIndex }
   for (const entry of entries) {
     if (entry.op !== 'append' || !isAfter(entry.event, last)) return false
     last = entry.event
   }
   return true
-}
-
-function lastOf({ lastBlock, lastLogIndex }: Loan): PlaceInChain {
-  return { blockNumber: lastBlock, logIndex: lastLogIndex }
 }
 
 /**

@@ -6,7 +6,7 @@ import {
 } from '../../../shared/events/chain-event.ts'
 import { compareByChain, type PlaceInChain } from '../../../shared/events/event-place.ts'
 import type { LogEntry } from '../../../shared/events/log-entry.ts'
-import { networkIdOf } from '../activity/activity.evolve.ts'
+import { networkIdOf } from '../../../shared/events/natural-key.ts'
 import {
   evolveCollateralLock,
   initialCollateralLock,

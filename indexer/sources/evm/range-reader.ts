@@ -3,6 +3,7 @@ import { headersAt, mayConcernUs, readHeaders, readWholeBlocks } from './block-r
 import { askLogs } from './ask-logs.ts'
 import type { EvmHeader, EvmLog } from './decode-answer.ts'
 import type { TimedBlock } from '../../../shared/events/chain-step.ts'
+import { groupBy } from '../../../shared/group-by.ts'
 import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { BadAnswer, CallFailed, type RpcErrorKind } from '../rpc/rpc-error.ts'
 import type { WatchedContract, WatchedContracts } from './watched-contracts.ts'
@@ -209,7 +210,7 @@ export async function checkBlooms(
   headers: readonly EvmHeader[],
 ): Promise<number[] | null> {
   checkLinks(headers, range)
-  const ours = byBlock(range.logs)
+  const ours = groupBy(range.logs, ({ blockNumber }) => blockNumber)
   const suspects = headers.filter((header) => isSuspect(header, contracts, ours.get(header.number) ?? []))
   if (suspects.length > MAX_SUSPECTS) return null
   // A wide range that is refused is read again in narrower ones.
@@ -226,16 +227,6 @@ export async function checkBlooms(
   }
   if (whole.some(({ check }) => check === 'unchecked')) return null
   return suspects.filter((_, index) => whole[index]?.check === 'receipt-list').map(({ number }) => number)
-}
-
-function byBlock(logs: readonly EvmLog[]): ReadonlyMap<number, EvmLog[]> {
-  const blocks = new Map<number, EvmLog[]>()
-  for (const log of logs) {
-    const block = blocks.get(log.blockNumber)
-    if (block === undefined) blocks.set(log.blockNumber, [log])
-    else block.push(log)
-  }
-  return blocks
 }
 
 function checkLinks(headers: readonly EvmHeader[], range: LogsBetween): void {

@@ -9,12 +9,8 @@ import {
   idAddress,
   parseAddress,
 } from '../../../../shared/filecoin/address.ts'
-import {
-  blake2b256,
-  recoverSecp256k1Address,
-  signatureFault,
-  verifySignature,
-} from '../../../../shared/filecoin/verify-signature.ts'
+import { blake2b256 } from '../../../../shared/filecoin/blake2b.ts'
+import { recoverSecp256k1Address, verifySignature } from '../../../../shared/filecoin/verify-signature.ts'
 import {
   voucherFromText,
   voucherKey,
@@ -46,12 +42,9 @@ void t.test('secp256k1: the signer’s own signature over these bytes and nothin
   t.equal(signature.data.length, 65)
   t.ok(verifySignature(TEXT, signature, ALICE.address))
   t.strictSame(recoverSecp256k1Address(TEXT, signature.data), ALICE.address)
-  t.equal(signatureFault(TEXT, signature, BOB.address), 'another key signed')
+  t.notOk(verifySignature(TEXT, signature, BOB.address))
   t.notOk(verifySignature(TEXT.subarray(1), signature, ALICE.address))
-  t.equal(
-    signatureFault(TEXT, { ...signature, data: signature.data.slice(0, 64) }, ALICE.address),
-    'a secp256k1 signature has 65 bytes',
-  )
+  t.notOk(verifySignature(TEXT, { ...signature, data: signature.data.slice(0, 64) }, ALICE.address))
   for (const recoveryId of [4, 27, 28, 255]) {
     const data = Uint8Array.from([...signature.data.subarray(0, 64), recoveryId])
     t.equal(recoverSecp256k1Address(TEXT, data), null, `recovery id ${recoveryId}`)
@@ -68,20 +61,11 @@ void t.test('BLS: the signer’s own signature over these bytes and nothing else
   const signature = CAROL.sign(TEXT)
   t.equal(signature.data.length, 96)
   t.ok(verifySignature(TEXT, signature, CAROL.address))
-  t.equal(signatureFault(TEXT, signature, DAVE.address), 'another key signed')
-  t.equal(signatureFault(TEXT.subarray(1), signature, CAROL.address), 'another key signed')
-  t.equal(
-    signatureFault(TEXT, { type: 2, data: new Uint8Array(96) }, CAROL.address),
-    'key or signature is no point of the curve',
-  )
-  t.equal(
-    signatureFault(TEXT, { type: 2, data: new Uint8Array(95) }, CAROL.address),
-    'a BLS signature has 96 bytes',
-  )
-  t.equal(
-    signatureFault(TEXT, signature, blsAddress(new Uint8Array(48).fill(1))),
-    'key or signature is no point of the curve',
-  )
+  t.notOk(verifySignature(TEXT, signature, DAVE.address))
+  t.notOk(verifySignature(TEXT.subarray(1), signature, CAROL.address))
+  t.notOk(verifySignature(TEXT, { type: 2, data: new Uint8Array(96) }, CAROL.address))
+  t.notOk(verifySignature(TEXT, { type: 2, data: new Uint8Array(95) }, CAROL.address))
+  t.notOk(verifySignature(TEXT, signature, blsAddress(new Uint8Array(48).fill(1))))
   t.end()
 })
 
@@ -96,10 +80,7 @@ void t.test('as the published BLS vectors have it: over the bytes, in Filecoin�
 
 void t.test('the point at infinity is nobody’s key', (t) => {
   const infinity = { key: bls12_381.G1.Point.ZERO.toBytes(true), sig: bls12_381.G2.Point.ZERO.toBytes(true) }
-  t.equal(
-    signatureFault(TEXT, { type: 2, data: infinity.sig }, blsAddress(infinity.key)),
-    'the signer has no usable key',
-  )
+  t.notOk(verifySignature(TEXT, { type: 2, data: infinity.sig }, blsAddress(infinity.key)))
   t.notOk(verifySignature(TEXT, { type: 2, data: infinity.sig }, CAROL.address))
   t.end()
 })
@@ -109,8 +90,8 @@ void t.test('the signer’s address decides the scheme, not the type byte', (t) 
   t.ok(verifySignature(TEXT, { ...CAROL.sign(TEXT), type: 1 }, CAROL.address))
   t.notOk(verifySignature(TEXT, ALICE.sign(TEXT), CAROL.address))
   t.notOk(verifySignature(TEXT, CAROL.sign(TEXT), ALICE.address))
-  t.match(signatureFault(TEXT, ALICE.sign(TEXT), idAddress(1n)), /no key address/)
-  t.match(signatureFault(TEXT, ALICE.sign(TEXT), delegatedAddress(10n, new Uint8Array(20))), /not supported/)
+  t.notOk(verifySignature(TEXT, ALICE.sign(TEXT), idAddress(1n)))
+  t.notOk(verifySignature(TEXT, ALICE.sign(TEXT), delegatedAddress(10n, new Uint8Array(20))))
   t.end()
 })
 
