@@ -1,5 +1,5 @@
 import type { BlockRef } from '../../../shared/events/chain-step.ts'
-import { askEveryone, settle, type AskOne, type IsWell, type Lacks } from '../rpc/ask-everyone.ts'
+import { askEveryone, settle } from '../rpc/ask-everyone.ts'
 import type { RpcClient } from '../rpc/rpc-client.ts'
 import { quantity } from './hex.ts'
 import { headersByHash } from './block-reader.ts'
@@ -16,6 +16,9 @@ export interface ViewCall {
   longest: number
 }
 
+/** Another endpoint may have the state, or take a longer answer. */
+const OPEN = ['pruned', 'too-large'] as const
+
 /** Far above what a view needs. It bounds the work that a hostile contract can cause. */
 const VIEW_GAS = 5_000_000n
 
@@ -31,14 +34,25 @@ export function viewAll(
   calls: readonly ViewCall[],
   asked = new Set<RpcEndpoint>(),
 ): Promise<RpcAnswer[]> {
-  const lacks: Lacks<ViewCall> = (endpoint, { block }) =>
+  const lacks = (endpoint: RpcEndpoint, { block }: ViewCall): boolean =>
     block.number > (client.stateOf(endpoint).behindAt ?? Infinity)
-  const excluding = askedBefore(client, asked, (endpoint) => calls.every((call) => lacks(endpoint, call)))
-  const ask: AskOne<ViewCall> = (endpoint, open) => {
-    asked.add(endpoint)
-    return viewOn(client, endpoint, open)
-  }
-  return askEveryone(client, what, calls, ask, ['pruned', 'too-large'], excluding, lacks)
+  const heads = new Map<RpcEndpoint, number>()
+  return askEveryone(client, what, calls, {
+    send: (endpoint, open) => {
+      asked.add(endpoint)
+      return viewAt(endpoint, open)
+    },
+    nameOf: ({ to, data, block }) => `eth_call/${to}/${data}/${block.hash}`,
+    open: OPEN,
+    lacks,
+    excluding: askedBefore(client, asked, (endpoint) => calls.every((call) => lacks(endpoint, call))),
+    isWell: async (endpoint, call) => {
+      const head = heads.get(endpoint) ?? (await headOfWell(endpoint, call))
+      if (head === null) return false
+      heads.set(endpoint, head)
+      return head - call.block.number > RECENT_STATES
+    },
+  })
 }
 
 /** Returns each call's answer in the newest state. `asked` and errors work as in {@link viewAll}. */
@@ -48,15 +62,13 @@ export function viewLatest(
   calls: readonly Omit<ViewCall, 'block'>[],
   asked = new Set<RpcEndpoint>(),
 ): Promise<RpcAnswer[]> {
-  const viewOne = async (endpoint: RpcEndpoint): Promise<RpcAnswer[]> => {
+  const viewOne = (endpoint: RpcEndpoint): Promise<RpcAnswer[]> => {
     asked.add(endpoint)
-    const answers = await sendViews(endpoint, calls, () => 'latest')
-    return settle(
-      client,
-      endpoint,
-      calls.map(({ to, data }) => `eth_call/${to}/${data}/latest`),
-      answers,
-    )
+    return settle(client, endpoint, calls, {
+      send: () => sendViews(endpoint, calls, () => 'latest'),
+      nameOf: ({ to, data }) => `eth_call/${to}/${data}/latest`,
+      open: OPEN,
+    })
   }
   return client.read(what, viewOne, { excluding: askedBefore(client, asked) })
 }
@@ -71,25 +83,14 @@ function askedBefore(
   return isOther ? [...asked] : []
 }
 
-async function viewOn(
-  client: RpcClient,
-  endpoint: RpcEndpoint,
-  calls: readonly ViewCall[],
-): Promise<RpcAnswer[]> {
+async function viewAt(endpoint: RpcEndpoint, calls: readonly ViewCall[]): Promise<RpcAnswer[]> {
   const answers = await sendViews(endpoint, calls, ({ block }) => ({
     blockHash: block.hash,
     requireCanonical: false,
   }))
   const refused = calls.filter((_, index) => isRefusedForm(answers[index]))
   const byNumber = refused.length === 0 ? [] : await viewByNumber(endpoint, refused)
-  return settle(
-    client,
-    endpoint,
-    calls.map(({ to, data, block }) => `eth_call/${to}/${data}/${block.hash}`),
-    answers.map((answer) => (isRefusedForm(answer) ? (byNumber.shift() ?? answer) : answer)),
-    ['revert', 'pruned', 'too-large'],
-    hasNoOldState(endpoint, calls),
-  )
+  return answers.map((answer) => (isRefusedForm(answer) ? (byNumber.shift() ?? answer) : answer))
 }
 
 /**
@@ -97,17 +98,6 @@ async function viewOn(
  * endpoint.
  */
 const RECENT_STATES = 128
-
-/** Tells, for a call of an old state, whether the endpoint is healthy and so lacks that state. */
-function hasNoOldState(endpoint: RpcEndpoint, calls: readonly ViewCall[]): IsWell {
-  let head: number | null = null
-  return async (index) => {
-    const call = calls[index]
-    if (call === undefined) return false
-    head ??= await headOfWell(endpoint, call)
-    return head !== null && head - call.block.number > RECENT_STATES
-  }
-}
 
 /**
  * Returns the endpoint's head when it answers the same call there and knows the block. Such an endpoint is neither

@@ -4,7 +4,7 @@ import { isPaymentChannelCode } from '../../../shared/filecoin/actor-codes.ts'
 import type { Report, RpcClient } from '../rpc/rpc-client.ts'
 import { cidOf, record, wholeNumber } from './decode-json.ts'
 import { askState } from './state-calls.ts'
-import { askEveryone, settle } from '../rpc/ask-everyone.ts'
+import { askEveryone } from '../rpc/ask-everyone.ts'
 import { lotusCall } from './lotus-call.ts'
 
 const MOST_REMEMBERED = 10_000
@@ -62,17 +62,11 @@ export class ChannelCodes {
     ])
     if (version?.ok !== true) return null
     const call = lotusCall('StateActorCodeCIDs', wholeNumber(version.result, 'network version'))
-    const unanswerable = ['pruned', 'unsupported'] as const
-    const [codes] = await askEveryone(
-      this.#client,
-      'actor codes',
-      [call],
-      async (endpoint, calls) => {
-        const names = calls.map(({ method, params }) => `${method}/${JSON.stringify(params)}`)
-        return settle(this.#client, endpoint, names, await endpoint.send([...calls]), unanswerable)
-      },
-      unanswerable,
-    )
+    const [codes] = await askEveryone(this.#client, 'actor codes', [call], {
+      send: (endpoint, calls) => endpoint.send([...calls]),
+      nameOf: ({ method, params }) => `${method}/${JSON.stringify(params)}`,
+      open: ['pruned', 'unsupported'],
+    })
     if (codes?.ok !== true) return null
     const code = record(codes.result, 'actor codes')['paymentchannel']
     return code === undefined ? null : cidOf(code, 'payment channel code')

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { askEveryone, settle } from '../rpc/ask-everyone.ts'
+import { askEveryone, type Asking } from '../rpc/ask-everyone.ts'
 import type { RpcClient } from '../rpc/rpc-client.ts'
 import type { RpcAnswer, RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { isTimeOut } from '../rpc/rpc-error.ts'
@@ -11,7 +11,8 @@ const MOST_LOOKUPS = 50
 const MOST_TIME_OUTS = 2
 const MOST_REMEMBERED = 1_000
 
-const UNKNOWN: RpcAnswer = { ok: false, kind: 'other', code: 0, message: 'not looked up' }
+/** Stands like a revert: no other endpoint is asked. */
+const UNKNOWN: RpcAnswer = { ok: false, kind: 'revert', code: 0, message: 'not looked up' }
 
 /**
  * Finds the actor address of an ID. Nodes have no index for it, so a lookup can exceed every time-out, every time. The
@@ -38,20 +39,16 @@ export class RobustAddresses {
       return count <= MOST_LOOKUPS
     })
     const calls = questions.filter((_, index) => isAsked[index]).map(robustCall)
-    const answers = calls.length === 0 ? [] : await this.#ask(calls)
+    const asking: Asking<StateCall> = {
+      send: (endpoint, open) => this.#askOne(endpoint, open),
+      nameOf,
+      open: ['pruned', 'unsupported'],
+    }
+    const answers =
+      calls.length === 0 ? [] : await askEveryone(this.#client, 'robust addresses', calls, asking)
     for (const at of counts.keys()) this.#timeOuts.delete(at)
     let next = 0
     return isAsked.map((asked) => (asked ? answers[next++] : undefined) ?? UNKNOWN)
-  }
-
-  #ask(calls: readonly StateCall[]): Promise<RpcAnswer[]> {
-    return askEveryone(
-      this.#client,
-      'robust addresses',
-      calls,
-      (endpoint, open) => this.#askOne(endpoint, open),
-      ['pruned', 'unsupported'],
-    )
   }
 
   /**
@@ -70,12 +67,7 @@ export class RobustAddresses {
 
   async #send(endpoint: RpcEndpoint, batch: readonly StateCall[]): Promise<RpcAnswer[]> {
     try {
-      const answers = await endpoint.send(batch.map(rpcCall))
-      return await settle(this.#client, endpoint, batch.map(nameOf), answers, [
-        'revert',
-        'pruned',
-        'unsupported',
-      ])
+      return await endpoint.send(batch.map(rpcCall))
     } catch (error) {
       if (!isTimeOut(error)) throw error
       for (const at of new Set(batch.map((call) => call.at))) this.#countTimeOut(at)

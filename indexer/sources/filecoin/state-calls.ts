@@ -1,8 +1,7 @@
 import * as z from 'zod'
 import type { RpcClient } from '../rpc/rpc-client.ts'
-import { askEveryone, settle } from '../rpc/ask-everyone.ts'
+import { askEveryone } from '../rpc/ask-everyone.ts'
 import type { RpcAnswer, RpcCall, RpcEndpoint } from '../rpc/rpc-endpoint.ts'
-import type { RpcErrorKind } from '../rpc/rpc-error.ts'
 import { keyParam, lotusCall } from './lotus-call.ts'
 
 /** A question about the state at the start of a tipset, that is, after its parents' messages. */
@@ -20,19 +19,12 @@ export interface StateCall {
  */
 export function askState(client: RpcClient, what: string, calls: readonly StateCall[]): Promise<RpcAnswer[]> {
   if (calls.length === 0) return Promise.resolve([])
-  return askEveryone(
-    client,
-    what,
-    calls,
-    async (endpoint, open) => {
-      const answers = await endpoint.send(open.map(rpcCall))
-      const final: RpcErrorKind[] = ['revert', 'pruned', 'unsupported', 'too-large']
-      return settle(client, endpoint, open.map(nameOf), answers, final, (index) =>
-        isWell(endpoint, open[index]),
-      )
-    },
-    ['pruned', 'unsupported', 'too-large'],
-  )
+  return askEveryone(client, what, calls, {
+    send: (endpoint, open) => endpoint.send(open.map(rpcCall)),
+    nameOf,
+    open: ['pruned', 'unsupported', 'too-large'],
+    isWell,
+  })
 }
 
 /** Epochs whose state every full node has (finality). A refusal of a newer state may be temporary. */
@@ -43,8 +35,7 @@ const heightSchema = z.looseObject({ Height: z.int().nonnegative() })
  * Returns whether an endpoint that refused an old state is healthy. It must answer the same question about its head and
  * know the tipset; then it is neither behind nor unavailable.
  */
-async function isWell(endpoint: RpcEndpoint, call: StateCall | undefined): Promise<boolean> {
-  if (call === undefined) return false
+async function isWell(endpoint: RpcEndpoint, call: StateCall): Promise<boolean> {
   const atHead = rpcCall({ ...call, at: '' })
   const answers = await endpoint.send([
     atHead,

@@ -7,6 +7,7 @@ import {
   reduceEndpoint,
   type EndpointEvent,
   type EndpointState,
+  type Wait,
 } from './endpoint-state.ts'
 import { Refusals } from './refusals.ts'
 import { BadAnswer, CallFailed, WrongChain } from './rpc-error.ts'
@@ -88,6 +89,17 @@ export class RpcClient {
       ({ endpoint, state }) => !than.includes(endpoint) && state.wrongChain === null,
     )
     return others.map((member) => member.endpoint)
+  }
+
+  /** Returns the other endpoints that were not given up in this kind of wait. */
+  awaited(wait: Wait, than: readonly RpcEndpoint[]): RpcEndpoint[] {
+    return this.others(...than).filter((endpoint) => !this.#memberOf(endpoint).state.givenUp[wait])
+  }
+
+  /** Awaits these endpoints no more until they answer in this kind of wait; `message` says what follows. */
+  giveUp(wait: Wait, endpoints: readonly RpcEndpoint[], message: string): void {
+    for (const endpoint of endpoints) this.apply(endpoint, { type: 'given up', wait })
+    this.say(message)
   }
 
   /** Aborted by `close`. */

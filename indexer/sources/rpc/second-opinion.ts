@@ -65,10 +65,9 @@ export class SecondOpinion {
     const untilMs = performance.now() + this.#patienceMs
     this.#client.apply(first, { type: 'responded', wait: 'opinion' })
     for (;;) {
-      const others = this.#client.others(first)
-      const expected = others.filter((other) => !this.#isGivenUp(other))
+      const expected = this.#client.awaited('opinion', [first])
       if (expected.length === 0) {
-        if (others.length > 0) void this.#lookFor(first, readOn)
+        if (this.#client.others(first).length > 0) void this.#lookFor(first, readOn)
         return null
       }
       try {
@@ -76,17 +75,13 @@ export class SecondOpinion {
         return await this.#askOneOf(expected, [first, ...excluding], readOn)
       } catch (error) {
         if (!(error instanceof RetryableError) || this.#client.closed.aborted) throw error
-        const isOver = performance.now() >= untilMs
-        if (isOver) this.#giveUp(expected, error)
+        const message = `final blocks are read without a second endpoint until one answers: ${messageOf(error)}`
+        if (performance.now() >= untilMs) this.#client.giveUp('opinion', expected, message)
         else if (isWide)
           throw new CallFailed(`no second endpoint bears out ${first.label}: ${messageOf(error)}`, 'other')
         else await pause(PAUSE_MS, this.#client.closed)
       }
     }
-  }
-
-  #isGivenUp(endpoint: RpcEndpoint): boolean {
-    return this.#client.stateOf(endpoint).givenUp.opinion
   }
 
   #askOneOf<T>(
@@ -100,11 +95,6 @@ export class SecondOpinion {
       return answer
     }
     return this.#client.read('a second answer', answering, { excluding, attempts: endpoints.length })
-  }
-
-  #giveUp(endpoints: readonly RpcEndpoint[], error: RetryableError): void {
-    for (const endpoint of endpoints) this.#client.apply(endpoint, { type: 'given up', wait: 'opinion' })
-    this.#client.say(`final blocks are read without a second endpoint until one answers: ${messageOf(error)}`)
   }
 
   /** One range at a time checks whether another endpoint is back. */

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { askEveryone, settle } from '../../../../indexer/sources/rpc/ask-everyone.ts'
+import { askEveryone } from '../../../../indexer/sources/rpc/ask-everyone.ts'
 import type { HttpPost } from '../../../../indexer/sources/rpc/http-post.ts'
 import { RpcClient } from '../../../../indexer/sources/rpc/rpc-client.ts'
 import type { RpcAnswer } from '../../../../indexer/sources/rpc/rpc-endpoint.ts'
@@ -55,9 +55,10 @@ function networkOf(t: Test, ...manners: Manner[]): Network {
   })
   t.teardown(() => client.close())
   const question = async (): Promise<RpcAnswer> => {
-    const [answer] = await askEveryone(client, 'question', ['state'], async (endpoint, calls) => {
-      const answers = await endpoint.send(calls.map((method) => ({ method, params: [] })))
-      return settle(client, endpoint, [...calls], answers)
+    const [answer] = await askEveryone(client, 'question', ['state'], {
+      send: (endpoint, calls) => endpoint.send(calls.map((method) => ({ method, params: [] }))),
+      nameOf: (method) => `${method}/`,
+      open: ['pruned'],
     })
     if (answer === undefined) throw new Error('no answer')
     return answer
