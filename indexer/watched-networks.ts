@@ -11,6 +11,7 @@ import { ConfigError } from '../shared/errors.ts'
 import { canonicalJson } from '../shared/canonical-json.ts'
 import { createEvmSource, type EvmSource } from './sources/evm/evm-source.ts'
 import { createFilecoinSource, type FilecoinSource } from './sources/filecoin/filecoin-source.ts'
+import type { SourceOptions } from './sources/rpc/rpc-client.ts'
 
 interface NetworkIdentity {
   network: string
@@ -46,8 +47,6 @@ export function openNetworks(
     ...networks.filecoin.map((network) => openFilecoin(network, reporting(filecoinNetworkKey(network)))),
   ]
 }
-
-type SourceOptions = Parameters<typeof createEvmSource>[1] & Parameters<typeof createFilecoinSource>[1]
 
 function openEvm(network: EvmNetwork, options: SourceOptions): WatchedEvmNetwork {
   return {

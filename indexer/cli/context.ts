@@ -22,6 +22,11 @@ export interface OutputOptions {
   json?: boolean
 }
 
+/** Prints a result as JSON where that is asked for, else as text. */
+export function print({ json }: OutputOptions, result: unknown, text: string): void {
+  console.log(json === true ? JSON.stringify(result) : text)
+}
+
 /** Runs a command against the database. Throws unless the schema has this version. */
 export async function withDatabase(work: (context: CommandContext) => Promise<void>): Promise<void> {
   const databaseUrl = requireDatabaseUrl(loadEnvironment())

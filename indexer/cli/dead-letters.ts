@@ -13,7 +13,7 @@ import {
 import { openQueueBackend } from '../open-queue-backend.ts'
 import { retryDeadJob, whyNotRetried } from '../queue/dead-letters.ts'
 import { openVoucherQueue } from '../queue/voucher-queue.ts'
-import { withDatabase, type OutputOptions } from './context.ts'
+import { print, withDatabase, type OutputOptions } from './context.ts'
 
 export type Chosen = number[] | 'all'
 
@@ -27,15 +27,12 @@ export async function runListDeadLetters(
   await withDatabase(async ({ db }) => {
     const letters = await getDeadLetters(db, { queue: options.queue, limit: options.limit })
     const counts = await countDeadLetters(db)
-    if (options.json === true) {
-      console.log(JSON.stringify({ counts, deadLetters: letters }))
-      return
-    }
-    for (const { id, queue, network, refused_at: at, attempts, reason } of letters) {
-      console.log(`${id}  ${at.toISOString()}  ${queue}  ${network ?? '-'}  ${attempts} times  ${reason}`)
-    }
+    const lines = letters.map(
+      ({ id, queue, network, refused_at: at, attempts, reason }) =>
+        `${id}  ${at.toISOString()}  ${queue}  ${network ?? '-'}  ${attempts} times  ${reason}`,
+    )
     const total = counts.map(({ queue, count }) => `${count} of ${queue}`).join(', ')
-    console.log(total === '' ? 'no dead letters' : total)
+    print(options, { counts, deadLetters: letters }, [...lines, total || 'no dead letters'].join('\n'))
   })
 }
 
@@ -46,7 +43,7 @@ export async function runShowDeadLetter(id: number, options: OutputOptions): Pro
     if (letter === undefined) {
       console.error(`there is no dead letter ${id}`)
       process.exitCode = 1
-    } else console.log(options.json === true ? JSON.stringify(letter) : describe(letter))
+    } else print(options, letter, describe(letter))
   })
 }
 
@@ -107,15 +104,9 @@ function tellRetried(
   result: { retried: number; left: { id: number; reason: string }[]; finished: boolean },
   options: OutputOptions,
 ): void {
-  if (options.json === true) {
-    console.log(JSON.stringify(result))
-    return
-  }
   const { retried, left, finished } = result
-  for (const { id, reason } of left) console.log(`${id}: ${reason}`)
-  console.log(
-    `${retried} handed in again, ${left.length} left as they are${finished ? '' : ' (interrupted)'}`,
-  )
+  const sum = `${retried} handed in again, ${left.length} left as they are${finished ? '' : ' (interrupted)'}`
+  print(options, result, [...left.map(({ id, reason }) => `${id}: ${reason}`), sum].join('\n'))
 }
 
 function toKept({
@@ -155,11 +146,8 @@ export async function runDropDeadLetters(chosen: Chosen, options: OutputOptions)
         if (count === 0) left.push({ id, reason: NONE })
       }
     }
-    if (options.json === true) console.log(JSON.stringify({ dropped, left }))
-    else {
-      for (const { id, reason } of left) console.log(`${id}: ${reason}`)
-      console.log(`${dropped} dropped`)
-    }
+    const lines = left.map(({ id, reason }) => `${id}: ${reason}`)
+    print(options, { dropped, left }, [...lines, `${dropped} dropped`].join('\n'))
     if (left.length > 0) process.exitCode = 1
   })
 }

@@ -8,7 +8,7 @@ import { parseHandedIn } from '../../shared/events/handed-in.ts'
 import { ingestHandedIn, type HandInOutcome } from '../ingest/ingest-voucher.ts'
 import { networkOf, whichNetwork } from '../handed-in-network.ts'
 import { boundedLines, type BoundedLine } from './bounded-lines.ts'
-import { createProgress, withDatabase, type OutputOptions } from './context.ts'
+import { createProgress, print, withDatabase, type OutputOptions } from './context.ts'
 
 const MAX_LINE_BYTES = 64 * 1024
 /** Limits the JSON output only; text output prints every refusal when it happens. */
@@ -53,8 +53,8 @@ export async function runImportVouchers(
     }
     progress.end()
     const finished = !signal.aborted
-    if (options.json === true) console.log(JSON.stringify({ ...totals, finished, refusals }))
-    else console.log(`${describe(totals)}${finished ? '' : ' (interrupted)'}`)
+    const text = `${describe(totals)}${finished ? '' : ' (interrupted)'}`
+    print(options, { ...totals, finished, refusals }, text)
     if (totals.refused > 0 || !finished) process.exitCode = 1
   })
 }

@@ -3,7 +3,7 @@ import { connect } from '../../shared/db/connect.ts'
 import { inspectDatabase, requireOwnSessions } from '../../shared/db/inspect.ts'
 import { migrate } from '../../shared/db/migrate.ts'
 import { prepareQueue } from '../prepare-queue.store.ts'
-import type { OutputOptions } from './context.ts'
+import { print, type OutputOptions } from './context.ts'
 
 /**
  * Migrates the schema to this version, and prepares the queue in Postgres unless REDIS_URL is set. Several processes
@@ -17,8 +17,7 @@ export async function runMigrate(options: OutputOptions): Promise<void> {
   try {
     const ran = await migrate(db)
     if (environment.REDIS_URL === undefined) await prepareQueue(db, databaseUrl)
-    if (options.json === true) console.log(JSON.stringify({ ran }))
-    else console.log(`the schema is up to date${ran.length === 0 ? '' : `: ran ${ran.join(', ')}`}`)
+    print(options, { ran }, `the schema is up to date${ran.length === 0 ? '' : `: ran ${ran.join(', ')}`}`)
   } finally {
     await db.destroy()
   }

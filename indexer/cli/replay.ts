@@ -1,6 +1,6 @@
 import { replay } from '../ingest/replay.ts'
 import { digestReadModel } from '../projections/digest.store.ts'
-import { createProgress, exclusively, withDatabase, type OutputOptions } from './context.ts'
+import { createProgress, exclusively, print, withDatabase, type OutputOptions } from './context.ts'
 
 /** Rebuilds the read model from the log alone. Sets exit code 1 when interrupted. */
 export async function runReplay(options: OutputOptions & { restart?: boolean }): Promise<void> {
@@ -34,12 +34,11 @@ export async function runReplay(options: OutputOptions & { restart?: boolean }):
         return
       }
       const digest = await digestReadModel(db)
-      if (options.json === true) console.log(JSON.stringify({ finished, ...digest, seconds }))
-      else {
-        console.log(
-          `replayed ${digest.foldedPosition} log entries into ${digest.records} records and ${digest.loans} loans in ${seconds.toFixed(1)} s (${Math.round(digest.records / seconds)} records/s)\ndigest ${digest.digest}`,
-        )
-      }
+      print(
+        options,
+        { finished, ...digest, seconds },
+        `replayed ${digest.foldedPosition} log entries into ${digest.records} records and ${digest.loans} loans in ${seconds.toFixed(1)} s (${Math.round(digest.records / seconds)} records/s)\ndigest ${digest.digest}`,
+      )
     }),
   )
 }

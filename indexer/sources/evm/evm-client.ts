@@ -1,28 +1,17 @@
-import { RpcClient, type Report } from '../rpc/rpc-client.ts'
+import { RpcClient, type ClientSettings } from '../rpc/rpc-client.ts'
 import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { BadAnswer, WrongChain } from '../rpc/rpc-error.ts'
 import { EVM_LIMITS } from './answer-limits.ts'
 import { classifyRpcError } from './classify-error.ts'
 
-export interface EvmClientOptions {
-  /** Key of the network, used in messages. */
-  network: string
-  /** Decimal text. */
-  chainId: string
-  report: Report
-  /** Time limit of one HTTP request. */
-  timeoutMs: number
-  /** Most HTTP requests under way at once, per endpoint. */
-  maxConcurrent: number
-  /** Most calls in one batch. */
-  maxBatch: number
-}
-
-/** Creates the client of one EVM chain, which is identified by its chain id. */
-export function createEvmClient(urls: readonly string[], options: EvmClientOptions): RpcClient {
-  const { chainId, ...rest } = options
+/** Creates the client of one EVM chain, which is identified by its chain id (decimal text). */
+export function createEvmClient(
+  urls: readonly string[],
+  chainId: string,
+  settings: ClientSettings,
+): RpcClient {
   return new RpcClient(urls, {
-    ...rest,
+    ...settings,
     classify: classifyRpcError,
     limits: EVM_LIMITS,
     identity: { what: 'chain id', expected: chainId },

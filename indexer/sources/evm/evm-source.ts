@@ -1,6 +1,5 @@
 import { LRUCache } from 'lru-cache'
 import pMap from 'p-map'
-import pTimeout from 'p-timeout'
 import { networkKey, type EvmNetwork } from '../../../shared/config/networks.ts'
 import { messageOf, PermanentError, RetryableError } from '../../../shared/errors.ts'
 import type { ContractRole, UintText } from '../../../shared/events/chain-event.ts'
@@ -12,6 +11,7 @@ import type {
 } from '../../../shared/events/chain-step.ts'
 import { joinEvidence } from '../../../shared/events/join-evidence.ts'
 import type { BlocksRead, ChainSource, RangeRead } from '../chain-source.ts'
+import { checkWithin } from '../check-within.ts'
 import { cutRanges } from '../cut-ranges.ts'
 import {
   headersByHash,
@@ -26,7 +26,7 @@ import { ChainHead } from './chain-head.ts'
 import { checkContracts } from './check-contracts.ts'
 import { plainHeader, type EvmHeader, type EvmLog } from './decode-answer.ts'
 import type { LoanState } from './decode-loan.ts'
-import type { Report } from '../rpc/rpc-client.ts'
+import { clientSettings, type Report, type SourceOptions } from '../rpc/rpc-client.ts'
 import { createEvmClient } from './evm-client.ts'
 import { headTicks, type TickOptions } from '../rpc/head-ticks.ts'
 import { readLoans } from './loan-reader.ts'
@@ -35,17 +35,7 @@ import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { TokenDecimals } from './token-decimals.ts'
 import { watchedContracts } from './watched-contracts.ts'
 
-export interface EvmSourceOptions {
-  /** Receives messages for an operator: endpoints put aside, a missing `finalized` tag. No message holds a URL. */
-  report?: Report
-  /** Time limit of one HTTP request. */
-  requestTimeoutMs?: number
-  /** Most HTTP requests under way at once, per endpoint. */
-  maxConcurrent?: number
-  /** Most calls in one batch. */
-  maxBatch?: number
-  /** How long final blocks wait for a second endpoint that is away; see `SecondOpinion`. */
-  secondPatienceMs?: number
+export interface EvmSourceOptions extends SourceOptions {
   /** Time after which a head that has not grown is compared with the other endpoints'; see `Laggards`. */
   stillAfterMs?: number
 }
@@ -69,7 +59,7 @@ export interface EvmSource extends ChainSource {
   fetchLoanState(role: ContractRole, contractLoanId: UintText, block: BlockRef): Promise<LoanAnswer>
 }
 
-const CHECK_WITHIN_MS = 10_000
+const TIMEOUT_MS = 15_000
 const BY_RECEIPTS =
   'the blooms of blocks, or the numbers of their logs, do not show which logs there are: such blocks are read by their receipts'
 /**
@@ -86,15 +76,9 @@ const MAX_REMEMBERED = 2048
 /** Creates the source of one EVM network. Opens no connection before the first method is called. */
 export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions = {}): EvmSource {
   const key = networkKey(network)
-  const report = options.report ?? (() => undefined)
-  const client = createEvmClient(network.rpcUrls, {
-    network: key,
-    chainId: network.networkId,
-    report,
-    timeoutMs: options.requestTimeoutMs ?? 15_000,
-    maxConcurrent: options.maxConcurrent ?? 8,
-    maxBatch: options.maxBatch ?? 100,
-  })
+  const settings = clientSettings(key, options, TIMEOUT_MS)
+  const { report } = settings
+  const client = createEvmClient(network.rpcUrls, network.networkId, settings)
   const contracts = watchedContracts(network)
   const reader: EventReader = { client, contracts, decimals: new TokenDecimals(client) }
   const startBlock = Math.min(...[...contracts.values()].map((contract) => contract.startBlock))
@@ -231,12 +215,7 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
     network: key,
     startBlock,
     maxBlockRange: network.maxBlockRange,
-    check: () =>
-      pTimeout(check(), {
-        milliseconds: CHECK_WITHIN_MS,
-        message: new RetryableError(`${key}: no endpoint answered within ${CHECK_WITHIN_MS} ms`),
-        signal: closing.signal,
-      }),
+    check: () => checkWithin(key, check(), closing.signal),
     head: async () => {
       const header = await heads.head()
       remember([header])

@@ -1,11 +1,11 @@
-import pTimeout from 'p-timeout'
 import { filecoinNetworkKey, type FilecoinNetwork } from '../../../shared/config/networks.ts'
 import { PermanentError, RetryableError } from '../../../shared/errors.ts'
 import type { BlockHeader, BlockRef } from '../../../shared/events/chain-step.ts'
 import { networkLetter } from '../../../shared/filecoin/address.ts'
 import type { BlocksRead, ChainSource, RangeRead } from '../chain-source.ts'
+import { checkWithin } from '../check-within.ts'
 import { headTicks, type HeadSubscription } from '../rpc/head-ticks.ts'
-import type { Report } from '../rpc/rpc-client.ts'
+import { clientSettings, type SourceOptions } from '../rpc/rpc-client.ts'
 import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { SecondOpinion } from '../rpc/second-opinion.ts'
 import {
@@ -30,22 +30,6 @@ import { checkRange, type RangeAnswer } from './range-evidence.ts'
 import { TipsetMemory } from './tipset-memory.ts'
 import { readExecuted, RequestSize, type ExecutedTipset, type TipsetMessages } from './tipset-messages.ts'
 
-export interface FilecoinSourceOptions {
-  /**
-   * Receives messages for the operator: endpoints put aside, a node without a voucher store. Messages never contain a
-   * URL.
-   */
-  report?: Report
-  /** Per HTTP request. */
-  requestTimeoutMs?: number
-  /** Concurrent HTTP requests per endpoint. */
-  maxConcurrent?: number
-  /** Calls in one batch. */
-  maxBatch?: number
-  /** How long final blocks wait for an unavailable second endpoint; see `SecondOpinion`. */
-  secondPatienceMs?: number
-}
-
 export interface FilecoinSource extends ChainSource {
   /** Returns the vouchers in the configured nodes' own stores; none unless reading them is configured. */
   nodeVouchers(): Promise<NodeVoucher[]>
@@ -56,14 +40,12 @@ export interface FilecoinSource extends ChainSource {
   readChannelState(robust: string, block: BlockRef): Promise<ChannelAnswer>
 }
 
-const CHECK_WITHIN_MS = 10_000
-/** Public gateways refuse more. */
-const MAX_BATCH = 100
+const TIMEOUT_MS = 30_000
 /**
  * One batch, together with the tipset above them. Tipsets with their messages are large, and several ranges are read at
  * once.
  */
-const MAX_RANGE = MAX_BATCH - 1
+const MAX_RANGE = 99
 const MOST_REMEMBERED = 2048
 /** How long the branch seen last counts as the node's current branch. */
 const VIEW_MAX_AGE_MS = 2_000
@@ -76,20 +58,12 @@ const VIEW_MAX_AGE_MS = 2_000
  * contains the results, so the newest block is the parent of the node's head. Opens no connection before the first
  * method call.
  */
-export function createFilecoinSource(
-  network: FilecoinNetwork,
-  options: FilecoinSourceOptions = {},
-): FilecoinSource {
+export function createFilecoinSource(network: FilecoinNetwork, options: SourceOptions = {}): FilecoinSource {
   const key = filecoinNetworkKey(network)
   const letter = networkLetter(network.networkId)
-  const report = options.report ?? (() => undefined)
-  const client = createLotusClient(network, {
-    network: key,
-    report,
-    timeoutMs: options.requestTimeoutMs ?? 30_000,
-    maxConcurrent: options.maxConcurrent ?? 8,
-    maxBatch: options.maxBatch ?? MAX_BATCH,
-  })
+  const settings = clientSettings(key, options, TIMEOUT_MS)
+  const { report } = settings
+  const client = createLotusClient(network, settings)
   const memory = new TipsetMemory(MOST_REMEMBERED)
   const heads = new LotusHead(client, memory, network, report)
   const vouchers = new NodeVouchers(client, report)
@@ -203,12 +177,7 @@ export function createFilecoinSource(
     network: key,
     startBlock: network.startEpoch,
     maxBlockRange: MAX_RANGE,
-    check: () =>
-      pTimeout(check(), {
-        milliseconds: CHECK_WITHIN_MS,
-        message: new RetryableError(`${key}: no endpoint answered within ${CHECK_WITHIN_MS} ms`),
-        signal: closing.signal,
-      }),
+    check: () => checkWithin(key, check(), closing.signal),
     head: () => heads.head(),
     finalized: () => heads.finalized(),
     believeFinal: (block) => heads.believeFinal(block),

@@ -3,7 +3,7 @@ import type { FilecoinNetwork } from '../../../shared/config/networks.ts'
 import { parseLotusJson } from '../../../shared/filecoin/lotus-json.ts'
 import { undiciExchange, type HttpAnswer } from '../rpc/http-exchange.ts'
 import { httpTarget, underTimeLimit, type HttpPost } from '../rpc/http-post.ts'
-import { RpcClient, type Report } from '../rpc/rpc-client.ts'
+import { RpcClient, type ClientSettings } from '../rpc/rpc-client.ts'
 import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { AccessRefused, BadAnswer, CallFailed, WrongChain } from '../rpc/rpc-error.ts'
 import { LOTUS_LIMITS } from './answer-limits.ts'
@@ -12,18 +12,6 @@ import { record, textOf } from './decode-json.ts'
 import { decodeTipset, type ChainFacts, type Tipset } from './decode-tipset.ts'
 import { leanAnswers } from './lean-answers.ts'
 import { lotusCall } from './lotus-call.ts'
-
-export interface LotusClientOptions {
-  /** The network's key, for messages. */
-  network: string
-  report: Report
-  /** Per HTTP request. */
-  timeoutMs: number
-  /** Concurrent HTTP requests per endpoint. */
-  maxConcurrent: number
-  /** Calls in one batch. */
-  maxBatch: number
-}
 
 export interface LotusClient {
   rpc: RpcClient
@@ -34,7 +22,7 @@ export interface LotusClient {
 }
 
 /** The endpoints of one Filecoin network, which is identified by its name and first block. */
-export function createLotusClient(config: FilecoinNetwork, options: LotusClientOptions): LotusClient {
+export function createLotusClient(config: FilecoinNetwork, settings: ClientSettings): LotusClient {
   let known: ChainFacts | null = null
   const lockedOut = new Set<RpcEndpoint>()
 
@@ -57,7 +45,7 @@ export function createLotusClient(config: FilecoinNetwork, options: LotusClientO
   }
 
   const rpc = new RpcClient(config.rpcUrls, {
-    ...options,
+    ...settings,
     classify: classifyLotusError,
     parse: parseAnswer,
     limits: LOTUS_LIMITS,

@@ -28,6 +28,36 @@ export interface ClientOptions extends EndpointOptions {
   patienceMs?: number
 }
 
+/** Settings of a chain's source; each has a default. */
+export interface SourceOptions {
+  /** Receives messages for an operator, such as endpoints put aside. No message holds a URL. */
+  report?: Report
+  /** Time limit of one HTTP request. */
+  requestTimeoutMs?: number
+  /** Most HTTP requests under way at once, per endpoint. */
+  maxConcurrent?: number
+  /** Most calls in one batch. */
+  maxBatch?: number
+  /** How long final blocks wait for a second endpoint that is away; see `SecondOpinion`. */
+  secondPatienceMs?: number
+}
+
+/** The part of a client's options that a source's settings decide. */
+export type ClientSettings = Pick<
+  ClientOptions,
+  'network' | 'report' | 'timeoutMs' | 'maxConcurrent' | 'maxBatch'
+>
+
+export function clientSettings(network: string, options: SourceOptions, timeoutMs: number): ClientSettings {
+  const {
+    report = () => undefined,
+    requestTimeoutMs = timeoutMs,
+    maxConcurrent = 8,
+    maxBatch = 100,
+  } = options
+  return { network, report, timeoutMs: requestTimeoutMs, maxConcurrent, maxBatch }
+}
+
 export interface ReadOptions {
   /** Most attempts, on one endpoint after another, before the failure is thrown. */
   attempts?: number

@@ -3,9 +3,9 @@ import type { FilecoinNetwork } from '../../../shared/config/networks.ts'
 import {
   createFilecoinSource,
   type FilecoinSource,
-  type FilecoinSourceOptions,
 } from '../../../indexer/sources/filecoin/filecoin-source.ts'
 import { followChain } from '../../../indexer/sources/follow-chain.ts'
+import type { SourceOptions } from '../../../indexer/sources/rpc/rpc-client.ts'
 import type { DevChain, Lotus } from '../../../devnet/filecoin/lotus.ts'
 import type { StepIndex } from '../sources/step-index.ts'
 import { chainLines, eventLines, keyAt } from './chain-truth.ts'
@@ -31,7 +31,7 @@ export function newestHeight(chain: DevChain): number {
   return chain.head().parent?.height ?? 0
 }
 
-export interface CatchUpOptions extends FilecoinSourceOptions {
+export interface CatchUpOptions extends SourceOptions {
   network?: FilecoinNetwork
   source?: FilecoinSource
   problems?: string[]
