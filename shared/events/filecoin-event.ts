@@ -133,7 +133,7 @@ export type HandInWay = 'node-store' | 'queue' | 'import'
 
 /**
  * No block contains what is signed off-chain: its place is all zeros and its `txHash` is its own text. The log keeps it
- * under the network's off-chain ledger ({@link offchainLedger}), which no reorg touches.
+ * under the network's off-chain ledger (`offchainLedger`), which no reorg touches.
  */
 interface HandedInBase extends EventPlace {
   channel: FilecoinAddressText

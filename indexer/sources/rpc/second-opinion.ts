@@ -75,8 +75,9 @@ export class SecondOpinion {
         return await this.#askOneOf(expected, [first, ...excluding], readOn)
       } catch (error) {
         if (!(error instanceof RetryableError) || this.#client.closed.aborted) throw error
+        const isOver = performance.now() >= untilMs
         const message = `final blocks are read without a second endpoint until one answers: ${messageOf(error)}`
-        if (performance.now() >= untilMs) this.#client.giveUp('opinion', expected, message)
+        if (isOver) this.#client.giveUp('opinion', expected, message)
         else if (isWide)
           throw new CallFailed(`no second endpoint bears out ${first.label}: ${messageOf(error)}`, 'other')
         else await pause(PAUSE_MS, this.#client.closed)
