@@ -1,6 +1,7 @@
 import { pause } from '../shared/async/pause.ts'
 import type { Wakeup } from '../shared/async/wakeup.ts'
 import type { Db } from '../shared/db/connect.ts'
+import type { Role } from '../shared/indexing-health.ts'
 import { messageOf } from '../shared/errors.ts'
 import type { Logger } from '../shared/log.ts'
 import { Repeats } from '../shared/repeats.ts'
@@ -18,8 +19,8 @@ const SILENT_INTERVALS = 5
 const ANSWER_WITHIN_MS = 2_500
 
 /**
- * Writes how this process sees its networks, until `signal` aborts: every second, and as soon as a state has `changed`. A
- * network that another process leads is left to that process. The write is also the watch on the database: while it fails,
+ * Writes how this process sees its networks, until `signal` aborts: every second, and as soon as a state has `changed`. The
+ * reader of a network writes one row and its writer another; a role that another process has is left to it. The write is also the watch on the database: while it fails,
  * or has no answer for `answerWithinMs`, every network has that problem. Never rejects.
  */
 export async function keepStatus(
@@ -35,9 +36,9 @@ export async function keepStatus(
 ): Promise<void> {
   const all = networks.map(({ network }) => network)
   const counts = new BeginningCounts(db)
-  const toRow = (network: NetworkHealth): StatusRow => ({
-    ...toStatusRow(network, all),
-    loans_without_beginning: counts.of(network.network),
+  const toRow = ({ network, role }: Part): StatusRow => ({
+    ...toStatusRow(network, role, all),
+    loans_without_beginning: role === 'writer' ? counts.of(network.network) : null,
   })
   const lines = new Repeats({ write: (line, kind) => log[kind === 'end' ? 'info' : 'warn'](line) })
   const fail = (message: string): void => {
@@ -45,8 +46,11 @@ export async function keepStatus(
     for (const network of networks) network.fail('status', 'database', message)
   }
   while (!signal.aborted) {
-    const own = networks.filter(({ state }) => state !== 'standby' && state !== 'starting')
-    const [led, others] = [own.filter(({ leads }) => leads), own.filter(({ leads }) => !leads)]
+    const own = networks
+      .flatMap((network) => network.roles.map((role): Part => ({ network, role })))
+      .filter(({ network, role }) => !['standby', 'starting'].includes(network.reportOf(role).state))
+    const isHeld = ({ network, role }: Part): boolean => network.held.has(role)
+    const [led, others] = [own.filter(isHeld), own.filter((part) => !isHeld(part))]
     const unlessToldForMs = SILENT_INTERVALS * intervalMs
     const late = setTimeout(
       () => fail(`the database has not answered for ${answerWithinMs / 1000} s`),
@@ -69,21 +73,33 @@ export async function keepStatus(
   }
 }
 
+/** One role of a network. */
+interface Part {
+  network: NetworkHealth
+  role: Role
+}
+
 type StatusRow = Parameters<typeof putNetworkStatus>[1][number]
 
-function toStatusRow(network: NetworkHealth, toldWith: string[]): Omit<StatusRow, 'loans_without_beginning'> {
+function toStatusRow(
+  network: NetworkHealth,
+  role: Role,
+  toldWith: string[],
+): Omit<StatusRow, 'loans_without_beginning'> {
+  const { state, problem, problemKind } = network.reportOf(role)
   return {
     network: network.network,
+    role,
     blockchain: network.blockchain,
     network_id: network.networkId,
-    state: network.state,
-    problem: network.problem,
-    problem_kind: network.problemKind,
-    head_number: network.head?.number ?? null,
-    head_time_s: network.head?.timeS ?? null,
-    finalized_number: network.finalized?.number ?? null,
-    queue_waiting: network.queueWaiting,
-    queue_failed: network.queueFailed,
+    state,
+    problem,
+    problem_kind: problemKind,
+    head_number: role === 'reader' ? (network.head?.number ?? null) : null,
+    head_time_s: role === 'reader' ? (network.head?.timeS ?? null) : null,
+    finalized_number: role === 'reader' ? (network.finalized?.number ?? null) : null,
+    queue_waiting: role === 'writer' ? network.queueWaiting : null,
+    queue_failed: role === 'writer' ? network.queueFailed : null,
     worker_healthy: network.workerHealthy,
     told_with: toldWith,
   }

@@ -1,8 +1,14 @@
-import { loadEnvironment, loadNetworks, requireDatabaseUrl } from '../shared/config/config.ts'
+import {
+  loadEnvironment,
+  loadNetworks,
+  requireDatabaseUrl,
+  type Environment,
+} from '../shared/config/config.ts'
 import { checkConnections } from './check-connections.ts'
 import { filecoinNetworkKey, type Networks } from '../shared/config/networks.ts'
 import { connect } from '../shared/db/connect.ts'
 import { requireKnownSchema } from '../shared/db/migrate.ts'
+import type { Role } from '../shared/indexing-health.ts'
 import { ConfigError, messageOf, PermanentError } from '../shared/errors.ts'
 import { createLogger, type Logger } from '../shared/log.ts'
 import { onStopRequest, runProgram } from '../shared/program.ts'
@@ -11,14 +17,14 @@ import { untilAborted } from '../shared/async/abort.ts'
 import { getWatched } from './event-log/chain-position.ts'
 import { forgetOtherNetworks } from './event-log/network-status.ts'
 import { keepStatus } from './keep-status.ts'
+import { LeaseSpread } from './lease-spread.ts'
 import { newNetworkHealth } from './network-state.ts'
 import { openQueueBackend } from './open-queue-backend.ts'
 import type { NetworkRun } from './network-run.ts'
 import { ByteBudget } from './queue/byte-budget.ts'
 import { runNetwork } from './run-network.ts'
-import { runVouchers } from './run-vouchers.ts'
+import { runNodeVouchers, runVouchers } from './run-vouchers.ts'
 import { FIRST_WIDTH } from './sources/block-ranges.ts'
-import type { NodeVoucher } from './sources/filecoin/node-vouchers.ts'
 import { Wakeup } from '../shared/async/wakeup.ts'
 import { startTelemetry } from './telemetry-server.ts'
 import { watchQueue } from './watch-queue.ts'
@@ -28,8 +34,15 @@ const HELP = `Usage: npm run indexer
 
 Reads the configured networks and writes their loan events into Postgres.
 
-Environment: DATABASE_URL and NETWORKS_FILE are needed; REDIS_URL, INDEXER_HOST, INDEXER_PORT and LOG_LEVEL are
-described in docs/configuration.md. Stops on SIGINT or SIGTERM. Exit codes: 0 stopped, 1 failed, 2 configuration.`
+Environment: DATABASE_URL and NETWORKS_FILE are needed. INDEXER_ROLE says what this process does: reader (chains into
+the queue), writer (from the queue into Postgres; it needs no node) or all. REDIS_URL, INDEXER_HOST, INDEXER_PORT and
+LOG_LEVEL are described in docs/configuration.md. Stops on SIGINT or SIGTERM. Exit codes: 0 stopped, 1 failed, 2 configuration.`
+
+const ROLES_OF = {
+  all: ['reader', 'writer'],
+  reader: ['reader'],
+  writer: ['writer'],
+} as const satisfies Record<Environment['INDEXER_ROLE'], readonly Role[]>
 
 await runProgram('indexer', HELP, async () => {
   const environment = loadEnvironment()
@@ -42,7 +55,8 @@ await runProgram('indexer', HELP, async () => {
     stopping.abort(reason)
   })
 
-  const connections = await checkConnections(databaseUrl, configured, environment.REDIS_URL)
+  const roles: readonly Role[] = ROLES_OF[environment.INDEXER_ROLE]
+  const connections = await checkConnections(databaseUrl, configured, environment.REDIS_URL, roles)
   const databaseErrors = new Repeats({ write: (line) => log.warn(line) })
   const db = connect(databaseUrl, {
     name: 'loan-activity indexer',
@@ -53,13 +67,16 @@ await runProgram('indexer', HELP, async () => {
   try {
     await requireKnownSchema(db)
     refuseCollisions(networks, await getWatched(db))
-    await checkNetworks(networks, log)
+    if (networks.length === 0) throw new ConfigError('NETWORKS_FILE names no network')
+    if (roles.includes('reader')) await checkNodes(networks, log)
     await forgetOtherNetworks(
       db,
       networks.map(({ network }) => network),
     )
     const changed = new Wakeup()
-    const health = networks.map((watched) => newNetworkHealth(watched, () => changed.raise(), log))
+    const health = networks.map((watched) =>
+      newNetworkHealth({ ...watched, roles }, () => changed.raise(), log),
+    )
     const queueErrors = new Repeats({ write: (line) => log.warn(line) })
     const backend = openQueueBackend({ redisUrl: environment.REDIS_URL, databaseUrl }, (error) =>
       queueErrors.note(`queue connection: ${messageOf(error)}`),
@@ -70,7 +87,10 @@ await runProgram('indexer', HELP, async () => {
       health,
     )
     log.info(
-      { queue: backend.kind, port: environment.INDEXER_PORT, networks: health.map((n) => n.network) },
+      {
+        ...{ queue: backend.kind, port: environment.INDEXER_PORT, role: environment.INDEXER_ROLE },
+        networks: health.map((n) => n.network),
+      },
       'started',
     )
     connections.tell(log)
@@ -78,11 +98,14 @@ await runProgram('indexer', HELP, async () => {
     const firstWidth = Math.max(1, Math.floor(FIRST_WIDTH / networks.length))
     const status = keepStatus(db, health, { changed, signal: stopping.signal, log })
     const queueWatch = watchQueue(backend, db, health, { signal: stopping.signal, log })
+    const names = networks.map(({ network }) => network)
+    const spread = new LeaseSpread({ db, databaseUrl, roles, networks: names, signal: stopping.signal })
+    const spreading = spread.run()
     try {
       await Promise.all(
         networks.map((watched, index) => {
-          const own = health[index] ?? newNetworkHealth(watched, () => changed.raise(), log)
-          const shared = { db, databaseUrl, backend, queueWatch, log, signal: stopping.signal }
+          const own = health[index] ?? newNetworkHealth({ ...watched, roles }, () => changed.raise(), log)
+          const shared = { db, spread, backend, queueWatch, log, signal: stopping.signal }
           const run = { ...watched, ...shared, health: own, budget, firstWidth }
           return runOne({ ...run, beside: vouchersBeside(watched, run, configured) })
         }),
@@ -90,7 +113,7 @@ await runProgram('indexer', HELP, async () => {
       // Every network has stopped for good or was told to: health stays up until the program is told to stop.
       await untilAborted(stopping.signal)
     } finally {
-      await Promise.all([status, queueWatch.ended])
+      await Promise.all([status, queueWatch.ended, spreading])
       telemetry.closeAllConnections()
       telemetry.close()
       backend.close()
@@ -108,6 +131,7 @@ async function runOne(run: Parameters<typeof runNetwork>[0]): Promise<void> {
   } catch (error) {
     for (const role of run.health.roles) run.health.enter(role, 'stopped')
     run.health.fail('stopped', 'stopped', messageOf(error))
+    run.spread.withdraw(run.health.network)
     run.log.error({ network: run.health.network }, `stopped: ${messageOf(error)}`)
   }
 }
@@ -116,8 +140,7 @@ async function runOne(run: Parameters<typeof runNetwork>[0]): Promise<void> {
  * Nothing starts when every network is configured wrongly; otherwise a network's fault is its own, and the others go on.
  * A node that cannot be reached now can be later: that is no mistake.
  */
-async function checkNetworks(networks: WatchedNetwork[], log: Logger): Promise<void> {
-  if (networks.length === 0) throw new ConfigError('NETWORKS_FILE names no network')
+async function checkNodes(networks: WatchedNetwork[], log: Logger): Promise<void> {
   const results = await Promise.allSettled(networks.map(({ source }) => source.check()))
   const failures = results.flatMap((result) =>
     result.status === 'rejected' ? [result.reason as unknown] : [],
@@ -130,15 +153,18 @@ async function checkNetworks(networks: WatchedNetwork[], log: Logger): Promise<v
   }
 }
 
-/** What is signed off-chain comes in beside the writer of a Filecoin network. */
+/** What is signed off-chain comes in beside the writer of a Filecoin network, and beside its reader what its node stores. */
 function vouchersBeside(
   watched: WatchedNetwork,
   { health, db, backend, log }: Omit<NetworkRun, 'beside'>,
   configured: Networks,
 ): NetworkRun['beside'] {
   const { network, handedIn: counts } = health
-  if (watched.chain !== 'filecoin' || counts === null) return null
+  if (watched.chain !== 'filecoin' || counts === null) return {}
   const networks = configured.filecoin.map(filecoinNetworkKey)
-  const readNodeVouchers = (): Promise<NodeVoucher[]> => watched.source.nodeVouchers()
-  return (signal) => runVouchers({ network, networks, readNodeVouchers, counts, db, backend, log, signal })
+  const run = { network, counts, db, log }
+  return {
+    reader: (signal) => runNodeVouchers({ ...run, signal }, () => watched.source.nodeVouchers()),
+    writer: (signal) => runVouchers({ ...run, networks, backend, signal }),
+  }
 }

@@ -1,4 +1,5 @@
 import { Counter, Gauge, Registry } from 'prom-client'
+import type { Role } from '../shared/indexing-health.ts'
 import type { NetworkHealth } from './network-state.ts'
 
 /** Null: the network has no such number, or not yet. */
@@ -15,10 +16,11 @@ const GAUGES: [name: string, help: string, value: Value][] = [
   ['queue_waiting', 'Steps between source and database.', ({ queueWaiting }) => queueWaiting],
   ['queue_failed', 'Steps that became dead letters.', ({ queueFailed }) => queueFailed],
   [
-    'following',
-    '1 while this process leads and follows the chain.',
-    ({ state }) => (state === 'following' ? 1 : 0),
+    'reading',
+    '1 while this process reads the chain without a problem.',
+    (health) => isAtWork(health, 'reader'),
   ],
+  ['writing', '1 while this process writes it without a problem.', (health) => isAtWork(health, 'writer')],
   ['voucher_jobs_waiting', 'Jobs in the voucher queue.', ({ handedIn }) => handedIn?.queued ?? null],
 ]
 
@@ -47,6 +49,12 @@ const COUNTERS: [name: string, help: string, value: Value][] = [
   ],
   ['handed_in_refused_total', 'Those that became dead letters.', ({ handedIn }) => handedIn?.refused ?? null],
 ]
+
+/** Null where this process never takes the role. */
+function isAtWork({ roles, reportOf }: NetworkHealth, role: Role): number | null {
+  if (!roles.includes(role)) return null
+  return reportOf(role).state === 'following' ? 1 : 0
+}
 
 /** The numbers of these networks and of this process, read from where they are kept whenever they are asked for. */
 export function metricsOf(networks: readonly NetworkHealth[]): Registry {

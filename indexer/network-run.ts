@@ -1,9 +1,11 @@
 import type { Db } from '../shared/db/connect.ts'
+import type { Role } from '../shared/indexing-health.ts'
 import { isDatabaseRetryable } from '../shared/db/transaction.ts'
 import { RetryableError } from '../shared/errors.ts'
 import type { ChainStep } from '../shared/events/chain-step.ts'
 import type { ProblemKind } from '../shared/indexing-health.ts'
 import type { Logger } from '../shared/log.ts'
+import type { LeaseSpread } from './lease-spread.ts'
 import type { NetworkHealth } from './network-state.ts'
 import type { QueueBackend } from './queue/backend.ts'
 import type { ByteBudget } from './queue/byte-budget.ts'
@@ -18,7 +20,8 @@ export interface NetworkRun {
   /** What is watched: an index made of other contracts is another index. */
   watched: unknown
   db: Db
-  databaseUrl: string
+  /** Decides which leases this process takes. */
+  spread: LeaseSpread
   backend: QueueBackend
   /** Whether the queue answers: a worker is not stuck while it does not. */
   queueWatch: QueueWatch
@@ -28,8 +31,8 @@ export interface NetworkRun {
   firstWidth: number
   log: Logger
   signal: AbortSignal
-  /** What this network's one writer does besides, for as long as it leads. Never rejects. */
-  beside: ((signal: AbortSignal) => Promise<void>) | null
+  /** What the network's one reader and its one writer do besides, for as long as they lead. Never rejects. */
+  beside: Partial<Record<Role, (signal: AbortSignal) => Promise<void>>>
 }
 
 /** A queue whose Redis is away never closes, and a node may never answer: they are left behind. */

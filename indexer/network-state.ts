@@ -1,6 +1,6 @@
 import type { NetworkState } from '../shared/db/schema.ts'
 import type { BlockHeader, BlockRef } from '../shared/events/chain-step.ts'
-import { PROBLEM_KINDS, type ProblemKind } from '../shared/indexing-health.ts'
+import { PROBLEM_KINDS, type ProblemKind, type Role } from '../shared/indexing-health.ts'
 import type { Logger } from '../shared/log.ts'
 import { Repeats } from '../shared/repeats.ts'
 
@@ -12,9 +12,6 @@ export interface HandedInCounts {
   refused: number
   queued: number
 }
-
-/** What a process does for a network: it reads the chain into the queue, or writes what comes from there. */
-export type Role = 'reader' | 'writer'
 
 /** A process's activity for a network in one role. Problems are kept beside it. */
 export type Phase = 'starting' | 'standby' | 'following' | 'stopped'
@@ -37,9 +34,22 @@ export type ProblemSource =
   | 'writing'
   | 'worker'
 
+/** The problems of one role alone; all others are problems of both. */
+export const PROBLEMS_OF = {
+  reader: ['reader', 'reading', 'head', 'unwritten'],
+  writer: ['writer', 'writing', 'worker'],
+} as const satisfies Record<Role, readonly ProblemSource[]>
+
 interface Problem {
   kind: ProblemKind
   message: string
+}
+
+/** How one role of a network is, as this process sees it. */
+interface RoleView {
+  state: NetworkState
+  problem: string | null
+  problemKind: ProblemKind | null
 }
 
 /** What this process knows of one network right now: for the status table, readiness and metrics. */
@@ -60,12 +70,15 @@ export interface NetworkHealth {
   readonly problemKind: ProblemKind | null
   /** Whether the queue's worker takes what waits. */
   readonly workerHealthy: boolean
-  /** Whether this process is the network's one reader or its one writer: then only it publishes the network's status. */
-  readonly leads: boolean
-  /** The roles that this process has. */
-  readonly held: Set<Role>
-  /** The process that has a role which this one could take. */
-  leader: string | null
+  /** The roles that this process has: only it publishes their status. */
+  readonly held: ReadonlySet<Role>
+  /** The processes that have the roles which this one could take. */
+  readonly leaders: Map<Role, string>
+  reportOf: (role: Role) => RoleView
+  /** This process has the role from now on. */
+  lead: (role: Role) => void
+  /** It has the role no more: nor does it know what only a holder knows. */
+  standDown: (role: Role) => void
   enter: (role: Role, phase: Phase) => void
   /** Keeps a source's problem, in place of an earlier one of that source. */
   fail: (source: ProblemSource, kind: ProblemKind, message: string) => void
@@ -105,9 +118,8 @@ export function newNetworkHealth(
   const roles = identity.roles ?? (['reader', 'writer'] as const)
   const phases = new Map<Role, Phase>(roles.map((role) => [role, 'starting']))
 
-  const worst = (): Problem | undefined =>
-    [...problems.values()].sort((a, b) => PROBLEM_KINDS.indexOf(a.kind) - PROBLEM_KINDS.indexOf(b.kind))[0]
-  const told = (): string => JSON.stringify([health.state, health.problem, health.problemKind])
+  const worst = (): Problem | undefined => worstOf([...problems.values()])
+  const told = (): string => JSON.stringify([health.state, roles.map(reportOf)])
   const change = (work: () => void): void => {
     const before = told()
     work()
@@ -125,6 +137,19 @@ export function newNetworkHealth(
   }
 
   const held = new Set<Role>()
+  const leaders = new Map<Role, string>()
+  const reportOf = (role: Role): RoleView => {
+    const others: readonly ProblemSource[] = PROBLEMS_OF[role === 'reader' ? 'writer' : 'reader']
+    const own = [...problems].filter(([source]) => !others.includes(source)).map(([, problem]) => problem)
+    const worst = worstOf(own)
+    const phase = phases.get(role) ?? 'standby'
+    const isAtWork = phase === 'starting' || phase === 'following'
+    return {
+      state: isAtWork && worst !== undefined ? 'retrying' : phase,
+      problem: worst?.message ?? null,
+      problemKind: worst?.kind ?? null,
+    }
+  }
   const health: NetworkHealth = {
     ...{ network: identity.network, blockchain: identity.blockchain, networkId: identity.networkId },
     roles,
@@ -146,11 +171,19 @@ export function newNetworkHealth(
     get workerHealthy() {
       return !problems.has('worker')
     },
-    get leads() {
-      return held.size > 0
-    },
     held,
-    leader: null,
+    leaders,
+    reportOf,
+    lead: (role) => {
+      held.add(role)
+      leaders.delete(role)
+    },
+    standDown: (role) => {
+      held.delete(role)
+      if (role === 'reader') Object.assign(health, { head: null, finalized: null })
+      else Object.assign(health, { queueWaiting: null, queueFailed: null })
+      if (held.size === 0) health.indexed = null
+    },
     enter: (role, phase) => change(() => void phases.set(role, phase)),
     fail: (source, kind, message) =>
       change(() => {
@@ -168,4 +201,9 @@ export function newNetworkHealth(
       : null,
   }
   return health
+}
+
+function worstOf(problems: readonly Problem[]): Problem | undefined {
+  const rank = ({ kind }: Problem): number => PROBLEM_KINDS.indexOf(kind)
+  return [...problems].sort((a, b) => rank(a) - rank(b))[0]
 }

@@ -27,6 +27,8 @@ export type ReaderEnd =
   | { why: 'discontinuous'; result: string }
   /** The queue has a step no more, and nobody wrote it. */
   | { why: 'lost-step' }
+  /** A writer ended with a step that nobody else gets from the queue for as long as BullMQ locks the job. */
+  | { why: 'writer-changed' }
   /** A step became a dead letter. */
   | { why: 'dead-letter'; reason: string }
   | { why: 'failed'; error: unknown }
@@ -37,6 +39,8 @@ const LOOK_MS = 250
 const IDLE_LOOK_MS = 1_000
 /** A queue in which a step waits longer may be paused. */
 const UNBLOCKED_AFTER_MS = 5_000
+/** A new writer takes a step that waits in this time. */
+const TAKEN_WITHIN_MS = 1_000
 /** A step that waits longer has no writer. */
 const NO_WRITER_MS = 30_000
 
@@ -56,6 +60,8 @@ export class ReaderSession {
   #epoch = 0
   #lookedAtMs = performance.now()
   #unblockedAtMs = -Infinity
+  /** The writer that was seen last, and the oldest step that was unwritten when it came. */
+  #writer: { epoch: number; cameAtMs: number; oldest: number | undefined } | undefined
 
   constructor(run: NetworkRun) {
     this.#run = run
@@ -84,7 +90,8 @@ export class ReaderSession {
       onCompleted: (jobId, result) => this.#onCompleted(jobId, result),
       onFailed: (jobId, reason) => this.#onFailed(jobId, reason),
     })
-    const children = [this.#collect(resume), this.#publish(queue, key), this.#watch(queue)]
+    const beside = this.#run.beside.reader?.(this.#end.signal) ?? Promise.resolve()
+    const children = [this.#collect(resume), this.#publish(queue, key), this.#watch(queue), beside]
     await untilAborted(this.#end.signal)
     await untilClosed(...children, events.close(), queue.close())
     this.#buffer.clear()
@@ -249,10 +256,23 @@ export class ReaderSession {
     else if (sequence < reported) this.#end.with({ why: 'lost-step' })
     else this.#onWritten(sequence)
     if (isGone && this.#unwritten.oldest?.lastJobId === jobId) this.#end.with({ why: 'lost-step' })
+    if (position !== undefined && this.#leavesAStep(position.writerEpoch))
+      this.#end.with({ why: 'writer-changed' })
     const waitsForMs = Math.min(this.#unwritten.waitsForMs, queueWatch.answersForMs)
     if (waitsForMs > UNBLOCKED_AFTER_MS) await this.#unblock(queue)
     if (waitsForMs > NO_WRITER_MS)
       health.fail('unwritten', 'worker', 'no writer takes the steps that wait in the queue')
+  }
+
+  /** Whether an earlier writer ended with the oldest step, because the new one does not get it. */
+  #leavesAStep(writerEpoch: number): boolean {
+    const oldest = this.#unwritten.oldest?.sequence
+    const nowMs = performance.now()
+    const isFirst = this.#writer === undefined
+    if (this.#writer?.epoch !== writerEpoch)
+      this.#writer = { epoch: writerEpoch, cameAtMs: nowMs, oldest: isFirst ? undefined : oldest }
+    const { cameAtMs, oldest: then } = this.#writer
+    return then !== undefined && then === oldest && nowMs - cameAtMs > TAKEN_WITHIN_MS
   }
 
   /** Others who may write to the queue can pause it. */
@@ -281,6 +301,8 @@ export function describeReaderEnd(end: ReaderEnd): string {
       return `a step does not continue the position (${end.result})`
     case 'lost-step':
       return 'the queue lost a step that it was given'
+    case 'writer-changed':
+      return 'a writer ended with a step'
     case 'dead-letter':
       return `a step could not be written: ${end.reason}`
     case 'failed':

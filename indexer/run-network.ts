@@ -1,13 +1,12 @@
-import { findHolder, roleLease, takeLease, type Lease } from '../shared/db/leases.ts'
+import type { Role } from '../shared/indexing-health.ts'
 import { messageOf, PermanentError } from '../shared/errors.ts'
 import { Repeats } from '../shared/repeats.ts'
 import { kindOf, untilClosed, type NetworkRun } from './network-run.ts'
-import type { Role } from './network-state.ts'
+import { PROBLEMS_OF } from './network-state.ts'
 import { describeReaderEnd, ReaderSession } from './reader-session.ts'
 import { pause } from '../shared/async/pause.ts'
 import { describeWriterEnd, WriterSession } from './writer-session.ts'
 
-const STANDBY_POLL_MS = 500
 const RESTART_PAUSE_MS = 500
 
 /**
@@ -29,19 +28,25 @@ export async function runNetwork(run: NetworkRun): Promise<void> {
 }
 
 async function runRole(role: Role, run: NetworkRun): Promise<void> {
-  const { health, signal } = run
+  const { health, log, signal, spread } = run
+  const { network } = health
   while (!signal.aborted) {
-    const lease = await waitForLease(role, run)
+    const lease = await spread.take(role, network, signal, (waiting) => standBy(role, run, waiting))
     if (lease === undefined) return
-    health.held.add(role)
+    health.clear('lease')
+    health.lead(role)
     try {
-      await runSessions(role, { ...run, signal: AbortSignal.any([signal, lease.lost]) })
+      await runSessions(role, { ...run, signal: AbortSignal.any([signal, lease.ended]) })
     } finally {
-      health.held.delete(role)
+      health.standDown(role)
       await untilClosed(lease.release())
     }
     if (isAborted(signal)) return
     health.enter(role, 'starting')
+    if (lease.isGivenUp) {
+      log.info({ network, role }, 'given up to another process, which has less to do')
+      continue
+    }
     health.fail(
       'lease',
       'database',
@@ -56,41 +61,20 @@ function isAborted(signal: AbortSignal): boolean {
   return signal.aborted
 }
 
-/** Undefined when `signal` aborted first. */
-async function waitForLease(role: Role, run: NetworkRun): Promise<Lease | undefined> {
-  const { db, databaseUrl, health, signal } = run
-  const name = roleLease(role, health.network)
-  while (!signal.aborted) {
-    try {
-      const holder = await findHolder(db, name)
-      const lease = holder === undefined ? await takeLease(databaseUrl, name) : undefined
-      health.clear('lease')
-      if (lease !== undefined) {
-        health.leader = null
-        return lease
-      }
-      // Another candidate took it between the two questions: the next look knows which.
-      if (holder !== undefined) standBy(role, run, holder)
-    } catch (error) {
-      health.fail('lease', 'database', `the lease of the ${role}: ${messageOf(error)}`)
-    }
-    await pause(STANDBY_POLL_MS, signal)
-  }
-  return undefined
-}
-
-/** A role's own problems, which its holder publishes; a standby keeps only what it sees itself. */
-const PROBLEMS = {
-  reader: ['reader', 'reading', 'head', 'unwritten'],
-  writer: ['writer', 'writing', 'worker'],
-} as const
-
-function standBy(role: Role, { health, log }: NetworkRun, holder: string): void {
-  const { network } = health
-  if (health.phaseOf(role) !== 'standby' || health.leader !== holder)
+function standBy(
+  role: Role,
+  { health, log }: NetworkRun,
+  { holder, problem }: { holder: string | null; problem: string | null },
+): void {
+  const { network, leaders } = health
+  if (problem !== null) return health.fail('lease', 'database', `the lease of the ${role}: ${problem}`)
+  health.clear('lease')
+  if (holder === null) return
+  if (health.phaseOf(role) !== 'standby' || leaders.get(role) !== holder)
     log.info({ network, role, leader: holder }, `another process leads: ${holder}; standing by`)
-  health.leader = holder
-  health.clear(...PROBLEMS[role])
+  leaders.set(role, holder)
+  // The holder publishes its own; a standby keeps what it sees itself.
+  health.clear(...PROBLEMS_OF[role])
   health.enter(role, 'standby')
 }
 

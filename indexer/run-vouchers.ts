@@ -18,18 +18,19 @@ import { openVoucherQueue } from './queue/voucher-queue.ts'
 import { startVoucherWorker } from './queue/voucher-worker.ts'
 import type { NodeVoucher } from './sources/filecoin/node-vouchers.ts'
 
-export interface VoucherRun {
+interface HandedInRun {
   /** The Filecoin network that this process leads: `filecoin:<id>`. */
   network: string
-  /** All Filecoin networks that are configured: a job may be for any of them. */
-  networks: string[]
-  /** The vouchers that the node's own store has; null where it is not to be read. */
-  readNodeVouchers: (() => Promise<NodeVoucher[]>) | null
   counts: HandedInCounts
   db: Db
-  backend: QueueBackend
   log: Logger
   signal: AbortSignal
+}
+
+export interface VoucherRun extends HandedInRun {
+  /** All Filecoin networks that are configured: a job may be for any of them. */
+  networks: string[]
+  backend: QueueBackend
 }
 
 const LOOK_AGAIN_MS = 1_000
@@ -49,23 +50,30 @@ const STUCK_MS = 30_000
 const CLOSE_MS = 5_000
 
 /**
- * Takes what is signed off-chain by each of the ways in, beside the one writer of a Filecoin network, until `signal`
- * aborts: the voucher queue, the node's own store, and what waited for its channel. Never rejects: whatever fails is
- * told and tried again.
+ * Takes what is signed off-chain, beside the one writer of a Filecoin network, until `signal` aborts: from the voucher queue,
+ * and what waited for its channel. Never rejects: a failure is logged, and the work is tried again.
  */
 export async function runVouchers(run: VoucherRun): Promise<void> {
   await Promise.all([
     takeJobs(run),
     every(run, LOOK_AGAIN_MS, 'what waits for its channel', awaitedReader(run)),
-    run.readNodeVouchers === null
-      ? Promise.resolve()
-      : every(run, NODE_STORE_MS, 'the node’s voucher store', nodeStoreReader(run, run.readNodeVouchers)),
   ])
+}
+
+/**
+ * Takes the vouchers of the node's own store, beside the one reader of a Filecoin network, until `signal` aborts: a writer
+ * needs no node. Never rejects.
+ */
+export async function runNodeVouchers(
+  run: HandedInRun,
+  readNodeVouchers: () => Promise<NodeVoucher[]>,
+): Promise<void> {
+  await every(run, NODE_STORE_MS, 'the node’s voucher store', nodeStoreReader(run, readNodeVouchers))
 }
 
 /** Does `work` at once and then at intervals; a failure is told when it is another one than the last. */
 async function every(
-  run: VoucherRun,
+  run: HandedInRun,
   intervalMs: number,
   what: string,
   work: () => Promise<void>,
@@ -164,7 +172,7 @@ async function ingestJob(
  * What a look overlooked, because it was written by a transaction that began before, the next look at all finds:
  * therefore that begins where the one before the last began. The first begins at nothing.
  */
-function awaitedReader({ db, network, counts, signal }: VoucherRun): () => Promise<void> {
+function awaitedReader({ db, network, counts, signal }: HandedInRun): () => Promise<void> {
   const nothing: Known = { position: 0, finalizedEpoch: -1 }
   let last = nothing
   let alls = { before: nothing, last: nothing, atMs: -Infinity }
@@ -187,7 +195,7 @@ function awaitedReader({ db, network, counts, signal }: VoucherRun): () => Promi
 
 /** Each voucher of the node is judged once by this process; one that was refused is a dead letter. */
 function nodeStoreReader(
-  { db, network, counts, signal }: VoucherRun,
+  { db, network, counts, signal }: HandedInRun,
   readNodeVouchers: () => Promise<NodeVoucher[]>,
 ): () => Promise<void> {
   const judged = new Set<string>()

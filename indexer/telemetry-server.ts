@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Registry } from 'prom-client'
 import { listenFailure } from '../shared/listen-failure.ts'
 import { metricsOf } from './metrics.ts'
+import type { Role } from '../shared/indexing-health.ts'
 import type { NetworkHealth } from './network-state.ts'
 
 /** `/healthz`, `/readyz` and `/metrics` of this process. Rejects with the variable to set when the port cannot be had. */
@@ -44,17 +45,24 @@ function refuseMethod({ method }: IncomingMessage, response: ServerResponse): vo
 }
 
 function sendReadiness(response: ServerResponse, networks: NetworkHealth[]): void {
-  const ready = networks.every((network) => isReady(network))
-  const payload = networks.map(({ network, state, problem, problemKind, workerHealthy, leader }) => ({
-    ...{ network, state, problem, problemKind, workerHealthy },
-    ...(state === 'standby' ? { leader } : {}),
-  }))
+  const ready = networks.every((network) => network.roles.every((role) => isReady(network, role)))
+  const payload = networks.map((health) => {
+    const { network, state, problem, problemKind, workerHealthy, roles } = health
+    const parts = roles.map((role) => [role, partOf(health, role)] as const)
+    return { network, state, problem, problemKind, workerHealthy, ...Object.fromEntries(parts) }
+  })
   sendJson(response, ready ? 200 : 503, { status: ready ? 'OK' : 'ERROR', payload })
 }
 
-/** The leader is ready while it follows without a problem; a standby while it could take over from a leader that it knows. */
-function isReady({ state, problem, leader }: NetworkHealth): boolean {
-  return problem === null && (state === 'following' || (state === 'standby' && leader !== null))
+function partOf(health: NetworkHealth, role: Role): { state: string; leader?: string | null } {
+  const { state } = health.reportOf(role)
+  return state === 'standby' ? { state, leader: health.leaders.get(role) ?? null } : { state }
+}
+
+/** A leader is ready while it follows without a problem; a standby while it could take over from a leader that it knows. */
+function isReady(health: NetworkHealth, role: Role): boolean {
+  const { state, problem } = health.reportOf(role)
+  return problem === null && (state === 'following' || (state === 'standby' && health.leaders.has(role)))
 }
 
 async function sendMetrics(response: ServerResponse, metrics: Registry): Promise<void> {

@@ -62,7 +62,7 @@ export class WriterSession {
     // A queue that is away is asked for as long as it takes.
     unblockQueue(queue).catch(() => undefined)
     const worker = startStepWorker<Outcome>(backend, key, this.#handling())
-    const children = [this.#watch(queue), this.#run.beside?.(this.#end.signal) ?? Promise.resolve()]
+    const children = [this.#watch(queue), this.#run.beside.writer?.(this.#end.signal) ?? Promise.resolve()]
     await untilAborted(this.#end.signal)
     await untilClosed(...children, worker.close(), queue.close())
     return this.#end.reason ?? { why: 'stopped' }

@@ -120,7 +120,9 @@ const CHAINS = `
   );
 
   create table ledger.network_status (
-    network text primary key,
+    network text not null,
+    -- The report of the network's 'reader' or of its 'writer'.
+    role text not null,
     blockchain text not null,
     network_id text not null,
     -- 'starting' | 'following' | 'standby' | 'retrying' | 'stopped'
@@ -138,7 +140,8 @@ const CHAINS = `
     -- Null: not counted. Kept here because a reader of the status must never wait for the read model.
     loans_without_beginning integer,
     -- The part that fails, from a closed set.
-    problem_kind text
+    problem_kind text,
+    primary key (network, role)
   );
 `
 
@@ -190,8 +193,8 @@ const OPERATIONS = `
     updated_at timestamptz(3) not null default now()
   );
 
-  -- Names the process that writes a network or runs an operation. Only the indexer's role can write it; any role can hold an
-  -- advisory lock. backend_pid and backend_start name the holder's session in pg_stat_activity.
+  -- Names the process that reads or writes a network or runs an operation, and registers live processes. Only the indexer's
+  -- role can write it; any role can hold an advisory lock. backend_pid and backend_start name the holder's session in pg_stat_activity.
   create table ledger.writer_leases (
     name text primary key,
     holder text not null,
@@ -200,7 +203,10 @@ const OPERATIONS = `
     backend_start timestamptz not null,
     -- By the database's clock.
     expires_at timestamptz not null,
-    taken_at timestamptz not null
+    taken_at timestamptz not null,
+    -- A random id of the holder's process, and the leases that it may take if this row registers it.
+    process text not null,
+    candidate_for text[] not null default '{}'
   );
 `
 

@@ -17,21 +17,45 @@ export const MOST_COUNTED = 1000
 export const NOT_FOLLOWED = 'not followed'
 
 /**
- * Failing parts, most important first: a network that stopped permanently, the database, the queue, the node, an
- * unwritable step, a stalled worker, anything else.
+ * Failing parts, most important first: a network that stopped permanently, the database, the queue, a role that no process
+ * has, the node, an unwritable step, a stalled worker, anything else.
  */
-export const PROBLEM_KINDS = ['stopped', 'database', 'queue', 'node', 'step', 'worker', 'other'] as const
+export const PROBLEM_KINDS = [
+  'stopped',
+  'database',
+  'queue',
+  'reader',
+  'writer',
+  'node',
+  'step',
+  'worker',
+  'other',
+] as const
 export type ProblemKind = (typeof PROBLEM_KINDS)[number]
+
+/** What a process does for a network: it reads the chain into the queue, or writes what comes from there. */
+export type Role = 'reader' | 'writer'
+
+/** The last report of a network's reader, or of its writer. */
+export interface RoleReport {
+  state: string
+  problem: string | null
+  problemKind: ProblemKind | null
+  /** Seconds since the report, by the database's clock. */
+  observedAgoS: number
+}
+
+/** The state of a role whose process has not reported for a while. */
+const UNOBSERVED = 'unobserved'
 
 /** The stored state of a network. Heights are block numbers, times Unix seconds of the chain's own clock. */
 export interface NetworkRow {
   network: string
   blockchain: string | null
   networkId: string | null
-  /** The indexer's report; null if none is configured to follow it. */
-  state: string | null
-  problem: string | null
-  problemKind: ProblemKind | null
+  /** Null if no process ever had the role. */
+  reader: RoleReport | null
+  writer: RoleReport | null
   /** The newest block to index. */
   head: number | null
   headTimeS: number | null
@@ -43,8 +67,6 @@ export interface NetworkRow {
   workerHealthy: boolean | null
   /** Loans whose first event was not read: at most MOST_COUNTED + 1; null if not counted. */
   loansWithoutBeginning: number | null
-  /** Seconds since the indexer's last report, by the database's clock; null if none is configured to follow it. */
-  observedAgoS: number | null
   /** Seconds since the last block was written, by the database's clock; null before the first. */
   movedAgoS: number | null
   /** The database's clock, Unix seconds. */
@@ -55,8 +77,11 @@ export interface NetworkHealth {
   network: string
   blockchain: string | null
   networkId: string | null
-  /** The indexer's report; 'unobserved' if there was none for a while; or {@link NOT_FOLLOWED}. */
+  /** The worse report of its two roles; 'unobserved' if either is missing; or {@link NOT_FOLLOWED}. */
   state: string
+  /** The report of each role; 'unobserved' if there was none for a while. */
+  reader: string
+  writer: string
   problem: string | null
   problemKind: ProblemKind | null
   head: number | null
@@ -76,23 +101,24 @@ export interface NetworkHealth {
 /**
  * (pure) Judges a network's freshness from its row alone, so that every copy of the API and `ops status` agree:
  * - in no indexer’s configuration → not followed, which is no failure and does not affect the others;
- * - silent indexer, stopped network, stalled worker → not synced;
+ * - silent reader or writer, stopped network, stalled worker → not synced;
  * - node out of reach → synced while the last indexed block is young;
  * - at the head → synced, even if the chain stands still;
  * - behind and moving → synced while the distance is small, else it is catching up;
  * - behind and not moving → stuck, unless the head has only just appeared.
  */
 export function judgeNetwork(told: NetworkRow): NetworkHealth {
-  const row = withHeadOf(told)
+  const row = { ...withHeadOf(told), ...together(told) }
   const lagBlocks = difference(row.head, row.indexed)
   const lagSeconds = difference(row.headTimeS, row.indexedTimeS)
-  const observed = row.observedAgoS !== null && row.observedAgoS <= SILENT_S
-  const [synced, note] = judge(row, observed, lagBlocks, lagSeconds)
+  const [synced, note] = judge(row, lagBlocks, lagSeconds)
   return {
     network: row.network,
     blockchain: row.blockchain,
     networkId: row.networkId,
-    state: observed ? (row.state ?? 'unobserved') : row.observedAgoS === null ? NOT_FOLLOWED : 'unobserved',
+    state: row.state,
+    reader: heardOf(told.reader, 'reader').state,
+    writer: heardOf(told.writer, 'writer').state,
     problem: row.problem,
     problemKind: row.problemKind,
     head: row.head,
@@ -105,6 +131,54 @@ export function judgeNetwork(told: NetworkRow): NetworkHealth {
     queueWaiting: row.queueWaiting,
     queueFailed: row.queueFailed,
   }
+}
+
+/** Both roles of a network in one report. */
+interface Report {
+  state: string
+  problem: string | null
+  problemKind: ProblemKind | null
+  /** Of the newer report; null if no indexer is configured to follow the network. */
+  observedAgoS: number | null
+}
+
+/** States from the worst; any other state comes before `following`. */
+const WORST_FIRST = ['stopped', UNOBSERVED, 'retrying', 'starting', 'standby']
+
+function together({ reader, writer }: NetworkRow): Report {
+  const [newest] = [reader, writer]
+    .filter((report) => report !== null)
+    .sort((a, b) => a.observedAgoS - b.observedAgoS)
+  if (newest === undefined)
+    return { state: NOT_FOLLOWED, problem: null, problemKind: null, observedAgoS: null }
+  const { observedAgoS } = newest
+  if (observedAgoS > SILENT_S) return { ...newest, state: UNOBSERVED }
+  const reports = [heardOf(reader, 'reader'), heardOf(writer, 'writer')]
+  const [worst = newest] = WORST_FIRST.flatMap((state) => reports.filter((report) => report.state === state))
+  const [told] = reports.filter(({ problem }) => problem !== null).sort((a, b) => rankOf(a) - rankOf(b))
+  return {
+    state: worst.state,
+    problem: told?.problem ?? null,
+    problemKind: told?.problemKind ?? null,
+    observedAgoS,
+  }
+}
+
+/** A role that no process has is a report as well. */
+function heardOf(report: RoleReport | null, role: Role): RoleReport {
+  if (report !== null && report.observedAgoS <= SILENT_S) return report
+  return { state: UNOBSERVED, problem: MISSING[role], problemKind: role, observedAgoS: Infinity }
+}
+
+const MISSING: Readonly<Record<Role, string>> = {
+  reader: 'no process reads this network',
+  writer: 'no process writes this network',
+}
+
+/** An unknown kind, from an indexer of another version, comes last. */
+function rankOf({ problemKind }: RoleReport): number {
+  const known = PROBLEM_KINDS.findIndex((kind) => kind === problemKind)
+  return known < 0 ? PROBLEM_KINDS.length : known
 }
 
 /** Missing beginnings are not a fault of the index, which holds everything it was configured to read. */
@@ -126,14 +200,13 @@ function withHeadOf(row: NetworkRow): NetworkRow {
 
 type Verdict = [synced: boolean, note: string]
 
-function judge(
-  row: NetworkRow,
-  observed: boolean,
-  lagBlocks: number | null,
-  lagSeconds: number | null,
-): Verdict {
+type Judged = NetworkRow & Report
+
+function judge(row: Judged, lagBlocks: number | null, lagSeconds: number | null): Verdict {
   if (row.observedAgoS === null) return [false, `${NOT_FOLLOWED}: it is in no indexer’s configuration`]
-  if (!observed) return [false, `no indexer has told anything for ${Math.round(row.observedAgoS)} s`]
+  if (row.observedAgoS > SILENT_S)
+    return [false, `no indexer has told anything for ${Math.round(row.observedAgoS)} s`]
+  if (row.state === UNOBSERVED && row.problem !== null) return [false, row.problem]
   if (row.state === 'stopped') return [false, `stopped: ${row.problem ?? 'no reason given'}`]
   if (row.workerHealthy === false) return [false, 'the queue worker takes nothing although work waits']
   if (row.indexed === null) return [false, withProblem(row, 'nothing is indexed yet')]
@@ -144,13 +217,13 @@ function judge(
 }
 
 /** Adds the reported problem, if there is one, as the reason. */
-function withProblem({ state, problem }: NetworkRow, what: string): string {
-  return problem === null ? what : `${state ?? 'unknown state'}: ${problem}; ${what}`
+function withProblem({ state, problem }: Judged, what: string): string {
+  return problem === null ? what : `${state}: ${problem}; ${what}`
 }
 
 /** The current head is unknown: the index counts as fresh only while its age by the clock is small. */
-function judgeWithoutNode(row: NetworkRow): Verdict {
-  const why = `${row.state ?? 'unknown state'}: ${row.problem ?? 'the chain is not being followed'}`
+function judgeWithoutNode(row: Judged): Verdict {
+  const why = `${row.state}: ${row.problem ?? 'the chain is not being followed'}`
   const age = row.nowS - (row.indexedTimeS ?? 0)
   const seconds = Math.round(Math.abs(age))
   const when = age < 0 ? `${seconds} s ahead of the clock` : `${seconds} s old`

@@ -4,6 +4,7 @@ import {
   type NetworkHealth,
   type NetworkRow,
   type ProblemKind,
+  type RoleReport,
 } from '../../shared/indexing-health.ts'
 
 /** Public wording for each kind of problem. The indexer's own text may quote hosts, files and node answers. */
@@ -11,6 +12,8 @@ const WORDS: Readonly<Record<ProblemKind, string>> = {
   stopped: 'the network has stopped: an operator has to act',
   database: 'the database does not answer the indexer',
   queue: 'the queue does not answer the indexer',
+  reader: 'no process reads this network',
+  writer: 'no process writes this network',
   node: 'the node does not answer as needed',
   step: 'a step cannot be written',
   worker: 'the queue worker takes nothing although work waits',
@@ -25,12 +28,17 @@ const PLACE = /\bendpoint (\d{1,2}) \(/g
  * endpoints in a problem are shown by their place in the configuration.
  */
 export function publicHealth(row: NetworkRow): NetworkHealth {
-  const { problem, state } = row
-  if (problem === null) return judgeNetwork({ ...row, problemKind: null })
+  return judgeNetwork({ ...row, reader: inPublic(row.reader), writer: inPublic(row.writer) })
+}
+
+function inPublic(report: RoleReport | null): RoleReport | null {
+  if (report === null) return null
+  const { problem, state } = report
+  if (problem === null) return { ...report, problemKind: null }
   // An indexer of another version may have written an unknown kind or none.
-  const known = PROBLEM_KINDS.find((kind) => kind === row.problemKind)
+  const known = PROBLEM_KINDS.find((kind) => kind === report.problemKind)
   const problemKind = known ?? (state === 'stopped' ? 'stopped' : 'other')
-  return judgeNetwork({ ...row, problem: inPublicWords(problemKind, problem), problemKind })
+  return { ...report, problem: inPublicWords(problemKind, problem), problemKind }
 }
 
 function inPublicWords(kind: ProblemKind, problem: string): string {

@@ -8,6 +8,8 @@ const HEALTH = {
   blockchain: 'DEVNET',
   networkId: '31337',
   state: 'following',
+  reader: 'following',
+  writer: 'following',
   problem: null,
   problemKind: null,
   head: 83,
@@ -29,6 +31,8 @@ const networkHealth = z
     state: z.string().meta({
       description: 'starting, following, retrying, stopped, standby, unobserved or not followed',
     }),
+    reader: z.string().meta({ description: 'The same of the process that reads the network' }),
+    writer: z.string().meta({ description: 'The same of the process that writes it' }),
     problem: z.string().nullable().meta({ description: 'A fixed sentence; null without a problem' }),
     problemKind: z.enum(PROBLEM_KINDS).nullable().meta({ description: 'The part that fails' }),
     head: height('Newest block or epoch to index'),

@@ -1,4 +1,9 @@
-import { judgeNetwork, NOT_FOLLOWED, type NetworkHealth } from '../../shared/indexing-health.ts'
+import {
+  judgeNetwork,
+  NOT_FOLLOWED,
+  type NetworkHealth,
+  type RoleReport,
+} from '../../shared/indexing-health.ts'
 import { getStatus } from '../event-log/network-status.ts'
 import { withDatabase, type OutputOptions } from './context.ts'
 
@@ -9,12 +14,12 @@ import { withDatabase, type OutputOptions } from './context.ts'
 export async function runStatus(options: OutputOptions): Promise<void> {
   await withDatabase(async ({ db }) => {
     const told = await getStatus(db)
-    const networks = told.networks.map((row) => ({
+    const networks = told.networks.map(({ holders, ...row }) => ({
       ...judgeNetwork(row),
-      /** The writer's host and process id, or null without a writer. */
-      leader: row.leader,
-      /** Null when no indexer is configured to follow the network any more. */
-      observedSecondsAgo: row.observedAgoS === null ? null : Math.max(0, row.observedAgoS),
+      readBy: holders.reader,
+      writtenBy: holders.writer,
+      readerObservedSecondsAgo: secondsAgo(row.reader),
+      writerObservedSecondsAgo: secondsAgo(row.writer),
     }))
     const configured = networks.filter(({ state }) => state !== NOT_FOLLOWED)
     const healthy =
@@ -29,14 +34,26 @@ export async function runStatus(options: OutputOptions): Promise<void> {
   })
 }
 
-function describe(network: NetworkHealth & { leader: string | null }): string {
+/** Null when no process ever had the role, or no indexer is configured to follow the network any more. */
+function secondsAgo(report: RoleReport | null): number | null {
+  return report === null ? null : Math.max(0, report.observedAgoS)
+}
+
+/** Hosts and process ids; null without such a process. */
+interface Holders {
+  readBy: string | null
+  writtenBy: string | null
+}
+
+function describe(network: NetworkHealth & Holders): string {
   const parts = [
     `${network.network} (${network.blockchain ?? '?'}): ${network.state}`,
     `head ${network.head ?? '?'}`,
     `indexed ${network.indexed ?? 'nothing'}`,
     `finalized ${network.finalized ?? '?'}`,
     `queue ${network.queueWaiting ?? '?'} waiting, ${network.queueFailed ?? '?'} failed`,
-    `leader ${network.leader ?? 'none'}`,
+    `read by ${network.readBy ?? 'none'}`,
+    `written by ${network.writtenBy ?? 'none'}`,
   ]
   const { note, problem } = network
   const isTold = problem === null || note.includes(problem)

@@ -1,13 +1,13 @@
 import { sql } from 'kysely'
 import type { Db } from '../../shared/db/connect.ts'
-import { findHolders, roleLease } from '../../shared/db/leases.ts'
+import { getHeldLeases, roleLease } from '../../shared/db/leases.ts'
 import { NETWORK_ROWS } from '../../shared/db/network-rows.ts'
 import type { NetworkStatusTable } from '../../shared/db/schema.ts'
-import type { NetworkRow } from '../../shared/indexing-health.ts'
+import type { NetworkRow, Role } from '../../shared/indexing-health.ts'
 
 /**
- * Stores how this process sees its networks. `unlessToldForMs` limits this to networks without any report in that many
- * milliseconds.
+ * Stores how this process sees its networks, a row for each role. `unlessToldForMs` limits this to rows without any report in
+ * that many milliseconds.
  */
 export async function putNetworkStatus(
   db: Db,
@@ -26,7 +26,7 @@ export async function putNetworkStatus(
     .values(rows.map((row) => ({ ...row, observed_at: sql<Date>`clock_timestamp()` })))
     .onConflict((conflict) =>
       conflict
-        .column('network')
+        .columns(['network', 'role'])
         .doUpdateSet((eb) => Object.fromEntries(changed.map((name) => [name, eb.ref(`excluded.${name}`)])))
         .where(isSilent),
     )
@@ -55,7 +55,7 @@ export async function forgetOtherNetworks(db: Db, configured: string[]): Promise
 export interface Status {
   records: number
   lastPosition: number
-  networks: (NetworkRow & { leader: string | null })[]
+  networks: (NetworkRow & { holders: Record<Role, string | null> })[]
 }
 
 /** The stored state of every network that was ever indexed. Cheap: no table is counted. */
@@ -64,11 +64,16 @@ export async function getStatus(db: Db): Promise<Status> {
     select records, (select last_position from ledger.log_head) as position
     from projection.fold_state`.execute(db)
   const { rows } = await sql<NetworkRow>`${sql.raw(NETWORK_ROWS)} order by network`.execute(db)
-  const leaders = await findHolders(db)
+  const leases = new Map((await getHeldLeases(db)).map(({ name, holder }) => [name, holder]))
+  const holderOf = (role: Role, network: string): string | null =>
+    leases.get(roleLease(role, network)) ?? null
   const [total] = totals.rows
   return {
     records: total?.records ?? 0,
     lastPosition: total?.position ?? 0,
-    networks: rows.map((row) => ({ ...row, leader: leaders.get(roleLease('writer', row.network)) ?? null })),
+    networks: rows.map((row) => {
+      const { network } = row
+      return { ...row, holders: { reader: holderOf('reader', network), writer: holderOf('writer', network) } }
+    }),
   }
 }

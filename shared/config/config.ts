@@ -54,6 +54,8 @@ export const environmentSchema = z.object({
   READ_DATABASE_URL: databaseUrlSchema.optional(),
   REDIS_URL: urlSchema('redis:', 'rediss:').optional(),
   NETWORKS_FILE: z.string().optional(),
+  /** Whether an indexer reads chains into the queue, writes from the queue into Postgres, or both. */
+  INDEXER_ROLE: z.enum(['all', 'reader', 'writer']).default('all'),
   API_HOST: z.string().default('127.0.0.1'),
   API_PORT: portSchema.default(3000),
   /** Origins whose pages may read responses. */

@@ -1,12 +1,18 @@
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { sql } from 'kysely'
 import type pg from 'pg'
+import type { Role } from '../indexing-health.ts'
 import { connectSession, type Db } from './connect.ts'
 
 /** A lease that is not renewed for so long is free. */
 const LEASE_MS = 15_000
 const RENEWALS_PER_LEASE = 5
+/** Rows of processes that ended are deleted after this time. */
+const FORGOTTEN_AFTER = '1 hour'
+
+/** This process among all that use the database. Containers may share a host name and a process id. */
+export const OWN_PROCESS = randomBytes(8).toString('hex')
 
 export interface Lease {
   /** Aborted when the lease is gone: released, not renewed in time, or lost with its session. */
@@ -23,9 +29,11 @@ const IS_HELD = `l.expires_at > clock_timestamp() and exists (
   where a.pid = l.backend_pid and (a.backend_start is null or a.backend_start = l.backend_start))`
 
 const TAKE = `
-  insert into ledger.writer_leases as l (name, holder, token, backend_pid, backend_start, expires_at, taken_at)
-  values ($1, $2, $3, pg_backend_pid(), $4, clock_timestamp() + $5 * interval '1 ms', clock_timestamp())
+  insert into ledger.writer_leases as l
+    (name, holder, token, backend_pid, backend_start, expires_at, taken_at, process, candidate_for)
+  values ($1, $2, $3, pg_backend_pid(), $4, clock_timestamp() + $5 * interval '1 ms', clock_timestamp(), $6, $7)
   on conflict (name) do update set holder = excluded.holder, token = excluded.token,
+    process = excluded.process, candidate_for = excluded.candidate_for,
     backend_pid = excluded.backend_pid, backend_start = excluded.backend_start,
     expires_at = clock_timestamp() + $5 * interval '1 ms', taken_at = excluded.taken_at
   where not (${IS_HELD})`
@@ -34,21 +42,55 @@ const RENEW = `
   update ledger.writer_leases set expires_at = clock_timestamp() + $3 * interval '1 ms'
   where name = $1 and token = $2`
 
-/** The process that holds a lease now (host and process id, for operators); undefined when it is free. */
-export async function findHolder(db: Db, name: string): Promise<string | undefined> {
-  return (await findHolders(db)).get(name)
+/** A lease that is held now. */
+export interface HeldLease {
+  name: string
+  /** Host and process id, for operators. */
+  holder: string
+  /** {@link OWN_PROCESS} of the holder. */
+  process: string
+  /** Leases that the holder may take; empty unless this lease registers a process. */
+  candidateFor: string[]
 }
 
-/** The processes that hold leases now, by the leases' names. */
-export async function findHolders(db: Db): Promise<Map<string, string>> {
-  const { rows } = await sql<{ name: string; holder: string }>`
-    select l.name, l.holder from ledger.writer_leases l where ${sql.raw(IS_HELD)}`.execute(db)
-  return new Map(rows.map(({ name, holder }) => [name, holder]))
+export async function getHeldLeases(db: Db): Promise<HeldLease[]> {
+  const { rows } = await sql<HeldLease>`
+    select l.name, l.holder, l.process, l.candidate_for as "candidateFor"
+    from ledger.writer_leases l where ${sql.raw(IS_HELD)}`.execute(db)
+  return rows
+}
+
+/** The host and process id of a lease's holder; undefined when it is free. */
+export async function findHolder(db: Db, name: string): Promise<string | undefined> {
+  return (await getHeldLeases(db)).find((lease) => lease.name === name)?.holder
 }
 
 /** The lease under which one process reads or writes a network. */
-export function roleLease(role: 'reader' | 'writer', network: string): string {
+export function roleLease(role: Role, network: string): string {
   return `${role} of ${network}`
+}
+
+interface LeaseOptions {
+  leaseMs?: number
+  process?: string
+  candidateFor?: readonly string[]
+}
+
+/**
+ * Registers a process for as long as the lease is held, so that the networks are spread over all processes. `candidateFor`
+ * names the leases that it may take.
+ */
+export async function registerProcess(
+  db: Db,
+  url: string,
+  candidateFor: readonly string[],
+  process = OWN_PROCESS,
+): Promise<Lease | undefined> {
+  await sql`delete from ledger.writer_leases
+    where candidate_for <> '{}' and expires_at < clock_timestamp() - ${sql.lit(FORGOTTEN_AFTER)}::interval`.execute(
+    db,
+  )
+  return takeLease(url, `process ${process}`, { process, candidateFor })
 }
 
 /**
@@ -59,7 +101,7 @@ export function roleLease(role: 'reader' | 'writer', network: string): string {
 export async function takeLease(
   url: string,
   name: string,
-  { leaseMs = LEASE_MS } = {},
+  { leaseMs = LEASE_MS, process: owner = OWN_PROCESS, candidateFor = [] }: LeaseOptions = {},
 ): Promise<Lease | undefined> {
   const client = await connectSession(url, `loan-activity lease ${name}`)
   try {
@@ -67,7 +109,7 @@ export async function takeLease(
     const started = await sessionStart(client)
     const askedAtMs = performance.now()
     const me = `${hostname()}, process ${process.pid}`
-    const { rowCount } = await client.query(TAKE, [name, me, token, started, leaseMs])
+    const { rowCount } = await client.query(TAKE, [name, me, token, started, leaseMs, owner, candidateFor])
     if (rowCount === 1) return hold(client, { name, token, leaseMs, askedAtMs })
   } catch (error) {
     await client.end().catch(() => undefined)

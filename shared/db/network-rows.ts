@@ -1,11 +1,20 @@
+/** The report of one role as a JSON object, a `RoleReport`; null if there is none. */
+const report = (role: string): string => `
+    case when ${role}.role is not null then json_build_object('state', ${role}.state, 'problem', ${role}.problem,
+      'problemKind', ${role}.problem_kind,
+      'observedAgoS', extract(epoch from clock_timestamp() - ${role}.observed_at)::float8) end as "${role}"`
+
 /** Selects a `NetworkRow` for every network that was ever indexed, or that an indexer is configured to follow. */
 export const NETWORK_ROWS = `
-  select network, blockchain, network_id as "networkId", state, problem, problem_kind as "problemKind",
-    head_number as head, head_time_s as "headTimeS", number as indexed, time_s as "indexedTimeS",
-    coalesce(chain.finalized_number, told.finalized_number) as finalized,
-    queue_waiting as "queueWaiting", queue_failed as "queueFailed", worker_healthy as "workerHealthy",
-    loans_without_beginning as "loansWithoutBeginning",
-    extract(epoch from clock_timestamp() - observed_at)::float8 as "observedAgoS",
+  select network, coalesce(reader.blockchain, writer.blockchain) as blockchain,
+    coalesce(reader.network_id, writer.network_id) as "networkId",${report('reader')},${report('writer')},
+    reader.head_number as head, reader.head_time_s as "headTimeS", number as indexed, time_s as "indexedTimeS",
+    coalesce(chain.finalized_number, reader.finalized_number) as finalized,
+    writer.queue_waiting as "queueWaiting", writer.queue_failed as "queueFailed",
+    writer.worker_healthy as "workerHealthy",
+    writer.loans_without_beginning as "loansWithoutBeginning",
     extract(epoch from clock_timestamp() - moved_at)::float8 as "movedAgoS",
     extract(epoch from clock_timestamp())::float8 as "nowS"
-  from ledger.chain_position as chain full join ledger.network_status as told using (network)`
+  from ledger.chain_position as chain
+    full join (select * from ledger.network_status where role = 'reader') as reader using (network)
+    full join (select * from ledger.network_status where role = 'writer') as writer using (network)`

@@ -1,6 +1,6 @@
 import type { Generated, GeneratedAlways } from 'kysely'
 import type { ChainEvent, LoanType } from '../events/chain-event.ts'
-import type { ProblemKind } from '../indexing-health.ts'
+import type { ProblemKind, Role } from '../indexing-health.ts'
 
 /** Row types of the tables. Heights, positions and ids are safe integers; the migrations explain each column. */
 
@@ -77,6 +77,7 @@ interface RangesReadTable {
 
 export interface NetworkStatusTable {
   network: string
+  role: Role
   blockchain: string
   network_id: string
   state: NetworkState
@@ -103,6 +104,8 @@ interface WriterLeasesTable {
   backend_start: Date
   expires_at: Date
   taken_at: Date
+  process: string
+  candidate_for: Generated<string[]>
 }
 
 export interface WaitingVouchersTable {

@@ -66,8 +66,9 @@ interface Readiness {
 async function readiness(indexer: IndexerProcess): Promise<Readiness> {
   const response = await fetch(`${indexer.url}/readyz`).catch(() => undefined)
   if (response === undefined) return { status: 0, state: 'not there' }
-  const { payload } = (await response.json()) as { payload: { state: string; leader?: string }[] }
-  return { status: response.status, state: '', ...payload[0] }
+  const { payload } = (await response.json()) as { payload: { state: string; writer: { leader?: string } }[] }
+  const [network] = payload
+  return { status: response.status, state: '', ...network, ...network?.writer }
 }
 
 void t.test('the lead: held against strangers, passed on by the killed and by the frozen', async (t) => {
@@ -152,6 +153,7 @@ void t.test(
       db
         .selectFrom('ledger.network_status')
         .select(['state', 'problem', 'problem_kind as kind'])
+        .where('role', '=', 'writer')
         .executeTakeFirstOrThrow()
     const namedMs = await until(async () => (await row()).problem !== null)
     t.ok(namedMs < 5_000, `named after ${Math.round(namedMs)} ms`)

@@ -97,6 +97,7 @@ async function statusRow(db: Db): Promise<{ state: string; problem: string | nul
   return db
     .selectFrom('ledger.network_status')
     .select(['state', 'problem', 'problem_kind as kind'])
+    .where('role', '=', 'writer')
     .executeTakeFirstOrThrow()
 }
 
@@ -162,7 +163,7 @@ void t.test('a Redis that is away is named, and writes go on within 3 s of its r
       t.equal((await readiness(leader)).status, 200)
       t.match(await statusRow(db), { state: 'following', problem: null, kind: null })
       t.match(JSON.parse((await readiness(standby)).body), {
-        payload: [{ state: 'standby', leader: /process \d+/ }],
+        payload: [{ state: 'standby', writer: { state: 'standby', leader: /process \d+/ } }],
       })
       t.comment(
         `${what} for ${AWAY_MS} ms: named after ${Math.round(namedMs)} ms, written ${Math.round(ms)} ms after PONG, ${lines} lines, epochs +${after.epoch - before.epoch}`,

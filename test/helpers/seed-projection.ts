@@ -64,7 +64,7 @@ export interface SeededNetwork {
   toldWith?: string[]
 }
 
-/** Writes an indexer's report on a network; by default it follows, at the head, just now. */
+/** Writes the reports of a network's reader and writer, which are the same; by default it follows, at the head, just now. */
 export async function seedNetwork(db: Db, given: SeededNetwork = {}): Promise<void> {
   const line = { network: 'evm:31337', state: 'following', problem: null, head: 100, headAgeS: 1, ...given }
   const { indexed = line.head, indexedAgeS = line.headAgeS, observedAgoS = 0, movedAgoS = 1 } = given
@@ -72,11 +72,12 @@ export async function seedNetwork(db: Db, given: SeededNetwork = {}): Promise<vo
   await sql`delete from ledger.network_status where network = ${line.network}`.execute(db)
   await sql`delete from ledger.chain_position where network = ${line.network}`.execute(db)
   await sql`
-    insert into ledger.network_status (network, blockchain, network_id, state, problem, head_number, head_time_s,
+    insert into ledger.network_status (network, role, blockchain, network_id, state, problem, head_number, head_time_s,
       finalized_number, queue_waiting, queue_failed, worker_healthy, told_with, observed_at)
-    select ${line.network}, 'DEVNET', '31337', ${line.state}, ${line.problem}, ${line.head}::bigint,
+    select ${line.network}, role, 'DEVNET', '31337', ${line.state}, ${line.problem}, ${line.head}::bigint,
       extract(epoch from now())::bigint - ${line.headAgeS}::bigint, 50, 2, 0, true, ${toldWith}::text[],
-      now() - make_interval(secs => ${observedAgoS}::float8)`.execute(db)
+      now() - make_interval(secs => ${observedAgoS}::float8)
+    from unnest(array['reader', 'writer']) as role`.execute(db)
   await db
     .insertInto('ledger.chain_position')
     .values({

@@ -247,10 +247,10 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     promise: 9,
-    what: 'an indexer that fell silent counts as there',
+    what: 'a reader or a writer that fell silent counts as there',
     file: 'shared/indexing-health.ts',
-    from: 'row.observedAgoS !== null && row.observedAgoS <= SILENT_S',
-    to: 'row.observedAgoS !== null',
+    from: 'report !== null && report.observedAgoS <= SILENT_S',
+    to: 'report !== null',
     noticedBy: [{ test: 'test/unit/shared/indexing-health.test.ts' }],
   },
 ]

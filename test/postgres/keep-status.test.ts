@@ -36,7 +36,7 @@ void t.test('a state is told when it is entered, not at the next interval', asyn
     ),
   )
   const [first, second] = networks
-  for (const network of networks) network.held.add('reader')
+  for (const network of networks) network.lead('reader')
   const stopping = new AbortController()
   const log = createLogger('test', 'silent')
   const keeping = keepStatus(db, networks, { changed, signal: stopping.signal, log, intervalMs: 3_600_000 })
@@ -84,7 +84,7 @@ void t.test('who leads a network has the word, and others say what they know whe
     return { network, keep, stop: () => stopping.abort() }
   })
   if (here === undefined || there === undefined) throw new Error('two processes')
-  here.network.held.add('reader')
+  here.network.lead('reader')
   here.network.enter('reader', 'following')
   const leading = here.keep()
   const following = [{ network: 'evm:1', state: 'following', problem: null }]
@@ -105,4 +105,53 @@ void t.test('who leads a network has the word, and others say what they know whe
   t.same(await untilTold(db, stopped), stopped)
   there.stop()
   await other
+})
+
+void t.test('a reader and a writer in two processes each tell their own part', async (t) => {
+  const { db } = await testDatabase(t)
+  const log = createLogger('test', 'silent')
+  const block = { number: 9, hash: '0x09', parentHash: '0x08', timeS: 90 }
+  for (const role of ['reader', 'writer'] as const) {
+    const changed = new Wakeup()
+    const identity = { roles: [role], network: 'evm:1', blockchain: 'DEVNET', networkId: '1' }
+    const network = newNetworkHealth(identity, () => changed.raise())
+    Object.assign(network, { head: block, finalized: block, queueWaiting: 2, queueFailed: 1 })
+    network.lead(role)
+    network.enter(role, 'following')
+    const stopping = new AbortController()
+    const keeping = keepStatus(db, [network], { changed, signal: stopping.signal, log, intervalMs: 500 })
+    t.teardown(async () => {
+      stopping.abort()
+      await keeping
+    })
+    if (role === 'reader') network.fail('reading', 'node', 'no node answers')
+  }
+  const rows = async (): Promise<unknown[]> =>
+    db
+      .selectFrom('ledger.network_status')
+      .select([
+        'role',
+        'state',
+        'problem',
+        'head_number',
+        'finalized_number',
+        'queue_waiting',
+        'queue_failed',
+      ])
+      .orderBy('role')
+      .execute()
+  const of = (role: string, state: string, problem: string | null) => ({ role, state, problem })
+  const wanted = [
+    {
+      ...of('reader', 'retrying', 'no node answers'),
+      ...{ head_number: 9, finalized_number: 9, queue_waiting: null, queue_failed: null },
+    },
+    {
+      ...of('writer', 'following', null),
+      ...{ head_number: null, finalized_number: null, queue_waiting: 2, queue_failed: 1 },
+    },
+  ]
+  const isThere = async (): Promise<boolean> => JSON.stringify(await rows()) === JSON.stringify(wanted)
+  for (let waited = 0; waited < 10_000 && !(await isThere()); waited += 20) await delay(20)
+  t.same(await rows(), wanted)
 })

@@ -175,7 +175,6 @@ void t.test('dead-letters', async (t) => {
     const run = {
       network: NETWORK,
       networks: [NETWORK],
-      readNodeVouchers: null,
       counts,
       db,
       backend,

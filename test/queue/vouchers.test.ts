@@ -8,7 +8,7 @@ import { newNetworkHealth, type HandedInCounts } from '../../indexer/network-sta
 import { openQueueBackend } from '../../indexer/open-queue-backend.ts'
 import type { QueueBackend } from '../../indexer/queue/backend.ts'
 import { MOST_VOUCHER_CHARACTERS, startVoucherWorker } from '../../indexer/queue/voucher-worker.ts'
-import { runVouchers } from '../../indexer/run-vouchers.ts'
+import { runNodeVouchers, runVouchers } from '../../indexer/run-vouchers.ts'
 import { openVoucherQueue } from '../../indexer/queue/voucher-queue.ts'
 import type { Db } from '../../shared/db/connect.ts'
 import { createLogger } from '../../shared/log.ts'
@@ -72,19 +72,23 @@ async function start(
   const running = runVouchers({
     network: NETWORK,
     networks: [NETWORK],
-    readNodeVouchers,
     counts,
     db,
     backend,
     log: createLogger('test', 'silent'),
     signal: stopping.signal,
   })
+  const log = createLogger('test', 'silent')
+  const reading =
+    readNodeVouchers === null
+      ? Promise.resolve()
+      : runNodeVouchers({ network: NETWORK, counts, db, log, signal: stopping.signal }, readNodeVouchers)
   let stopped = false
   const stop = async (): Promise<void> => {
     if (stopped) return
     stopped = true
     stopping.abort()
-    await running
+    await Promise.all([running, reading])
     backend.close()
   }
   t.teardown(stop)
@@ -185,7 +189,6 @@ for (const kind of queueKinds) {
       const next = runVouchers({
         network: NETWORK,
         networks: [NETWORK],
-        readNodeVouchers: null,
         counts,
         db,
         backend,

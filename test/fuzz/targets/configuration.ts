@@ -32,6 +32,7 @@ const VARIABLES: Record<string, readonly string[]> = {
   READ_DATABASE_URL: [`postgres://user:${TOKEN}@replica.example/loans?sslmode=require`],
   REDIS_URL: [`redis://:${TOKEN}@redis.example:6379/2`, 'rediss://redis.example'],
   NETWORKS_FILE: ['networks.json'],
+  INDEXER_ROLE: ['all', 'reader', 'writer'],
   API_HOST: ['127.0.0.1', '::'],
   API_PORT: ['3000', '0', '65535'],
   INDEXER_HOST: ['localhost'],

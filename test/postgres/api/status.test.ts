@@ -20,6 +20,8 @@ void t.test('the status tells every network, the records and the version', async
     blockchain: 'DEVNET',
     networkId: '31337',
     state: 'following',
+    reader: 'following',
+    writer: 'following',
     problem: null,
     problemKind: null,
     head: 120,
@@ -64,6 +66,47 @@ void t.test('ready says whether what is answered is fresh, and why', async (t) =
   await sql`delete from ledger.network_status`.execute(db)
   t.match(await ask(), [503, /no network is followed/], 'all of them')
   t.equal((await app.inject('/healthz')).statusCode, 200, 'the process lives all the same')
+})
+
+void t.test('a network that only one role follows is not ready, and says which one is missing', async (t) => {
+  const { app, db } = await testApi(t)
+  for (const [missing, problem] of [
+    ['reader', 'no process reads this network'],
+    ['writer', 'no process writes this network'],
+  ] as const) {
+    await seedNetwork(db)
+    await sql`delete from ledger.network_status where role = ${missing}`.execute(db)
+    const { payload } = statusAnswer.parse((await app.inject('/api/status')).json())
+    t.match(payload.networks, [
+      {
+        state: 'unobserved',
+        [missing]: 'unobserved',
+        problem,
+        problemKind: missing,
+        note: problem,
+        synced: false,
+      },
+    ])
+    t.match((await app.inject('/readyz')).json(), { status: 'ERROR', message: `evm:31337: ${problem}` })
+    await seedNetwork(db)
+    await sql`update ledger.network_status set observed_at = now() - interval '16 s' where role = ${missing}`.execute(
+      db,
+    )
+    t.match((await app.inject('/readyz')).json(), { status: 'ERROR', message: `evm:31337: ${problem}` })
+  }
+})
+
+void t.test('head and finality are the reader’s, the queue is the writer’s', async (t) => {
+  const { app, db } = await testApi(t)
+  await seedNetwork(db, { head: 120, indexed: 117 })
+  await sql`update ledger.network_status set head_number = 1, head_time_s = 1, finalized_number = 1
+    where role = 'writer'`.execute(db)
+  await sql`update ledger.network_status set queue_waiting = 99, queue_failed = 99, worker_healthy = false
+    where role = 'reader'`.execute(db)
+  const { payload } = statusAnswer.parse((await app.inject('/api/status')).json())
+  t.match(payload.networks, [
+    { head: 120, indexed: 117, finalized: 50, queueWaiting: 2, queueFailed: 0, synced: true },
+  ])
 })
 
 void t.test('whatever an indexer reports, strangers read it in words of a closed set', async (t) => {

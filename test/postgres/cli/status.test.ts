@@ -38,7 +38,9 @@ void t.test('a network that is configured no longer is told as such, and is no f
   const [text, json] = await Promise.all([ops(), ops('--json')])
   t.equal(text.code, 0, text.err)
   t.match(text.out, /^evm:5 .*: not followed, .*indexed 100,/m)
-  t.match(JSON.parse(json.out), { networks: [{}, { state: 'not followed', observedSecondsAgo: null }] })
+  t.match(JSON.parse(json.out), {
+    networks: [{}, { state: 'not followed', readerObservedSecondsAgo: null, writerObservedSecondsAgo: null }],
+  })
   await sql`delete from ledger.network_status`.execute(db)
   t.equal((await ops()).code, 1, 'but then one must be followed')
 })
@@ -50,7 +52,12 @@ void t.test('an indexer that starts forgets no network of another one', async (t
   await seedNetwork(db, { network: 'evm:6', toldWith: ['evm:6', 'evm:7'], observedAgoS: 1800 })
   await seedNetwork(db, { network: 'evm:9', toldWith: ['evm:9'], observedAgoS: 4000 })
   const known = async (): Promise<string[]> => {
-    const rows = await db.selectFrom('ledger.network_status').select('network').orderBy('network').execute()
+    const rows = await db
+      .selectFrom('ledger.network_status')
+      .select('network')
+      .distinct()
+      .orderBy('network')
+      .execute()
     return rows.map(({ network }) => network)
   }
   await forgetOtherNetworks(db, ['evm:8'])

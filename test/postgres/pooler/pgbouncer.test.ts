@@ -134,14 +134,14 @@ void t.test('the connections of a program fit the limits, or the message has the
   t.match(facts, { limit: 5, limitOf: `the role ${role}`, free: 5, sharesSessions: false })
   const networks = { evm: [{}], filecoin: [] } as never
   await t.rejects(
-    checkConnections(limited.href, networks, undefined),
+    checkConnections(limited.href, networks, undefined, ['writer']),
     new ConfigError(
-      `DATABASE_URL: the role ${role} allows 5 connections, and this program needs at least 7 (it takes up to 12): raise the limit`,
+      `DATABASE_URL: the role ${role} allows 5 connections, and this program needs at least 8 (it takes up to 13): raise the limit`,
     ),
   )
   t.match(
-    await checkConnections(limited.href, networks, 'redis://'),
-    { pool: 4 },
+    await checkConnections(limited.href, networks, 'redis://', ['writer']),
+    { pool: 3 },
     'with Redis it runs within five',
   )
   t.equal(poolSize(facts, { variable: 'DATABASE_URL', wanted: 10, least: 1, others: 0 }), 5)

@@ -76,8 +76,36 @@ void t.test('a network is what its active roles are', (t) => {
   enter('reader', 'following')
   enter('reader', 'stopped')
   t.same(states, ['starting', 'standby', 'following', 'starting', 'following', 'stopped'])
-  t.equal(network.leads, false)
-  network.held.add('writer')
-  t.equal(network.leads, true)
+  t.end()
+})
+
+void t.test('each role has the problems that are its own or everybody’s', (t) => {
+  const network = newNetworkHealth({ network: 'evm:1', blockchain: 'DEVNET', networkId: '1' })
+  network.enter('reader', 'following')
+  network.enter('writer', 'following')
+  network.fail('reading', 'node', 'no node answers')
+  t.same(network.reportOf('reader'), { state: 'retrying', problem: 'no node answers', problemKind: 'node' })
+  t.same(network.reportOf('writer'), { state: 'following', problem: null, problemKind: null })
+  network.fail('queue', 'queue', 'the queue is away')
+  t.match(network.reportOf('reader'), { state: 'retrying', problem: 'the queue is away' })
+  t.match(network.reportOf('writer'), { state: 'retrying', problem: 'the queue is away' })
+  network.enter('writer', 'standby')
+  t.match(network.reportOf('writer'), { state: 'standby', problem: 'the queue is away' })
+  t.end()
+})
+
+void t.test('a process that has a role no more knows nothing of it', (t) => {
+  const network = newNetworkHealth({ network: 'evm:1', blockchain: 'DEVNET', networkId: '1' })
+  const block = { number: 7, hash: '0x07' }
+  for (const role of ['reader', 'writer'] as const) network.lead(role)
+  Object.assign(network, {
+    ...{ head: { ...block, parentHash: '0x06', timeS: 1 }, finalized: block, indexed: block },
+    ...{ queueWaiting: 3, queueFailed: 0 },
+  })
+  network.standDown('reader')
+  t.match(network, { head: null, finalized: null, indexed: block, queueWaiting: 3, queueFailed: 0 })
+  network.standDown('writer')
+  t.match(network, { indexed: null, queueWaiting: null, queueFailed: null })
+  t.same([...network.held], [])
   t.end()
 })

@@ -1,17 +1,27 @@
 import t from 'tap'
-import { judgeNetwork, type NetworkRow } from '../../../shared/indexing-health.ts'
+import { judgeNetwork, type NetworkRow, type RoleReport } from '../../../shared/indexing-health.ts'
 
 const NOW = 2_000_000_000
 
+const WELL: RoleReport = { state: 'following', problem: null, problemKind: null, observedAgoS: 0.5 }
+
+/** A change of a row; the fields of a report change those of both roles. */
+type Change = Partial<NetworkRow & RoleReport>
+
 /** A network that is at the head of a chain whose newest block is five seconds old. */
-function row(change: Partial<NetworkRow>): NetworkRow {
+function row({ state, problem, observedAgoS, ...change }: Change): NetworkRow {
+  const report = {
+    ...WELL,
+    state: state ?? WELL.state,
+    problem: problem ?? null,
+    observedAgoS: observedAgoS ?? 0.5,
+  }
   return {
     network: 'evm:1',
     blockchain: 'ETH',
     networkId: '1',
-    state: 'following',
-    problem: null,
-    problemKind: null,
+    reader: report,
+    writer: report,
     head: 1000,
     headTimeS: NOW - 5,
     indexed: 1000,
@@ -21,7 +31,6 @@ function row(change: Partial<NetworkRow>): NetworkRow {
     queueFailed: 0,
     workerHealthy: true,
     loansWithoutBeginning: 0,
-    observedAgoS: 0.5,
     movedAgoS: 4,
     nowS: NOW,
     ...change,
@@ -33,7 +42,7 @@ const ages = (headAge: number, indexedAge: number): Partial<NetworkRow> => ({
   indexedTimeS: NOW - indexedAge,
 })
 
-const cases: [what: string, change: Partial<NetworkRow>, synced: boolean, note: RegExp][] = [
+const cases: [what: string, change: Change, synced: boolean, note: RegExp][] = [
   ['at the head', {}, true, /^at the head$/],
   ['the chain stands still', { ...ages(9000, 9000), movedAgoS: 9000 }, true, /stands still since 9000 s/],
   ['the chain at genesis', { head: 0, indexed: 0 }, true, /^at the head$/],
@@ -45,7 +54,7 @@ const cases: [what: string, change: Partial<NetworkRow>, synced: boolean, note: 
   ['stuck a block behind', { indexed: 999, ...ages(3600, 3612), movedAgoS: 3600 }, false, /^stuck: 1 blocks/],
   ['a block after a standstill', { indexed: 999, ...ages(1, 9000), movedAgoS: 9000 }, true, /just appeared/],
   ['nobody watches', { observedAgoS: 15.1 }, false, /for 15 s/],
-  ['nobody follows it', { observedAgoS: null, state: null }, false, /^not followed: /],
+  ['nobody follows it', { reader: null, writer: null }, false, /^not followed: /],
   ['stopped', { state: 'stopped', problem: 'no code' }, false, /^stopped: no code$/],
   ['a worker that sleeps', { workerHealthy: false }, false, /worker/],
   ['nothing indexed', { indexed: null, indexedTimeS: null, movedAgoS: null }, false, /nothing is indexed/],
@@ -105,6 +114,69 @@ void t.test('the distance is never negative, and unknown where a side is', (t) =
   t.match(judgeNetwork(row({ indexed: 1003, indexedTimeS: NOW })), { lagBlocks: 0, lagSeconds: 0 })
   t.match(judgeNetwork(row({ head: null, headTimeS: null })), { lagBlocks: null, lagSeconds: null })
   t.match(judgeNetwork(row({ observedAgoS: 100 })), { state: 'unobserved' })
-  t.match(judgeNetwork(row({ observedAgoS: null, state: null })), { state: 'not followed' })
+  t.match(judgeNetwork(row({ reader: null, writer: null })), { state: 'not followed' })
   t.end()
 })
+
+const trouble = (problemKind: RoleReport['problemKind'], state = 'retrying'): RoleReport => ({
+  ...WELL,
+  ...{ state, problem: `a problem of the ${problemKind ?? '?'}`, problemKind },
+})
+const silent = { ...trouble('node'), observedAgoS: 15.1 }
+
+/** `state` of the network and of its roles, the kind of its problem, and whether it is synced. */
+const pairs: [what: string, roles: Pick<NetworkRow, 'reader' | 'writer'>, told: object][] = [
+  ['both well', { reader: WELL, writer: WELL }, { state: 'following', problemKind: null, synced: true }],
+  [
+    'never any writer',
+    { reader: WELL, writer: null },
+    {
+      ...{ state: 'unobserved', reader: 'following', writer: 'unobserved', synced: false },
+      ...{
+        problem: 'no process writes this network',
+        problemKind: 'writer',
+        note: 'no process writes this network',
+      },
+    },
+  ],
+  [
+    'never any reader',
+    { reader: null, writer: WELL },
+    {
+      ...{ state: 'unobserved', reader: 'unobserved', writer: 'following', synced: false },
+      ...{ problem: 'no process reads this network', problemKind: 'reader' },
+    },
+  ],
+  ['a reader that fell silent', { reader: silent, writer: WELL }, { problemKind: 'reader', synced: false }],
+  [
+    'a writer that fell silent, of a reader without a node',
+    { reader: trouble('node'), writer: silent },
+    { state: 'unobserved', reader: 'retrying', problemKind: 'writer' },
+  ],
+  [
+    'a reader that stopped, without any writer',
+    { reader: trouble('stopped', 'stopped'), writer: null },
+    { state: 'stopped', problemKind: 'stopped', note: 'stopped: a problem of the stopped' },
+  ],
+  [
+    'the node away, the writer idle',
+    { reader: trouble('node'), writer: WELL },
+    { state: 'retrying', reader: 'retrying', writer: 'following', problemKind: 'node', synced: true },
+  ],
+  [
+    'a step that cannot be written',
+    { reader: WELL, writer: trouble('step') },
+    { state: 'retrying', problemKind: 'step' },
+  ],
+  [
+    'both with a problem: the more important one',
+    { reader: trouble('node'), writer: trouble('database') },
+    { problemKind: 'database', problem: 'a problem of the database' },
+  ],
+]
+for (const [what, roles, told] of pairs) {
+  void t.test(`roles: ${what}`, (t) => {
+    t.match(judgeNetwork(row(roles)), told)
+    t.end()
+  })
+}

@@ -21,6 +21,7 @@ void t.test('nothing set: the defaults', (t) => {
     API_TRUST_PROXY: [],
     INDEXER_HOST: '127.0.0.1',
     INDEXER_PORT: 3001,
+    INDEXER_ROLE: 'all',
     LOG_LEVEL: 'info',
     DATA_DIR: '.data',
   })
@@ -39,6 +40,7 @@ void t.test('every variable that is malformed is named, in one line, without its
     REDIS_URL: ['localhost:6379', `http://${secret}@h`, `postgres://u:${secret}@h/db`],
     API_PORT: ['http', '-1', '65536', '80.5', '0x50', ' 80', '99999999999999999999'],
     INDEXER_PORT: ['x', '70000'],
+    INDEXER_ROLE: ['both', 'Reader', 'reader,writer'],
     LOG_LEVEL: ['loud', 'INFO'],
     API_CORS_ORIGINS: [
       ...['dapp.example', 'https://dapp.example/', 'https://a.example,', '*,https://a.example', 'null'],
