@@ -8,7 +8,7 @@ import { benchBackfill } from './evm-backfill.ts'
 import { fuzzDecoder } from './fuzz-decoder.ts'
 import { benchLotus, type LotusOptions } from './lotus-backfill.ts'
 import { benchLive, type LiveOptions } from './live.ts'
-import { benchNetworks, type NetworksOptions } from './networks.ts'
+import { benchNetworks, benchRoles, type NetworksOptions } from './networks.ts'
 import { benchPonder, type PonderOptions } from './ponder.ts'
 import { benchRecovery, type RecoveryOptions } from './recovery.ts'
 import { benchReorg, type ReorgOptions } from './reorg.ts'
@@ -141,6 +141,17 @@ program
   .option('--runs <n>', 'measured runs of each kind, in turns, after one that is not', count, 3)
   .option('--json', 'the figures as JSON', false)
   .action((options: NetworksOptions) => benchNetworks(options))
+program
+  .command('roles')
+  .description(
+    'events per second of one process, and of a reader and a writer in two, with one network and with several (builds first)',
+  )
+  .addOption(queueOption().default('redis'))
+  .option('--networks <n>', 'as many at most', count, 3)
+  .option('--events <n>', 'events of each', count, 40_000)
+  .option('--runs <n>', 'measured runs of each kind, in turns, after one that is not', count, 3)
+  .option('--json', 'the figures as JSON', false)
+  .action((options: NetworksOptions) => benchRoles(options))
 program
   .command('ponder')
   .description(

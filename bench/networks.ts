@@ -1,7 +1,15 @@
+import type { Db } from '../shared/db/connect.ts'
 import { memoryOf } from '../test/helpers/process-memory.ts'
 import { cpuSeconds } from './bench-postgres.ts'
 import { spreadOf, spreadText, type Spread } from './measure.ts'
-import { buildPrograms, prepareIndexer, replaySeconds, untilWritten, type Program } from './programs.ts'
+import {
+  buildPrograms,
+  prepareIndexer,
+  replaySeconds,
+  untilWritten,
+  type Position,
+  type Program,
+} from './programs.ts'
 import { printFigures, runsAfterWarmUp } from './runs.ts'
 import { withServices, type BenchServices, type Databases, type QueueKind } from './services.ts'
 import { CHAIN_ID, scaledShape, type ChainShape } from './synthetic-evm/synthetic-chain.ts'
@@ -25,7 +33,7 @@ interface Network extends NetworkName {
 }
 
 /** How the networks are assigned to processes. */
-type Dealing = 'an indexer each' | 'one indexer'
+type Dealing = 'an indexer each' | 'one indexer' | 'a reader and a writer'
 
 /** The number of networks and the processes that write them. */
 interface Kind {
@@ -44,7 +52,27 @@ interface Run {
 }
 
 /** Measures backfills of several networks at once into one database: by an indexer each, and by one. */
-export async function benchNetworks(options: NetworksOptions): Promise<void> {
+export function benchNetworks(options: NetworksOptions): Promise<void> {
+  return benchKinds(
+    options,
+    Array.from({ length: options.networks }, (_, index) => index + 1).flatMap((count): Kind[] => {
+      const dealings: Dealing[] = count === 1 ? ['one indexer'] : ['an indexer each', 'one indexer']
+      return dealings.map((dealing) => ({ count, dealing }))
+    }),
+  )
+}
+
+/** Measures backfills of one network and of several: by one process, and by a reader and a writer in two. */
+export function benchRoles(options: NetworksOptions): Promise<void> {
+  return benchKinds(
+    options,
+    [...new Set([1, options.networks])].flatMap((count): Kind[] =>
+      (['one indexer', 'a reader and a writer'] as const).map((dealing) => ({ count, dealing })),
+    ),
+  )
+}
+
+async function benchKinds(options: NetworksOptions, kinds: readonly Kind[]): Promise<void> {
   buildPrograms()
   const shape = scaledShape('dense', options.events)
   await withServices(options.queue, async (services) => {
@@ -55,7 +83,7 @@ export async function benchNetworks(options: NetworksOptions): Promise<void> {
         const node = await startNode({ shape, seed: index, chainId })
         networks.push({ chainId, idPrefix: `n${index}`, truth: makeTruth(shape, index), node })
       }
-      await measureAll(options, shape, services, networks)
+      await measureAll(options, shape, services, networks, kinds)
     } finally {
       for (const { node } of networks) node.stop()
     }
@@ -67,12 +95,8 @@ async function measureAll(
   shape: ChainShape,
   services: BenchServices,
   networks: readonly Network[],
+  kinds: readonly Kind[],
 ): Promise<void> {
-  const kinds = networks.flatMap((_, index): Kind[] => {
-    const count = index + 1
-    const dealings: Dealing[] = count === 1 ? ['one indexer'] : ['an indexer each', 'one indexer']
-    return dealings.map((dealing) => ({ count, dealing }))
-  })
   const turns = await runsAfterWarmUp(options.runs, async () => {
     const turn: Run[] = []
     for (const { count, dealing } of kinds) {
@@ -117,12 +141,14 @@ function tell(
   services: BenchServices,
   kinds: Figures[],
 ): void {
+  const oneProcess = (count: number): number =>
+    kinds.find((kind) => kind.count === count && kind.dealing === 'one indexer')?.eventsPerS.median ?? NaN
   const markdown = `${shape.events} events in ${shape.blocks} blocks of each network; each log, history and its loans as the truth; the first indexer’s
 first look at a chain begins the time, so that others still start in it
 
-| networks | written by | events/s together: median of ${runs} (spread) | processor seconds for 100,000 events: indexers, Postgres | peak of an indexer, MiB |
-|---|---|---|---|---|
-${kinds.map(({ count, dealing, eventsPerS, cpuSecondsFor100000Events: cpu, peakMiB }) => `| ${count} | ${dealing} | ${spreadText(eventsPerS, 0)} | ${spreadText(cpu.indexers, 1)}, ${spreadText(cpu.postgres, 1)} | ${spreadText(peakMiB, 0)} |`).join('\n')}`
+| networks | written by | events/s together: median of ${runs} (spread) | / one indexer | processor seconds for 100,000 events: indexers, Postgres | peak of an indexer, MiB |
+|---|---|---|---|---|---|
+${kinds.map(({ count, dealing, eventsPerS, cpuSecondsFor100000Events: cpu, peakMiB }) => `| ${count} | ${dealing} | ${spreadText(eventsPerS, 0)} | ${(eventsPerS.median / oneProcess(count)).toFixed(2)} | ${spreadText(cpu.indexers, 1)}, ${spreadText(cpu.postgres, 1)} | ${spreadText(peakMiB, 0)} |`).join('\n')}`
   printFigures(json, { postgres: services.postgres.settings, queue }, { runs, shape, kinds }, markdown)
 }
 
@@ -133,26 +159,23 @@ function measureRun(
   dealing: Dealing,
 ): Promise<Run> {
   return withDatabases(async (databases) => {
-    const hands = dealing === 'one indexer' ? [networks] : networks.map((network) => [network])
-    const programs = await Promise.all(hands.map((hand) => prepare(databases, hand)))
+    const programs = await Promise.all(prepareAll(databases, networks, dealing))
     const before = await postgres.cpuSeconds()
     const indexers: Program[] = []
     try {
-      for (const { start } of programs) indexers.push(start())
+      for (const { start } of programs) {
+        if (dealing === 'a reader and a writer' && indexers.length > 0)
+          await untilAllWrite(databases.db, networks)
+        indexers.push(start())
+      }
       const requireAlive = (): void => {
         for (const indexer of indexers) indexer.requireAlive()
       }
-      const until = (chainId: number, block: number | null): Promise<unknown> =>
-        untilWritten(
-          databases.db,
-          { requireAlive },
-          ({ number }) => block === null || number === block,
-          20,
-          chainId,
-        )
-      await Promise.race(networks.map(({ chainId }) => until(chainId, null)))
+      const until = (chainId: number, isThere: (position: Position) => boolean): Promise<unknown> =>
+        untilWritten(databases.db, { requireAlive }, isThere, 20, chainId)
+      await Promise.race(networks.map(({ chainId }) => until(chainId, ({ readerEpoch }) => readerEpoch > 0)))
       const startedMs = performance.now()
-      await Promise.all(networks.map(({ chainId }) => until(chainId, blocks)))
+      await Promise.all(networks.map(({ chainId }) => until(chainId, ({ number }) => number === blocks)))
       const seconds = (performance.now() - startedMs) / 1000
       const indexerCpu = await Promise.all(indexers.map(({ pid }) => cpuSeconds(pid)))
       const postgresCpu = (await postgres.cpuSeconds()) - before
@@ -175,11 +198,35 @@ function measureRun(
   })
 }
 
-function prepare(databases: Databases, networks: readonly Network[]): ReturnType<typeof prepareIndexer> {
-  return prepareIndexer(
-    databases,
-    networks.map(({ chainId, idPrefix, truth, node }) =>
-      syntheticNetwork(node.url, truth.chain.parties, { networkId: String(chainId) }, idPrefix),
-    ),
+/** In the order in which they start. */
+function prepareAll(
+  databases: Databases,
+  networks: readonly Network[],
+  dealing: Dealing,
+): ReturnType<typeof prepareIndexer>[] {
+  const prepare = (own: readonly Network[], role?: string): ReturnType<typeof prepareIndexer> =>
+    prepareIndexer(
+      databases,
+      own.map(({ chainId, idPrefix, truth, node }) =>
+        syntheticNetwork(node.url, truth.chain.parties, { networkId: String(chainId) }, idPrefix),
+      ),
+      [],
+      role,
+    )
+  switch (dealing) {
+    case 'one indexer':
+      return [prepare(networks)]
+    case 'an indexer each':
+      return networks.map((network) => prepare([network]))
+    case 'a reader and a writer':
+      return [prepare(networks, 'writer'), prepare(networks, 'reader')]
+  }
+}
+
+/** The time begins with the reader, as it does where one process has both roles: the writer is there by then. */
+async function untilAllWrite(db: Db, networks: readonly Network[]): Promise<void> {
+  const requireAlive = (): void => undefined
+  await Promise.all(
+    networks.map(({ chainId }) => untilWritten(db, { requireAlive }, ({ epoch }) => epoch > 0, 20, chainId)),
   )
 }

@@ -42,8 +42,9 @@ export function prepareIndexer(
   databases: Databases,
   network: object | readonly object[],
   nodeFlags: string[] = [],
+  role = 'all',
 ): Promise<PreparedIndexer> {
-  return prepareIndexerOf(databases, { evm: [network].flat() }, nodeFlags)
+  return prepareIndexerOf(databases, { evm: [network].flat() }, nodeFlags, role)
 }
 
 export interface PreparedIndexer {
@@ -56,13 +57,14 @@ async function prepareIndexerOf(
   { databaseUrl, redisUrl }: Databases,
   networks: NetworksFile,
   nodeFlags: string[] = [],
+  role = 'all',
 ): Promise<PreparedIndexer> {
   const folder = await mkdtemp(join(tmpdir(), 'loan-activity-bench-'))
   const networksFile = join(folder, 'networks.json')
   await writeFile(networksFile, JSON.stringify(networks))
   const env = {
     ...{ DATABASE_URL: databaseUrl, REDIS_URL: redisUrl ?? '', NETWORKS_FILE: networksFile },
-    ...{ INDEXER_PORT: String(await freePort()), LOG_LEVEL: 'warn' },
+    ...{ INDEXER_PORT: String(await freePort()), LOG_LEVEL: 'warn', INDEXER_ROLE: role },
   }
   return {
     start: () => startProgram('indexer', [], { env, execArgv: [...scriptFlags('indexer'), ...nodeFlags] }),
@@ -186,7 +188,7 @@ export async function untilPosition(
   for (;;) {
     const position = await db
       .selectFrom('ledger.chain_position')
-      .select(['number', 'writer_epoch as epoch'])
+      .select(['number', 'writer_epoch as epoch', 'reader_epoch as readerEpoch'])
       .where('network', '=', network)
       .executeTakeFirst()
     if (position !== undefined && isThere(position)) return position
@@ -200,8 +202,9 @@ export async function untilPosition(
 export interface Position {
   /** The last written block. */
   number: number | null
-  /** Number of writers that the network has had. */
+  /** Numbers of writers and of readers that the network has had. */
   epoch: number
+  readerEpoch: number
 }
 
 function startProgram(
