@@ -17,6 +17,8 @@ export interface IndexerSetup {
   databaseUrl: string
   redisUrl?: string | null
   networks: object
+  /** Defaults to `all`. */
+  role?: 'reader' | 'writer'
   /** Extra flags for Node, such as production's. */
   flags?: string[]
 }
@@ -117,6 +119,7 @@ export async function indexerProcess(t: Test, setup: IndexerSetup): Promise<Inde
       DATABASE_URL: setup.databaseUrl,
       REDIS_URL: setup.redisUrl ?? '',
       NETWORKS_FILE: networksFile,
+      INDEXER_ROLE: setup.role ?? 'all',
       INDEXER_PORT: String(await freePort()),
       LOG_LEVEL: 'info',
     },
