@@ -54,6 +54,7 @@ const RUN_BY: Record<string, { file: string; proof: RegExp }> = {
     proof: /ops\('reindex', '--network', 'evm:31337', '--from'/,
   },
   'npm run check': { ...CI, proof: /^npm run check$/m },
+  'npm run test:coverage': { file: 'package.json', proof: /"test:coverage": / },
   'npm test -- test/unit': { file: 'test/run.ts', proof: /isFolder/ },
   'npm test -- test/unit/shared/amounts.test.ts': { file: 'test/run.ts', proof: /process\.argv\.slice\(2\)/ },
   'npx tap run test/unit/shared/amounts.test.ts': { file: 'test/run.ts', proof: /'run'/ },
