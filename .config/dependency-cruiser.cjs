@@ -1,7 +1,8 @@
 /** Who may import whom. Each rule says why; docs/architecture.md describes the layout. */
 const pure = [
   '\\.evolve\\.ts$', '(^|/)decode-[^/]+\\.ts$', '(^|/)verify-[^/]+\\.ts$',
-  '^shared/(amounts|indexing-health)\\.ts$', '^shared/events/', '^shared/filecoin/',
+  '^shared/(amounts|indexing-health)\\.ts$', '^shared/events/', '^shared/filecoin/', '^shared/channels/',
+  '^api/loan-life/',
   '^indexer/sources/(block-ranges|fork-point|chain-source)\\.ts$', '^indexer/sources/evm/bloom\\.ts$',
   '^indexer/sources/rpc/(parse-pieces|body-text)\\.ts$',
 ]

@@ -50,7 +50,7 @@ export function knownChannel(given: Partial<Channel> & Life = {}): Channel {
       settlingAtEpoch === null ? null : { ...message, settlingAtEpoch, timeS: 0, epochDurationS: 30 },
     collection: collectedEpoch === null ? null : { ...message, epoch: collectedEpoch },
     redemptions: redeemed.map(({ lane, nonce, key, signedBy }) => ({
-      ...{ key: 'key', cid: 'cid', signedBy, secret: null },
+      ...{ key: 'key', cid: 'cid', epoch: 1000, signedBy, secret: null },
       facts: voucherFacts({ key, lane: lane.toString(), nonce: nonce.toString() }),
     })),
     ...rest,

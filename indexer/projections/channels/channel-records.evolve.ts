@@ -1,8 +1,9 @@
 import type { LoanType } from '../../../shared/events/chain-event.ts'
 import { CHANNEL_RECORDS } from '../../../shared/events/record-events.ts'
-import type { ChannelRole, Link } from '../links/link.evolve.ts'
+import { useOf, vouchersFor, type VoucherUse } from '../../../shared/channels/voucher-use.ts'
+import type { Link } from '../links/link.evolve.ts'
 import type { LoanFacts } from '../links/loan-facts.evolve.ts'
-import type { Channel, KnownVoucher, Party, Redemption } from './channel.evolve.ts'
+import type { Channel, KnownVoucher, Redemption } from './channel.evolve.ts'
 
 /** One history record of a linked channel, without its id and times. */
 export interface ChannelRecord {
@@ -14,37 +15,12 @@ export interface ChannelRecord {
   loanId: string
 }
 
-/** The purpose of a voucher. Voiding a lane is the only other one, and makes no record. */
-export type VoucherUse = 'seize' | 'unlock' | 'pay'
-
-/** The use of a voucher with this signer; null if it has none in this role. */
-export function useOf(role: ChannelRole, signedBy: Party | null): VoucherUse | null {
-  if (role === 'collateral') {
-    if (signedBy === 'from') return 'seize'
-    return signedBy === 'recipient' ? 'unlock' : null
-  }
-  return signedBy === 'from' ? 'pay' : null
-}
-
-/** The vouchers that make a record: they have this use and the loan's secret hash, if that is known. */
-export function vouchersFor(
-  use: VoucherUse,
-  role: ChannelRole,
-  channel: Channel,
-  loan: LoanFacts,
-): KnownVoucher[] {
-  const hash = (role === 'payback') !== (use === 'unlock') ? loan.secretHashB1 : loan.secretHashA1
-  return channel.vouchers.filter(({ facts, signedBy }) => {
-    if (useOf(role, signedBy) !== use || facts.secretHash === null) return false
-    if (use === 'unlock' && facts.amount !== '0') return false
-    return hash === null || facts.secretHash === hash
-  })
-}
+export { vouchersFor } from '../../../shared/channels/voucher-use.ts'
 
 /** The highest nonce overrules the others on its lane. Keys break ties, so the order of arrival does not matter. */
 export function latestVoucher(
   use: VoucherUse,
-  role: ChannelRole,
+  role: Link['role'],
   channel: Channel,
   loan: LoanFacts,
 ): KnownVoucher | undefined {
@@ -60,7 +36,7 @@ function isLater({ facts: a }: KnownVoucher, { facts: b }: KnownVoucher): boolea
 
 /** The use of the last useful voucher among the first `count` redemptions; null if there is none. */
 export function lastUse(
-  role: ChannelRole,
+  role: Link['role'],
   redemptions: readonly Redemption[],
   count: number,
 ): VoucherUse | null {

@@ -1,9 +1,9 @@
+import type { ChannelRole } from '../../../shared/channels/voucher-use.ts'
 import type { LoanType } from '../../../shared/events/chain-event.ts'
 import type { Channel } from '../channels/channel.evolve.ts'
 import type { LoanFacts } from './loan-facts.evolve.ts'
 
-/** Collateral secures a token loan in FIL; principal and payback carry the FIL of a FIL loan. */
-export type ChannelRole = 'collateral' | 'principal' | 'payback'
+export type { ChannelRole } from '../../../shared/channels/voucher-use.ts'
 
 /** Evidence, strongest first: the contract names the channel; a secret hash; a signed statement; the parties. */
 export const STRENGTH = { contract: 4, secretHash: 3, statement: 2, parties: 1 } as const

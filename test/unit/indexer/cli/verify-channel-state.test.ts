@@ -28,7 +28,7 @@ function redemption(given: Partial<SignedVoucher>): Redemption {
     ...given,
   }
   const facts = voucherFacts({ key: 'k', text: voucherText(voucher) })
-  return { key: 'k', cid: 'c', facts, signedBy: 'from', secret: null }
+  return { key: 'k', cid: 'c', epoch: 1, facts, signedBy: 'from', secret: null }
 }
 
 void t.test('a lane’s vouchers are totals, and what merged lanes were paid counts', (t) => {
