@@ -15,6 +15,7 @@ import { activityHistory } from './routes/activity-history.ts'
 import { activitySearch } from './routes/activity-search.ts'
 import { health } from './routes/health.ts'
 import { loanLookups } from './routes/loan-lookups.ts'
+import { loanNext } from './routes/loan-next.ts'
 import { openapiDocument } from './routes/openapi-document.ts'
 import { status } from './routes/status.ts'
 
@@ -65,6 +66,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   app.register(activityHistory)
   app.register(activitySearch)
   app.register(loanLookups)
+  app.register(loanNext)
   app.register(status)
   app.register(health)
   await app.after()

@@ -126,6 +126,11 @@ export class AnswerCache {
 }
 
 function toAnswer({ answer, version }: Found): VersionedAnswer {
-  const body = Buffer.from(answer)
-  return { body, version, etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 27)}"` }
+  return { ...taggedAnswer(answer), version }
+}
+
+/** The answer with the tag of its text, for one that is not kept. */
+export function taggedAnswer(text: string): Answer {
+  const body = Buffer.from(text)
+  return { body, etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 27)}"` }
 }
