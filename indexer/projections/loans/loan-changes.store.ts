@@ -51,12 +51,8 @@ function fold(
   const { position, recordedAt } = firstOf(entries)
   let loan = before?.loan
   let updatedAt = before?.updatedAt ?? recordedAt
-  let isMoved = before !== undefined
   const become = (next: Loan | undefined, at: Date): void => {
-    if (!saysTheSame(loan, next)) {
-      updatedAt = at
-      isMoved = false
-    }
+    if (!saysTheSame(loan, next)) updatedAt = at
     loan = next
   }
   for (const step of held === undefined ? [entries] : stepsOf(entries)) {
@@ -73,7 +69,6 @@ function fold(
     firstPosition: position,
     createdAt: before?.createdAt ?? recordedAt,
     updatedAt,
-    isMoved,
   }
 }
 

@@ -1,4 +1,4 @@
-import { sql, type Selectable } from 'kysely'
+import type { Selectable } from 'kysely'
 import { copyRows } from '../../../shared/db/copy-rows.ts'
 import type { LoansTable } from '../../../shared/db/schema.ts'
 import { isOneOf, unnest } from '../../../shared/db/unnest.ts'
@@ -23,8 +23,6 @@ export interface Change {
   firstPosition: number
   createdAt: Date
   updatedAt: Date
-  /** Whether a stored loan keeps its contract part; its block and times may differ. */
-  isMoved: boolean
 }
 
 /** A change of a loan that still has events. */
@@ -81,13 +79,9 @@ export async function writeChanges(context: FoldContext, changes: Change[]): Pro
     context,
     left.filter(({ isNew }) => isNew),
   )
-  await moveLoans(
-    context,
-    left.filter(({ isMoved }) => isMoved),
-  )
   await changeLoans(
     context,
-    left.filter(({ isNew, isMoved }) => !isNew && !isMoved),
+    left.filter(({ isNew }) => !isNew),
   )
 }
 
@@ -139,60 +133,3 @@ function changeLoans({ trx, schema }: FoldContext, changed: ChangeOfOne[]): Prom
   const rows = changed.map((change) => rowOf(change, (part) => part))
   return upsertRows(trx, `${schema}.loans`, { key: Object.keys(LOAN_KEY), kept: ['id', 'created_at'] }, rows)
 }
-
-/** Updates only the place and times of loans whose part stays the same; a reorg moves many of these. */
-async function moveLoans({ trx, schema }: FoldContext, moved: ChangeOfOne[]): Promise<void> {
-  if (moved.length === 0) return
-  const rows = moved.map(({ loan }) => ({
-    loan_type: loan.loanType,
-    loan_id: loan.loanId,
-    network: loan.network,
-    opened_s: loan.times.openedS,
-    agreed_s: loan.times.agreedS,
-    ended_s: loan.times.endedS,
-    last_block: loan.lastBlock,
-    last_log_index: loan.lastLogIndex,
-  }))
-  // LIMIT forces one key look-up per loan, as in getLoans; the update then finds the row by its ctid.
-  await trx
-    .withSchema(schema)
-    .updateTable('loans')
-    .from((all) =>
-      all
-        .selectFrom(unnest('each', MOVED, rows))
-        .innerJoinLateral(
-          (from) =>
-            from
-              .selectFrom('loans as one')
-              .select(sql<string>`one.ctid`.as('place'))
-              .whereRef('one.loan_type', '=', 'each.loan_type')
-              .whereRef('one.loan_id', '=', 'each.loan_id')
-              .limit(1)
-              .as('stored'),
-          (join) => join.onTrue(),
-        )
-        .selectAll('each')
-        .select('stored.place')
-        .as('moved'),
-    )
-    .set((eb) => ({
-      network: eb.ref('moved.network'),
-      opened_s: eb.ref('moved.opened_s'),
-      agreed_s: eb.ref('moved.agreed_s'),
-      ended_s: eb.ref('moved.ended_s'),
-      last_block: eb.ref('moved.last_block'),
-      last_log_index: eb.ref('moved.last_log_index'),
-    }))
-    .where(sql<boolean>`loans.ctid = moved.place`)
-    .execute()
-}
-
-const MOVED = {
-  ...LOAN_KEY,
-  network: 'text',
-  opened_s: 'bigint',
-  agreed_s: 'bigint',
-  ended_s: 'bigint',
-  last_block: 'bigint',
-  last_log_index: 'integer',
-} as const

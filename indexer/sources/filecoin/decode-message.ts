@@ -3,8 +3,6 @@ import type {
   CreateChannelEvent,
   FilecoinIdentity,
   FilecoinMessageEvent,
-  SettleChannelEvent,
-  UndecodableMessageEvent,
   UpdateChannelEvent,
 } from '../../../shared/events/filecoin-event.ts'
 import type { BlockHeader } from '../../../shared/events/chain-step.ts'
@@ -30,7 +28,6 @@ import {
   SEND,
   SETTLE,
   SETTLE_DELAY_EPOCHS,
-  type UpdateParams,
 } from '../../../shared/filecoin/payment-channel.ts'
 import { voucherFacts } from '../../../shared/filecoin/voucher-facts.ts'
 import { storableText } from '../rpc/foreign-text.ts'
@@ -51,11 +48,6 @@ const MAX_SECRET_HASH_BYTES = 32
 const MAX_SECRET_BYTES = 256
 const MAX_SHOWN_PARAMS = 256
 
-type Base = Pick<
-  CollectChannelEvent,
-  'blockNumber' | 'blockHash' | 'blockTimeS' | 'txHash' | 'logIndex' | 'txLogIndex' | 'to' | 'channel'
->
-
 /**
  * (pure) Decodes what an executed message means if its receiver is a payment channel. Returns null when the message
  * creates another kind of actor. Only a creation proves that a channel exists; for other messages the writer of the log
@@ -66,18 +58,27 @@ export function decodeMessage(
   context: DecodeContext,
 ): FilecoinMessageEvent | null {
   const { message } = executed
+  const { header, letter, epochDurationS } = context
   const isInit = actorIdOf(message.to) === INIT_ACTOR_ID
   const base = baseOf(executed, context, isInit)
-  const sender = asWritten(message.from, context.letter)
+  const sender = asWritten(message.from, letter)
+  const value = message.value.toString()
   try {
-    if (isInit) return message.method === INIT_EXEC ? create(executed, context, base, sender) : null
+    if (isInit) {
+      const made = message.method === INIT_EXEC ? madeChannel(executed, context) : null
+      return made && { ...base, kind: 'CreateChannel', ...made, sender, value }
+    }
     switch (message.method) {
       case SEND:
-        return { ...base, kind: 'FundChannel', sender, value: message.value.toString() }
+        return { ...base, kind: 'FundChannel', sender, value }
       case PAYCH_UPDATE:
-        return update(executed, context, base, sender)
-      case SETTLE:
-        return settle(executed, context, base, sender)
+        return { ...base, kind: 'UpdateChannel', sender, ...redemption(message.params, letter), value }
+      case SETTLE: {
+        // The actor's rule; the channel's own state is read later if a node has it.
+        const settlingAtEpoch = header.number + SETTLE_DELAY_EPOCHS
+        const settling = { settlingAtEpoch, settlingAtFrom: 'rule', epochDurationS } as const
+        return { ...base, kind: 'SettleChannel', sender, ...settling, value }
+      }
       case COLLECT:
         return { ...base, kind: 'CollectChannel', sender }
       default:
@@ -85,7 +86,15 @@ export function decodeMessage(
     }
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error
-    return undecodable(executed, base, error.message)
+    const { method, params } = message
+    return {
+      ...base,
+      kind: 'UndecodableMessage',
+      method: method.toString(),
+      reason: storableText(error.message, 300),
+      paramsHead: `0x${bytesToHex(params.subarray(0, MAX_SHOWN_PARAMS))}`,
+      paramsBytes: params.length,
+    }
   }
 }
 
@@ -104,80 +113,35 @@ function execParams(params: Uint8Array): ExecParams | null {
   }
 }
 
-function create(
+function madeChannel(
   { message, returned }: ExecutedMessage,
   { letter, isChannelCode }: DecodeContext,
-  base: Base,
-  sender: FilecoinIdentity,
-): CreateChannelEvent | null {
+): Pick<CreateChannelEvent, 'channel' | 'channelId' | 'from' | 'recipient' | 'codeCid'> | null {
   const exec = execParams(message.params)
   if (exec === null || !isChannelCode(exec.codeCid)) return null
   const parties = decodeConstructorParams(exec.params)
   const { idAddress, robustAddress } = decodeExecReturn(returned)
   return {
-    ...base,
-    kind: 'CreateChannel',
     channel: formatAddress(robustAddress, letter),
     channelId: formatAddress(idAddress, letter),
-    sender,
     from: asWritten(parties.from, letter),
     recipient: asWritten(parties.to, letter),
-    value: message.value.toString(),
     codeCid: exec.codeCid,
   }
 }
 
-function update(
-  { message }: ExecutedMessage,
-  { letter }: DecodeContext,
-  base: Base,
-  sender: FilecoinIdentity,
-): UpdateChannelEvent {
-  const { voucher, secret } = decodeUpdateParams(message.params)
-  checkSizes({ voucher, secret })
-  return {
-    ...base,
-    kind: 'UpdateChannel',
-    sender,
-    voucher: voucherFacts(voucher, letter),
-    secret: secret.length === 0 ? null : `0x${bytesToHex(secret)}`,
-    value: message.value.toString(),
-  }
-}
-
 /** Senders must not decide how long an event is. */
-function checkSizes({ voucher, secret }: UpdateParams): void {
+function redemption(
+  params: Uint8Array,
+  letter: NetworkLetter,
+): Pick<UpdateChannelEvent, 'voucher' | 'secret'> {
+  const { voucher, secret } = decodeUpdateParams(params)
   const hash = voucher.secretHash.length
   if (hash > MAX_SECRET_HASH_BYTES) throw new DecodeError(`voucher secret hash: ${hash} bytes`)
   if (secret.length > MAX_SECRET_BYTES) throw new DecodeError(`secret: ${secret.length} bytes`)
-}
-
-/** Applies the actor's rule; the channel's own state is read later if a node has it. */
-function settle(
-  { message }: ExecutedMessage,
-  { header, epochDurationS }: DecodeContext,
-  base: Base,
-  sender: FilecoinIdentity,
-): SettleChannelEvent {
   return {
-    ...base,
-    kind: 'SettleChannel',
-    sender,
-    settlingAtEpoch: header.number + SETTLE_DELAY_EPOCHS,
-    settlingAtFrom: 'rule',
-    epochDurationS,
-    value: message.value.toString(),
-  }
-}
-
-function undecodable({ message }: ExecutedMessage, base: Base, reason: string): UndecodableMessageEvent {
-  return {
-    ...base,
-    kind: 'UndecodableMessage',
-    method: message.method.toString(),
-    reason: storableText(reason, 300),
-    paramsHead: `0x${bytesToHex(message.params.subarray(0, MAX_SHOWN_PARAMS))}`,
-    paramsBytes: message.params.length,
+    voucher: voucherFacts(voucher, letter),
+    secret: secret.length === 0 ? null : `0x${bytesToHex(secret)}`,
   }
 }
 
@@ -185,7 +149,7 @@ function baseOf(
   { cid, index, message }: ExecutedMessage,
   { header, letter }: DecodeContext,
   isInit: boolean,
-): Base {
+): Omit<CollectChannelEvent, 'kind' | 'sender'> {
   const to = formatAddress(message.to, letter)
   return {
     blockNumber: header.number,

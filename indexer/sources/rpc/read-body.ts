@@ -1,4 +1,5 @@
 import { isAscii } from 'node:buffer'
+import type { LimitFunction } from 'p-limit'
 import { AnswerTooLarge } from './rpc-error.ts'
 
 const FIRST_BYTES = 16 * 1024
@@ -36,43 +37,34 @@ export function textOf(body: Buffer): string {
 const SMALL_BODY = 256 * 1024
 
 /**
- * Each endpoint reads one large body at a time, so that large bodies do not add up. The others wait in their sockets.
+ * Room for one body of at most `mostBytes`. Each endpoint reads one large body at a time (`turns` runs one task at once), so
+ * that large bodies do not add up. The others wait in their sockets. The caller must always `leave` it.
  */
-export class LargeBodies {
-  #last: Promise<void> = Promise.resolve()
-
-  /** Returns room for one body of at most `mostBytes`. The caller must always `leave` it. */
-  enter(mostBytes: number): BodyRoom {
-    return new BodyRoom(mostBytes, () => this.#queue())
-  }
-
-  async #queue(): Promise<() => void> {
-    const before = this.#last
-    let done: () => void = () => undefined
-    this.#last = new Promise((resolve) => (done = resolve))
-    await before
-    return done
-  }
-}
-
 export class BodyRoom {
   readonly mostBytes: number
-  readonly #queue: () => Promise<() => void>
-  #turn: Promise<() => void> | null = null
+  readonly #turns: LimitFunction
+  #turn: Promise<void> | null = null
+  #leave: () => void = () => undefined
+  readonly #left = new Promise<void>((resolve) => (this.#leave = resolve))
 
-  constructor(mostBytes: number, queue: () => Promise<() => void>) {
+  constructor(mostBytes: number, turns: LimitFunction) {
     this.mostBytes = mostBytes
-    this.#queue = queue
+    this.#turns = turns
   }
 
   /** Resolves once a body of this many bytes may be held. */
   async grow(bytes: number): Promise<void> {
     if (bytes <= SMALL_BODY) return
-    this.#turn ??= this.#queue()
+    this.#turn ??= new Promise((begin) => {
+      void this.#turns(() => {
+        begin()
+        return this.#left
+      })
+    })
     await this.#turn
   }
 
   leave(): void {
-    void this.#turn?.then((done) => done())
+    this.#leave()
   }
 }

@@ -1,3 +1,4 @@
+import pLimit from 'p-limit'
 import { endpointLabel } from '../../../shared/log.ts'
 import { createRedactor, secretsInUrl } from '../../../shared/secrets.ts'
 import { RangeWidth } from '../block-ranges.ts'
@@ -6,7 +7,7 @@ import { largestAnswer, limitOf, type AnswerLimits } from './answer-limits.ts'
 import { undiciPost, type HttpPost } from './http-post.ts'
 import { checkStatus, JsonRpcCodec, requestText, type CodecOptions } from './json-rpc-codec.ts'
 import { RateGovernor, type GovernorLimits } from './rate-governor.ts'
-import { LargeBodies } from './read-body.ts'
+import { BodyRoom } from './read-body.ts'
 import type { RpcAnswer, RpcCall } from './rpc-call.ts'
 import { AnswerTooLarge, CallFailed, EndpointFault, RateLimited } from './rpc-error.ts'
 import { SaidAlone } from './said-alone.ts'
@@ -41,7 +42,7 @@ export class RpcEndpoint {
   readonly #options: EndpointOptions
   readonly #closing = new AbortController()
   readonly #underWay = new Set<AbortController>()
-  readonly #largeBodies = new LargeBodies()
+  readonly #largeBodies = pLimit(1)
   readonly #alone = new SaidAlone()
   readonly #limits = new Map<string, number>()
   #nextId = 1
@@ -138,7 +139,7 @@ export class RpcEndpoint {
       batch.map(({ method }) => method),
       this.#options.limits ?? {},
     )
-    const room = this.#largeBodies.enter(limit.bytes)
+    const room = new BodyRoom(limit.bytes, this.#largeBodies)
     try {
       const { timeoutMs } = this.#options
       const http = await this.#post(requestText(batch, id), { timeoutMs, controller, room })

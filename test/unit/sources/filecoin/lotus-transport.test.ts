@@ -7,7 +7,8 @@ import {
   glifPost,
   type LotusClient,
 } from '../../../../indexer/sources/filecoin/lotus-client.ts'
-import { LargeBodies } from '../../../../indexer/sources/rpc/read-body.ts'
+import pLimit from 'p-limit'
+import { BodyRoom } from '../../../../indexer/sources/rpc/read-body.ts'
 import type { FilecoinNetwork } from '../../../../shared/config/networks.ts'
 
 interface Call {
@@ -86,7 +87,7 @@ void t.test('requests that begin in one turn are each their own', async (t) => {
   const post = glifPost(url, null)
   const options = () => ({
     ...{ timeoutMs: 2_000, controller: new AbortController() },
-    room: new LargeBodies().enter(1_000),
+    room: new BodyRoom(1_000, pLimit(1)),
   })
   const bodies = ['[1]', '[2]', '[3]']
   const answers = await Promise.all(bodies.map((body) => post(body, options())))

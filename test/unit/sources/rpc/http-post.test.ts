@@ -2,12 +2,13 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { createServer as createTcpServer, type AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
+import pLimit from 'p-limit'
 import t from 'tap'
 import type { Test } from 'tap'
 import { messageOf } from '../../../../shared/errors.ts'
 import type { HttpAnswer } from '../../../../indexer/sources/rpc/http-exchange.ts'
 import { undiciPost } from '../../../../indexer/sources/rpc/http-post.ts'
-import { LargeBodies, textOf, type BodyRoom } from '../../../../indexer/sources/rpc/read-body.ts'
+import { BodyRoom, textOf } from '../../../../indexer/sources/rpc/read-body.ts'
 import { RpcEndpoint } from '../../../../indexer/sources/rpc/rpc-endpoint.ts'
 
 type Answering = (request: IncomingMessage, response: ServerResponse) => void
@@ -28,7 +29,7 @@ async function serve(t: Test, answer: Answering): Promise<string> {
 const MOST_BYTES = 4 * 1024 * 1024
 
 function post(url: string, timeoutMs = 5_000, controller = new AbortController()): Promise<HttpAnswer> {
-  return undiciPost(url)('{}', { timeoutMs, controller, room: new LargeBodies().enter(MOST_BYTES) })
+  return undiciPost(url)('{}', { timeoutMs, controller, room: new BodyRoom(MOST_BYTES, pLimit(1)) })
 }
 
 /** What became of it: the text, or the fault. */
@@ -130,8 +131,8 @@ void t.test('one endpoint reads one large body at a time; small ones go on', asy
       held.push(response)
     }
   })
-  const bodies = new LargeBodies()
-  const rooms = Array.from({ length: 4 }, () => bodies.enter(MOST_BYTES))
+  const turns = pLimit(1)
+  const rooms = Array.from({ length: 4 }, () => new BodyRoom(MOST_BYTES, turns))
   const ask = (room: BodyRoom, path = ''): Promise<HttpAnswer> =>
     undiciPost(url + path)('{}', { timeoutMs: 20_000, controller: new AbortController(), room })
   const [first, second, third, small] = rooms
