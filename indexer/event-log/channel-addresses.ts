@@ -19,12 +19,15 @@ export async function getChannelsAt(
   beforeBlock: number,
 ): Promise<ChannelAddress[]> {
   if (addresses.length === 0) return []
-  const { rows } = await sql<ChannelAddress>`
-    select robust, channel_id as "channelId" from ledger.channel_addresses
-    where ${ofNetwork('network')} = ${network} and block_number < ${beforeBlock}::bigint
-      and (robust = any(${addresses}) or channel_id = any(${addresses}))
-    order by block_number`.execute(db)
-  return rows
+  const named = sql<string>`any(${addresses}::text[])`
+  return db
+    .selectFrom('ledger.channel_addresses')
+    .select(['robust', 'channel_id as channelId'])
+    .where(ofNetwork('network'), '=', network)
+    .where('block_number', '<', beforeBlock)
+    .where((eb) => eb.or([eb('robust', '=', named), eb('channel_id', '=', named)]))
+    .orderBy('block_number')
+    .execute()
 }
 
 /** Makes the table match the creations that the log holds. */
@@ -32,10 +35,12 @@ export async function updateChannelAddresses(trx: Trx, entries: WholeEntry[]): P
   const concerned = entries.filter(({ kind }) => kind === 'CreateChannel')
   const [first] = concerned
   if (first === undefined) return
-  await sql`delete from ledger.channel_addresses
-    where network = ${first.network} and natural_key = any(${concerned.map((entry) => entry.naturalKey)})`.execute(
-    trx,
-  )
+  const keys = concerned.map((entry) => entry.naturalKey)
+  await trx
+    .deleteFrom('ledger.channel_addresses')
+    .where('network', '=', first.network)
+    .where('natural_key', '=', sql<string>`any(${keys}::text[])`)
+    .execute()
   const rows = concerned.flatMap(({ network, naturalKey, blockNumber, event }) =>
     event?.kind === 'CreateChannel'
       ? [

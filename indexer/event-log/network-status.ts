@@ -60,17 +60,16 @@ export interface Status {
 
 /** The stored state of every network that was ever indexed. Cheap: no table is counted. */
 export async function getStatus(db: Db): Promise<Status> {
-  const totals = await sql<{ records: number; position: number }>`
-    select records, (select last_position from ledger.log_head) as position
-    from projection.fold_state`.execute(db)
+  const total = await db
+    .selectFrom(['projection.fold_state', 'ledger.log_head'])
+    .select(['records', 'last_position as lastPosition'])
+    .executeTakeFirstOrThrow()
   const { rows } = await sql<NetworkRow>`${sql.raw(NETWORK_ROWS)} order by network`.execute(db)
   const leases = new Map((await getHeldLeases(db)).map(({ name, holder }) => [name, holder]))
   const holderOf = (role: Role, network: string): string | null =>
     leases.get(roleLease(role, network)) ?? null
-  const [total] = totals.rows
   return {
-    records: total?.records ?? 0,
-    lastPosition: total?.position ?? 0,
+    ...total,
     networks: rows.map((row) => {
       const { network } = row
       return { ...row, holders: { reader: holderOf('reader', network), writer: holderOf('writer', network) } }

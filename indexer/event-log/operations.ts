@@ -15,9 +15,12 @@ export async function putProgress(trx: Trx, operation: string, next: number): Pr
 
 /** The block from which an interrupted operation resumes; undefined if there is none. */
 export async function findProgress(db: Db, operation: string): Promise<number | undefined> {
-  const { rows } = await sql<{ next: number }>`
-    select (progress->>'next')::float8 as next from ledger.operations where name = ${operation}`.execute(db)
-  return rows[0]?.next
+  const row = await db
+    .selectFrom('ledger.operations')
+    .select('progress')
+    .where('name', '=', operation)
+    .executeTakeFirst()
+  return row?.progress.next
 }
 
 export async function forgetProgress(db: Db, operation: string): Promise<void> {
@@ -29,7 +32,9 @@ export async function forgetProgress(db: Db, operation: string): Promise<void> {
  * has worked on the same data since.
  */
 export async function forgetOtherProgress(db: Db, prefix: string, suffix: string): Promise<void> {
-  await sql`
-    delete from ledger.operations
-    where starts_with(name, ${prefix}) and right(name, char_length(${suffix})) <> ${suffix}`.execute(db)
+  await db
+    .deleteFrom('ledger.operations')
+    .where(sql<boolean>`starts_with(name, ${prefix})`)
+    .where(sql<string>`right(name, char_length(${suffix}))`, '<>', suffix)
+    .execute()
 }

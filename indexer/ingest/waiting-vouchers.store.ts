@@ -124,7 +124,8 @@ function awaitedOfAll(network: string, { from, to, afterId, limit }: Look): RawB
 
 function awaitedOfChanged(network: string, { from, to, afterId, limit }: Look): RawBuilder<WaitingRow> {
   const prefix = channelSubject(network, '')
-  // Position and block select few rows; the prefix of subjects would select half the log.
+  // Plain SQL: the builder has no materialized union. Position and block select few rows; the prefix of subjects would
+  // select half the log.
   return sql<WaitingRow>`
     with learned as materialized (
       select subject, max(position) as position from ledger.event_log

@@ -26,17 +26,18 @@ export function digestReadModel(db: Db): Promise<Digest> {
     const loans = await hashRows(trx, rowsOf('loans'), hash)
     const channels = await hashRows(trx, rowsOf('channels'), hash)
     // Excludes the version, which is random.
-    const { rows } = await sql<{ text: string; folded_position: number }>`
-        select row(only_row, folded_position, records, channels)::text as text, folded_position from ${sql.table(`${LIVE_SCHEMA}.fold_state`)}`.execute(
-      trx,
-    )
-    hash.update(rows[0]?.text ?? '')
-    const foldedPosition = rows[0]?.folded_position ?? 0
+    const { text, foldedPosition } = await trx
+      .withSchema(LIVE_SCHEMA)
+      .selectFrom('fold_state')
+      .select(sql<string>`row(only_row, folded_position, records, channels)::text`.as('text'))
+      .select('folded_position as foldedPosition')
+      .executeTakeFirstOrThrow()
+    hash.update(text)
     return { digest: hash.digest('hex'), records, loans, channels, foldedPosition }
   })
 }
 
-/** Rows as `id` and `text`, which holds all their values. */
+/** Rows as `id` and `text`, which holds all their values. Plain SQL: the builder has no text of a whole row. */
 type Rows = ReturnType<typeof sql>
 
 const rowsOf = (table: 'loans' | 'channels'): Rows =>

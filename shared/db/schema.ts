@@ -1,4 +1,4 @@
-import type { Generated, GeneratedAlways } from 'kysely'
+import type { ColumnType, Generated, GeneratedAlways } from 'kysely'
 import type { ChainEvent, LoanType } from '../events/chain-event.ts'
 import type { ProblemKind, Role } from '../indexing-health.ts'
 
@@ -136,7 +136,8 @@ export interface DeadLettersTable {
 
 interface OperationsTable {
   name: string
-  progress: unknown
+  /** The block from which to resume; written as JSON text. */
+  progress: ColumnType<{ next: number }, string, string>
   updated_at: Generated<Date>
 }
 

@@ -20,7 +20,7 @@ export function stretchOf(id: number): number {
   return Math.floor(id / (FAN_OUT * IDS_PER_ENTRY))
 }
 
-/** Counts records that follow all existing ones. */
+/** Counts records that follow all existing ones. Plain SQL, as below: hot, and the builder lacks the running sum. */
 export async function addToCounts(trx: Trx, schema: ProjectionSchema, ids: number[]): Promise<void> {
   const table = sql.table(`${schema}.activity_counts`)
   await sql`
