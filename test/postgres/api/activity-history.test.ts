@@ -104,6 +104,7 @@ void t.test('text that is hostile to JSON arrives as it is', async (t) => {
 void t.test('pages that are asked for at once are what they are one by one', async (t) => {
   const api = await testApi(t)
   await seedRecords(api.db, 1000)
+  // As many as the API runs at once: on a busy machine it refuses those that wait.
   const numbers = [
     40,
     1,
@@ -112,7 +113,7 @@ void t.test('pages that are asked for at once are what they are one by one', asy
     7,
     10 ** 15,
     10 ** 16,
-    ...Array.from({ length: 40 }, (_, index) => index + 1),
+    ...Array.from({ length: 25 }, (_, index) => index + 1),
   ]
   const ask = async (number: number): Promise<string> =>
     (await api.app.inject(`/api/activity/history/${number}`)).body
