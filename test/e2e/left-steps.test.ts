@@ -177,8 +177,11 @@ for (const kind of queueKinds) {
     await untilSynced(db, anvil.url, next)
     const before = await placeOf(db)
 
+    const said = frozen.output.length
     process.kill(frozen.pid, 'SIGCONT')
-    await frozen.untilSays('another process leads')
+    await eventually('it stands by as a reader', () =>
+      Promise.resolve(/"role":"reader".*standing by/.test(frozen.output.slice(said))),
+    )
     await player.playLoans(2)
     await untilSynced(db, anvil.url, next)
     t.match(await placeOf(db), { readerEpoch: before.readerEpoch, writtenEpoch: before.readerEpoch })
