@@ -13,17 +13,17 @@ import type { ChainSource } from './sources/chain-source.ts'
 import { pause } from '../shared/async/pause.ts'
 import type { QueueWatch } from './watch-queue.ts'
 
-/** What a network's sessions work with. */
+/** The dependencies of a network's sessions. */
 export interface NetworkRun {
   source: ChainSource
   health: NetworkHealth
-  /** What is watched: an index made of other contracts is another index. */
+  /** The watched contracts. An index of other contracts is another index. */
   watched: unknown
   db: Db
   /** Decides which leases this process takes. */
   spread: LeaseSpread
   backend: QueueBackend
-  /** Whether the queue answers: a worker is not stuck while it does not. */
+  /** A worker is not stuck while its queue does not answer. */
   queueWatch: QueueWatch
   /** The bytes that the networks of this process may hold together. */
   budget: ByteBudget
@@ -31,7 +31,7 @@ export interface NetworkRun {
   firstWidth: number
   log: Logger
   signal: AbortSignal
-  /** What the network's one reader and its one writer do besides, for as long as they lead. Never rejects. */
+  /** Other work of the network's reader and writer while they lead. Never rejects. */
   beside: Partial<Record<Role, (signal: AbortSignal) => Promise<void>>>
 }
 

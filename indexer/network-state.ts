@@ -4,7 +4,7 @@ import { PROBLEM_KINDS, type ProblemKind, type Role } from '../shared/indexing-h
 import type { Logger } from '../shared/log.ts'
 import { Repeats } from '../shared/repeats.ts'
 
-/** What was handed in, by outcome, since this process started; and the jobs that wait in the voucher queue. */
+/** Vouchers since this process started, by outcome, and the jobs that wait in the voucher queue. */
 export interface HandedInCounts {
   accepted: number
   known: number
@@ -17,9 +17,8 @@ export interface HandedInCounts {
 export type Phase = 'starting' | 'standby' | 'following' | 'stopped'
 
 /**
- * Parts that fail and recover on their own: each keeps its problem until that part has succeeded. `status` is the write of
- * the status table, `lease` the taking of leases, `reader` and `writer` the start of a session, `head` the look at the head,
- * `unwritten` the wait for a writer.
+ * Parts that fail and recover on their own; each keeps its problem until it succeeds. `status` writes the status table, `lease`
+ * takes leases, `reader` and `writer` begin a session, `head` polls the head, `unwritten` waits for a writer.
  */
 export type ProblemSource =
   | 'stopped'
@@ -52,7 +51,7 @@ interface RoleView {
   problemKind: ProblemKind | null
 }
 
-/** What this process knows of one network right now: for the status table, readiness and metrics. */
+/** The state of one network in this process, for the status table, readiness and metrics. */
 export interface NetworkHealth {
   readonly network: string
   readonly blockchain: string
@@ -68,7 +67,7 @@ export interface NetworkHealth {
   /** The most important problem, in one line; null when there is none. */
   readonly problem: string | null
   readonly problemKind: ProblemKind | null
-  /** Whether the queue's worker takes what waits. */
+  /** False while the queue's worker takes nothing although jobs wait. */
   readonly workerHealthy: boolean
   /** The roles that this process has: only it publishes their status. */
   readonly held: ReadonlySet<Role>

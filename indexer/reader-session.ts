@@ -44,7 +44,7 @@ const TAKEN_WITHIN_MS = 1_000
 /** A step that waits longer has no writer. */
 const NO_WRITER_MS = 30_000
 
-/** What a writer's result says of a step. */
+/** Results of a step's job. */
 const WRITTEN: readonly unknown[] = ['applied', 'seen']
 const DROPPED: readonly unknown[] = ['future', 'broken', 'incomplete', 'outdated']
 
@@ -105,7 +105,7 @@ export class ReaderSession {
     return { startNumber: this.#run.source.startBlock, watched: this.#run.watched }
   }
 
-  /** After the first block was indexed, a failed check is retried: an endpoint is wrong, not the configuration. */
+  /** A failed check is retried once the first block is indexed: an endpoint is wrong then, not the configuration. */
   async #checkSource(): Promise<void> {
     const { source, db, health } = this.#run
     try {
@@ -236,7 +236,7 @@ export class ReaderSession {
       await pause(Math.min(LOOK_MS, everyMs), signal)
       if (performance.now() - this.#lookedAtMs < everyMs) continue
       this.#lookedAtMs = performance.now()
-      // While the database is away nothing is known; its own watch says so.
+      // Nothing is known while the database is away; its own watch reports that.
       await this.#look(queue).catch(() => undefined)
     }
   }
@@ -264,7 +264,7 @@ export class ReaderSession {
       health.fail('unwritten', 'worker', 'no writer takes the steps that wait in the queue')
   }
 
-  /** Whether an earlier writer ended with the oldest step, because the new one does not get it. */
+  /** True if an earlier writer ended with the oldest step, which the new one does not get. */
   #leavesAStep(writerEpoch: number): boolean {
     const oldest = this.#unwritten.oldest?.sequence
     const nowMs = performance.now()

@@ -10,9 +10,8 @@ import { describeWriterEnd, WriterSession } from './writer-session.ts'
 const RESTART_PAUSE_MS = 500
 
 /**
- * Keeps one network indexed until `signal` aborts, in the roles that this process may take: waits for the lease of each, then
- * runs one session after the other for as long as it holds the lease. Rejects with a PermanentError when this network can never
- * go on; other networks go on.
+ * Keeps one network indexed until `signal` aborts, in the roles that this process may take. Waits for the lease of each role,
+ * then runs sessions while it holds the lease. Rejects with a PermanentError when this network can never go on.
  */
 export async function runNetwork(run: NetworkRun): Promise<void> {
   const failing = new AbortController()

@@ -38,20 +38,20 @@ const AWAITED_AT_ONCE = 200
 /** All that waits is gone through so often; in between, only what waits for channels that changed. */
 const LOOK_AT_ALL_MS = 60_000
 const NODE_STORE_MS = 30_000
-/** Of the node's store, which is read from its beginning each time: what is judged each time, and remembered. */
+/** Vouchers that are judged and remembered in each look. The node's store is read from its beginning each time. */
 const NODE_VOUCHERS_AT_ONCE = 1_000
 const NODE_VOUCHERS_REMEMBERED = 100_000
-/** At once, of the queue's vouchers: the network's writer shares the pool of connections. */
+/** Vouchers of the queue judged at once. The network's writer shares the pool of connections. */
 const TRANSACTIONS = 2
 const WATCH_MS = 5_000
-/** A worker that takes nothing for so long while jobs wait is replaced. */
+/** A worker that takes nothing for this long while jobs wait is replaced. */
 const STUCK_MS = 30_000
 /** A queue whose Redis is away never closes. */
 const CLOSE_MS = 5_000
 
 /**
- * Takes what is signed off-chain, beside the one writer of a Filecoin network, until `signal` aborts: from the voucher queue,
- * and what waited for its channel. Never rejects: a failure is logged, and the work is tried again.
+ * Takes vouchers from the queue, and those that waited for their channels, beside the writer of a Filecoin network. Ends once
+ * `signal` aborts. Never rejects: it logs a failure and tries again.
  */
 export async function runVouchers(run: VoucherRun): Promise<void> {
   await Promise.all([
@@ -169,8 +169,8 @@ async function ingestJob(
 }
 
 /**
- * What a look overlooked, because it was written by a transaction that began before, the next look at all finds:
- * therefore that begins where the one before the last began. The first begins at nothing.
+ * A look at all begins where the one before the last began, because a transaction that was open during a look may have written
+ * what it missed. The first look begins at nothing.
  */
 function awaitedReader({ db, network, counts, signal }: HandedInRun): () => Promise<void> {
   const nothing: Known = { position: 0, finalizedEpoch: -1 }

@@ -9,7 +9,7 @@ import { pause } from '../shared/async/pause.ts'
 
 const INTERVAL_MS = 1_000
 
-/** Whether the queue answers now. */
+/** Tells a stuck worker from a queue that does not answer. */
 export interface QueueWatch {
   /** Milliseconds since it was last away; 0 while it is. Infinite when it never was. */
   readonly answersForMs: number
@@ -18,8 +18,8 @@ export interface QueueWatch {
 }
 
 /**
- * Asks the queue every second until `signal` aborts. While it does not answer, or does not take what is written, every
- * network has that problem: then the steps wait, and no writer session ends because of it.
+ * Asks the queue every second until `signal` aborts. Every network has a problem while it does not answer or takes no writes:
+ * the steps wait, and no writer session ends because of it.
  */
 export function watchQueue(
   backend: QueueBackend,

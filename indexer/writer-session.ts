@@ -30,15 +30,15 @@ const FORGOTTEN_AFTER_MS = 10_000
 const MOST_REFUSED_WAITING = 1_000
 
 /**
- * Writes the steps of one network in the order of the queue, each in one transaction that only the writer with the newest epoch
- * can make. It needs no reader: what does not continue the position is dropped, and the reader hears of it.
+ * Writes the steps of one network in the order of the queue, each in one transaction. Only the writer with the newest epoch can
+ * make one. A step that does not continue the position is dropped, and its reader is notified.
  */
 export class WriterSession {
   readonly #run: NetworkRun
   readonly #end: SessionEnd<WriterEnd>
   readonly #deadLetters: DeadLetterBox
   #epoch = 0
-  /** When a job was last taken, or none was waiting; milliseconds of the monotonic clock. */
+  /** Time at which a job was last taken, or none was waiting; milliseconds of the monotonic clock. */
   #tookAtMs = performance.now()
   #emptySinceMs: number | null = null
 
