@@ -283,6 +283,21 @@ void t.test('an action names its actor’s address, its network, its times and t
   t.end()
 })
 
+void t.test('a refund and a seizure begin one second after what must have passed', (t) => {
+  const later = (seconds: number): string => new Date((NOW_S + seconds) * 1000).toISOString()
+  const refund = actionsOf(erc20Life({ contractState: '3' })).find(({ action }) => action === 'refundPayback')
+  t.equal(refund?.notBefore?.time, later(7201))
+  const accept = actionsOf(erc20Life({ contractState: '3' })).find(
+    ({ action }) => action === 'acceptRepayment',
+  )
+  t.equal(accept?.notAfter?.time, later(7200))
+  const seize = actionsOf(filLife({ channels: [withdrawn] })).find(
+    ({ action }) => action === 'seizeCollateral',
+  )
+  t.equal(seize?.notBefore?.time, later(3601))
+  t.end()
+})
+
 void t.test('the problems of a loan', (t) => {
   const codes = (life: LoanLife): string[] => loanProblems(life).map(({ code }) => code)
   const named = { paymentChannelId: '0x7430', namedChannel: 'f01234' }

@@ -149,6 +149,12 @@ const CASES: Case[] = [
     problems: ['stale-nonce'],
   },
   {
+    what: 'the nonce of another voucher that was redeemed',
+    voucher: seize(),
+    channel: { redemptions: [redeemed(seize({ key: 'another' }), SECRET.a1)] },
+    problems: ['stale-nonce'],
+  },
+  {
     what: 'an amount above the channel’s funds',
     voucher: seize(),
     channel: { deposits: (4n * FIL).toString() },
