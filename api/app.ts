@@ -12,11 +12,14 @@ import { schemas } from './plugins/schemas.ts'
 import { services, type ApiSettings } from './plugins/services.ts'
 import type { ReadDatabase } from './queries/read-database.ts'
 import { activityHistory } from './routes/activity-history.ts'
+import { activityRecord } from './routes/activity-record.ts'
 import { activitySearch } from './routes/activity-search.ts'
 import { health } from './routes/health.ts'
+import { loanLists } from './routes/loan-lists.ts'
 import { loanLookups } from './routes/loan-lookups.ts'
 import { loanNext } from './routes/loan-next.ts'
 import { openapiDocument } from './routes/openapi-document.ts'
+import { protocolContracts } from './routes/protocol-contracts.ts'
 import { status } from './routes/status.ts'
 
 export type { ApiSettings } from './plugins/services.ts'
@@ -65,8 +68,11 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   app.register(openapiDocument)
   app.register(activityHistory)
   app.register(activitySearch)
+  app.register(activityRecord)
   app.register(loanLookups)
   app.register(loanNext)
+  app.register(loanLists)
+  app.register(protocolContracts)
   app.register(status)
   app.register(health)
   await app.after()

@@ -311,6 +311,8 @@ const LOANS = `
     evm_part json not null,
     -- '0.5' where the Filecoin side is ahead of the contract; null where the contract's own state is shown.
     derived_state text,
+    -- Canonical address of a party that a payment channel has and the contract does not name yet.
+    channel_party text,
     -- What ties a payment channel to the loan, with the hashes and the number below. Canonical addresses, Unix seconds.
     fil_borrower text,
     fil_lender text,
@@ -340,6 +342,16 @@ const LOANS = `
   create index loans_secret_hash_b1 on projection.loans (secret_hash_b1) where secret_hash_b1 is not null;
   create index loans_contract_loan_id on projection.loans (contract_loan_id);
   create index loans_without_beginning on projection.loans (network) where opened_s is null;
+
+  -- The loans of each account, and of each market and state, in the order of their ids. A table of its own: indexes of loans
+  -- over what changes often would give each change of a loan an entry in every index.
+  create table projection.loan_lists (
+    -- '<loan type>/<state as shown>', an EVM address in lower case, or a canonical Filecoin address.
+    list text collate "C" not null,
+    -- The loan's id.
+    id bigint not null,
+    primary key (list, id)
+  );
 `
 
 const CHANNELS = `

@@ -5,7 +5,7 @@ import { DatabaseAway } from '../queries/read-database.ts'
 
 const ALLOWED_METHODS = ['GET', 'HEAD', 'OPTIONS']
 const NOT_FOUND =
-  'there is no such route: try /api/activity/history, /api/activity, /api/loan/ERC20/<id>, /api/loan/FIL/<id>, /api/status'
+  'there is no such route: try /api/activity/history, /api/activity, /api/loan/ERC20/<id>, /api/loan/FIL/<id>, /api/status; /docs has all'
 
 export interface ErrorEnvelope {
   status: 'ERROR'

@@ -2,7 +2,8 @@ import cors from '@fastify/cors'
 import helmet from '@fastify/helmet'
 import fp from 'fastify-plugin'
 
-const EXPOSED = ['ETag', 'Retry-After', 'RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset']
+/** The wildcard is for the headers `X-Indexed-<network>`. */
+const EXPOSED = ['ETag', 'Retry-After', 'RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset', '*']
 
 /** Sets the headers that control which pages may read answers and what a browser may do with them. */
 export const headers = fp(

@@ -1,5 +1,5 @@
 import DataLoader from 'dataloader'
-import type { Found } from './answer-cache.ts'
+import { READ_MODEL_STATE, type Found } from './answer-cache.ts'
 import type { ReadDatabase, Statement } from './read-database.ts'
 import { recordsJson } from './record-json.ts'
 
@@ -23,9 +23,9 @@ export const HISTORY_PAGES: Statement = {
     select '{"status":"OK","payload":[' || (${recordsJson(
       `select * from projection.activity where (stretch, slot) <= (newest.number, newest.nth)
        order by stretch desc, slot desc limit ${PAGE_SIZE}`,
-    )}) || '],"pages":' || (history.records + ${PAGE_SIZE - 1}) / ${PAGE_SIZE} || '}' as answer, history.version, page
+    )}) || '],"pages":' || (history.records + ${PAGE_SIZE - 1}) / ${PAGE_SIZE} || '}' as answer, ${READ_MODEL_STATE}, page
     from (
-      select page, records, records - ${PAGE_SIZE} * (page - 1) as nth, version
+      select page, records, records - ${PAGE_SIZE} * (page - 1) as nth
       from projection.fold_state, unnest($1::bigint[]) as asked(page)
     ) as history
     left join lateral (${nodeOfNth(2, '0', 'history.nth')}) as top on true

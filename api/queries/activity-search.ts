@@ -1,3 +1,4 @@
+import { READ_MODEL_STATE, type Found } from './answer-cache.ts'
 import type { ReadDatabase, Statement } from './read-database.ts'
 import { MORE_THAN_ANY_ID, newestOfLoan, newestThatFit } from './record-json.ts'
 
@@ -24,21 +25,16 @@ export interface ActivitySearch {
   filters: Partial<Record<ActivityFilter, string | undefined>>
 }
 
-export interface FoundActivity {
-  json: string
-  isEmpty: boolean
-}
-
 /**
  * Returns the JSON answer, newest first: up to `limit` records, or fewer where they would exceed an answer's size.
  * `next` is the `before` of the following page, null on the last page.
  */
-export async function searchActivity(database: ReadDatabase, search: ActivitySearch): Promise<FoundActivity> {
+export async function searchActivity(database: ReadDatabase, search: ActivitySearch): Promise<Found> {
   const filters = ACTIVITY_FILTERS.filter((name) => search.filters[name] !== undefined)
   const values = [search.limit, ...filters.map((name) => search.filters[name])]
   const before = search.before === undefined ? [] : [search.before]
   const statement = statementFor(filters, before.length > 0)
-  const [row] = await database.rows<FoundActivity>(statement, [...values, ...before])
+  const [row] = await database.rows<Found>(statement, [...values, ...before])
   if (row === undefined) throw new Error('the search has no row')
   return row
 }
@@ -63,7 +59,7 @@ export function statementFor(filters: ActivityFilter[], before: boolean): Statem
       ), shown as materialized (${newestThatFit('select * from found order by id desc limit $1::bigint')})
       select '{"status":"OK","payload":[' || (select coalesce(string_agg(json, ',' order by id desc), '') from shown)
         || '],"next":' || case when (select count(*) from found) > (select count(*) from shown)
-          then (select min(id) from shown)::text else 'null' end || '}' as json, not exists (select from shown) as "isEmpty"`,
+          then (select min(id) from shown)::text else 'null' end || '}' as answer, ${READ_MODEL_STATE}`,
   }
 }
 

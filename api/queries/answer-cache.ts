@@ -1,33 +1,41 @@
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import { builder, toStatement } from './builder.ts'
-import type { ReadDatabase } from './read-database.ts'
+import type { ReadDatabase, Statement } from './read-database.ts'
 
 /** An answer's JSON text, with its strong entity tag (RFC 9110, section 8.8.3). */
 export interface Answer {
   body: Buffer
   etag: string
+  /** The last indexed block or epoch of each network at the answer's moment; unset where an answer is not of a moment. */
+  indexed?: Indexed
 }
+
+/** Heights by the networks' names; null before the first block of any network. */
+export type Indexed = Record<string, number> | null
 
 /** An answer's JSON from one statement, with the version of the read model that the statement saw. */
 export interface Found {
   answer: string
   version: string
+  indexed: Indexed
 }
 
 interface VersionedAnswer extends Answer {
   version: string
+  indexed: Indexed
 }
 
 type Asking = Promise<VersionedAnswer | undefined>
 
-/** Each step and each replay writes a new random version, so no two states of the read model share one. */
-export const READ_MODEL_VERSION = '(select version from projection.fold_state)'
+/**
+ * Columns that each statement of an answer has. Each step and each replay writes a new random version, so no two states
+ * of the read model share one. A block without events moves the heights alone.
+ */
+export const READ_MODEL_STATE = `(select version from projection.fold_state) as version, (
+  select json_object_agg(network, number) from ledger.chain_position where number is not null
+) as indexed`
 
-const VERSION = toStatement(
-  'read-model-version',
-  builder.selectFrom('projection.fold_state').select('version'),
-)
+const STATE: Statement = { name: 'read-model-version', text: `select ${READ_MODEL_STATE}` }
 
 /** Bytes of all kept answers together. */
 const MOST_BYTES = 32 * 1024 * 1024
@@ -56,6 +64,7 @@ export class AnswerCache {
   readonly #database: Pick<ReadDatabase, 'rows' | 'onLoss'>
   readonly #mostBytes: number
   #version = ''
+  #indexed: Indexed = null
   #lookUps = 0
   #newestLookUp = 0
   #next: Promise<void> | undefined
@@ -77,11 +86,15 @@ export class AnswerCache {
       await this.#refresh()
       const kept = this.#kept.get(question)
       // A replica that is behind may have given an answer of an older version.
-      if (kept?.version === this.#version) return kept
+      if (kept?.version === this.#version) return { ...kept, indexed: this.#indexed }
       const asking = this.#asking.get(question)
       if (asking !== undefined) return asking
     }
-    const asking = ask().then((found) => (found === undefined ? undefined : toAnswer(found)))
+    const asking = ask().then((found) =>
+      found === undefined
+        ? undefined
+        : { ...taggedAnswer(found.answer), version: found.version, indexed: found.indexed },
+    )
     this.#asking.set(question, asking)
     void this.#keep(question, asking)
     return asking
@@ -108,14 +121,15 @@ export class AnswerCache {
   async #lookUp(): Promise<void> {
     this.#next = undefined
     const own = ++this.#lookUps
-    const [row] = await this.#database.rows<{ version: string }>(VERSION)
-    this.#see(row?.version ?? '', own)
+    const [row] = await this.#database.rows<Pick<Found, 'version' | 'indexed'>>(STATE)
+    this.#see(row?.version ?? '', own, row?.indexed ?? null)
   }
 
-  #see(version: string, lookUp: number): void {
+  #see(version: string, lookUp: number, indexed: Indexed = null): void {
     // A later look-up may have finished first.
     if (lookUp < this.#newestLookUp) return
     this.#newestLookUp = lookUp
+    this.#indexed = indexed
     if (version === this.#version) return
     this.#version = version
     for (const [question, answer] of this.#kept.entries()) {
@@ -125,11 +139,7 @@ export class AnswerCache {
   }
 }
 
-function toAnswer({ answer, version }: Found): VersionedAnswer {
-  return { ...taggedAnswer(answer), version }
-}
-
-/** The answer with the tag of its text, for one that is not kept. */
+/** The answer with the tag of its text. */
 export function taggedAnswer(text: string): Answer {
   const body = Buffer.from(text)
   return { body, etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 27)}"` }

@@ -1,26 +1,19 @@
 import type { LoanType } from '../../shared/events/chain-event.ts'
 import { MOST_LOAN_EVENTS } from '../schemas/activity.ts'
-import { READ_MODEL_VERSION, type Found } from './answer-cache.ts'
+import { READ_MODEL_STATE, type Found } from './answer-cache.ts'
 import type { ReadDatabase, Statement } from './read-database.ts'
-import { isoTime, MORE_THAN_ANY_ID, newestOfLoan, newestThatFit } from './record-json.ts'
-
-/** Names of the parts in each market's lookup: the contract's half, then the Filecoin halves. */
-const PARTS: Record<LoanType, { contract: string; filecoin: { name: string; role: string }[] }> = {
-  ERC20FIL: { contract: 'erc20Loan', filecoin: [{ name: 'filCollateral', role: 'collateral' }] },
-  FILERC20: {
-    contract: 'collateralLock',
-    filecoin: [
-      { name: 'filLoan', role: 'principal' },
-      { name: 'filPayback', role: 'payback' },
-    ],
-  },
-}
+import { CONTRACT_HALF, channelHalf } from './loan-json.ts'
+import { MORE_THAN_ANY_ID, newestOfLoan, newestThatFit } from './record-json.ts'
 
 /** Records of one loan counted at most, which takes a tenth of a second of database time. */
 const MOST_COUNTED = 1_000_000
 
-/** Bytes of JSON per field: contracts and vouchers may carry any bytes. A longer value is shown as unknown. */
-const MOST_FIELD_BYTES = 64 * 1024
+/** The payload of each market's lookup before its records: the contract's half, then the Filecoin halves. */
+const PARTS: Record<LoanType, string> = {
+  ERC20FIL: `'"erc20Loan":' || ${CONTRACT_HALF} || ',"filCollateral":' || ${channelHalf('collateral')}`,
+  FILERC20: `'"collateralLock":' || ${CONTRACT_HALF} || ',"filLoan":' || ${channelHalf('principal')}
+        || ',"filPayback":' || ${channelHalf('payback')}`,
+}
 
 export const LOOKUPS: Record<LoanType, Statement> = {
   ERC20FIL: lookup('ERC20FIL'),
@@ -43,20 +36,6 @@ export async function findLoan(
  * counted only for a loan that has more of them than are shown.
  */
 function lookup(loanType: LoanType): Statement {
-  const { contract, filecoin } = PARTS[loanType]
-  const contractHalf = part(
-    'loan',
-    'to_json(loan.loan_id)::text',
-    `case field.key when 'state' then coalesce(to_json(loan.derived_state), field.value) else field.value end`,
-    'evm_part',
-  )
-  const filecoinHalves = filecoin.map(
-    ({ name, role }) => `'"${name}":' || coalesce((
-          select ${part('channel', `'"' || channel.id || '"'`, 'field.value', 'part')} from projection.channels as channel
-          where channel.loan_type = '${loanType}' and channel.loan_id = $1::text and channel.role = '${role}'
-            and channel.shown
-        ), '{}') || ',' ||`,
-  )
   const newest = newestOfLoan({
     loan: '$1::text',
     before: MORE_THAN_ANY_ID,
@@ -76,22 +55,10 @@ function lookup(loanType: LoanType): Statement {
           ) as counted
         ) end as records from found
       )
-      select '{"status":"OK","payload":{"${contract}":' || ${contractHalf} || ',' || ${filecoinHalves.join(' ')}
-        '"loanEvents":[' || (select coalesce(string_agg(json, ',' order by id), '') from shown)
-        || '],"loanEventsTotal":' || (select records from total) || '}}' as answer, ${READ_MODEL_VERSION} as version
+      select '{"status":"OK","payload":{' || ${PARTS[loanType]}
+        || ',"loanEvents":[' || (select coalesce(string_agg(json, ',' order by id), '') from shown)
+        || '],"loanEventsTotal":' || (select records from total) || '}}' as answer, ${READ_MODEL_STATE}
       from projection.loans as loan
       where loan.loan_type = '${loanType}' and loan.loan_id = $1::text`,
   }
-}
-
-/** Writes a part as JSON text: its id, the fields of its JSON column (each through `shown`), and its row's times. */
-function part(row: string, id: string, shown: string, column: string): string {
-  return `'{"id":' || ${id} || (
-          select coalesce(string_agg(',' || to_json(key)::text || ':'
-            || case when octet_length(value) > ${MOST_FIELD_BYTES} then 'null' else value end, '' order by place), '')
-          from (
-            select field.key, (${shown})::text as value, field.place
-            from json_each(${row}.${column}) with ordinality as field(key, value, place)
-          ) as fields
-        ) || ',"createdAt":"' || ${isoTime(`${row}.created_at`)} || '","updatedAt":"' || ${isoTime(`${row}.updated_at`)} || '"}'`
 }

@@ -8,6 +8,9 @@ import { searchAnswer, searchQuery } from '../schemas/activity.ts'
 import { notOneOf } from '../schemas/parameters.ts'
 import { responses } from '../schemas/common.ts'
 import { READ } from './read.ts'
+import { sendAnswer } from './send-answer.ts'
+
+const NOTHING = Buffer.from('{"status":"OK","payload":[],"next":null}')
 
 /** Serves the history by keyset: with filters, and with pages that stay stable while records arrive. */
 export const activitySearch: FastifyPluginCallback = (app, _options, done) => {
@@ -19,14 +22,17 @@ export const activitySearch: FastifyPluginCallback = (app, _options, done) => {
       operationId: 'searchActivity',
       summary: 'Records by filters, page by page',
       querystring: searchQuery,
-      response: responses(searchAnswer, 400),
+      response: responses(searchAnswer, 304, 400),
     },
     handler: async (request, reply) => {
       const { before, limit, ...filters } = request.query
-      const answer = await searchActivity(app.database, { before, limit, filters })
-      const mistake = answer.isEmpty ? await mistakeInNetwork(app.database, filters) : null
+      const answer = await app.answers.answer(`search/${JSON.stringify(request.query)}`, () =>
+        searchActivity(app.database, { before, limit, filters }),
+      )
+      if (answer === undefined) throw new Error('a search is never missing')
+      const mistake = answer.body.equals(NOTHING) ? await mistakeInNetwork(app.database, filters) : null
       if (mistake !== null) return sendError(reply, 400, mistake)
-      return reply.type('application/json; charset=utf-8').send(answer.json)
+      return sendAnswer(request, reply, answer)
     },
   })
   done()

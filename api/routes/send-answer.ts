@@ -1,6 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Answer } from '../queries/answer-cache.ts'
 
+/** A browser asks each time whether its copy still holds; a CDN asks once a second for all its readers. */
+const CACHE_CONTROL = 'public, max-age=0, s-maxage=1, must-revalidate'
+
 /**
  * Sends the answer, or 304 when `If-None-Match` shows that the client has it (RFC 9110, section 13.1.2). The tag is
  * weak because an answer's compressed forms share it.
@@ -8,9 +11,12 @@ import type { Answer } from '../queries/answer-cache.ts'
 export function sendAnswer(
   request: FastifyRequest,
   reply: FastifyReply,
-  { body, etag }: Answer,
+  { body, etag, indexed }: Answer,
 ): FastifyReply {
-  reply.header('etag', `W/${etag}`).header('cache-control', 'no-cache')
+  reply.header('etag', `W/${etag}`).header('cache-control', CACHE_CONTROL)
+  for (const [network, height] of Object.entries(indexed ?? {})) {
+    reply.header(`x-indexed-${network.replaceAll(/[^\w.-]/g, '-')}`, height)
+  }
   const isKnown = hasIt(request.headers['if-none-match'], etag)
   if (isKnown) reply.code(304)
   // A HEAD reports the length that a GET would send; Fastify leaves the body itself out.

@@ -25,6 +25,7 @@ export function digestReadModel(db: Db): Promise<Digest> {
     const records = await hashRows(trx, RECORDS, hash)
     const loans = await hashRows(trx, rowsOf('loans'), hash)
     const channels = await hashRows(trx, rowsOf('channels'), hash)
+    await hashLists(trx, hash)
     // Excludes the version, which is random.
     const { text, foldedPosition } = await trx
       .withSchema(LIVE_SCHEMA)
@@ -61,5 +62,17 @@ async function hashRows(trx: Trx, table: Rows, hash: ReturnType<typeof createHas
     count += rows.length
     lastId = rows.at(-1)?.id ?? lastId
     if (rows.length < CHUNK) return count
+  }
+}
+
+async function hashLists(trx: Trx, hash: ReturnType<typeof createHash>): Promise<void> {
+  let last = { list: '', id: 0 }
+  for (;;) {
+    const { rows } = await sql<typeof last>`
+      select list, id from ${sql.table(`${LIVE_SCHEMA}.loan_lists`)}
+      where (list, id) > (${last.list}, ${last.id}) order by list, id limit ${CHUNK}`.execute(trx)
+    for (const { list, id } of rows) hash.update(`${list} ${id}\n`)
+    last = rows.at(-1) ?? last
+    if (rows.length < CHUNK) return
   }
 }

@@ -196,6 +196,7 @@ export interface LoansTable {
   network: string
   evm_part: unknown
   derived_state: string | null
+  channel_party: string | null
   fil_borrower: string | null
   fil_lender: string | null
   named_channel: string | null
@@ -209,6 +210,11 @@ export interface LoansTable {
   last_log_index: number
   created_at: Date
   updated_at: Date
+}
+
+interface LoanListsTable {
+  list: string
+  id: number
 }
 
 export interface ChannelsTable {
@@ -239,6 +245,7 @@ interface ReadModelTables {
   record_kinds: RecordKindsTable
   activity_counts: ActivityCountsTable
   loans: LoansTable
+  loan_lists: LoanListsTable
   channels: ChannelsTable
 }
 

@@ -32,7 +32,7 @@ export async function testApi(
     version: '0.0.0-test',
     settings: { API_CORS_ORIGINS: '*', API_RATE_LIMIT: null, API_TRUST_PROXY: [], ...options.settings },
   })
-  if (options.asDocumented !== false) checkAnswers(app)
+  if (options.asDocumented !== false) await checkAnswers(app)
   t.teardown(async () => {
     await app.close()
     await database.close()

@@ -46,16 +46,17 @@ export function judgeBy(document: OpenapiDocument): JudgeAnswer {
 let judge: JudgeAnswer | undefined
 
 /** Lets each GET of `app.inject` fail when its answer is not as the OpenAPI document says. */
-export function checkAnswers(app: FastifyInstance): void {
+export async function checkAnswers(app: FastifyInstance): Promise<void> {
+  await app.ready()
+  // Each app has the same document. Later it would hold up requests that already wait.
+  judge ??= judgeBy(app.swagger() as unknown as OpenapiDocument)
   type Inject = (request: InjectOptions | string) => Promise<LightMyRequestResponse>
   const inject: Inject = app.inject.bind(app)
   const checked: Inject = async (request) => {
     const response = await inject(request)
     const { method = 'GET', url = '' } = response.raw.req
-    // Each app has the same document.
-    judge ??= judgeBy(app.swagger() as unknown as OpenapiDocument)
     const isPlain = response.headers['content-encoding'] === undefined
-    const fault = method === 'GET' && isPlain ? judge(url, response) : null
+    const fault = method === 'GET' && isPlain ? (judge?.(url, response) ?? null) : null
     if (fault !== null) throw new Error(`not as /openapi.json says: ${fault}`)
     return response
   }

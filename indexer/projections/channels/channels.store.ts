@@ -1,6 +1,8 @@
 import { isEvmEvent } from '../../../shared/events/chain-event.ts'
+import type { FilecoinIdentity } from '../../../shared/events/filecoin-event.ts'
 import type { LogEntry } from '../../../shared/events/log-entry.ts'
 import { naturalKey, networkIdOf } from '../../../shared/events/natural-key.ts'
+import { canonicalAddress } from '../../../shared/filecoin/address.ts'
 import { groupBy } from '../../../shared/group-by.ts'
 import { CLOCK_TOLERANCE_S, STRENGTH, type Link, type NamedChannels } from '../links/link.evolve.ts'
 import { linkChannel } from '../links/link-channel.evolve.ts'
@@ -26,7 +28,7 @@ import {
   getLoansFor,
   getLoanSides,
   getLoansNaming,
-  putDerivedStates,
+  putFilecoinSides,
   type StoredLoanSide,
 } from './loan-sides.store.ts'
 import { compareRights, isGivenUp } from './rightful-channel.evolve.ts'
@@ -166,7 +168,7 @@ async function show(
     return isChanged ? [{ ...next, updatedAt: saysOther ? at : stored.updatedAt }] : []
   })
   await putChannels(context, changes)
-  await deriveStates(context, [...shown], sides, at)
+  await putSides(context, [...shown], sides, at)
 }
 
 /**
@@ -185,8 +187,11 @@ function outdoneOf(all: Linked[], rightful: Set<Linked>): Set<Linked> {
   )
 }
 
-/** '0.5' if the Filecoin side is ahead of the contract and was not given up: protocol.md section 7. */
-async function deriveStates(
+/**
+ * The state is '0.5' if the Filecoin side is ahead of the contract and was not given up: protocol.md section 7. The party
+ * is the maker of the first channel, whom the contract names only once the other side agrees.
+ */
+async function putSides(
   context: FoldContext,
   shown: Linked[],
   sides: Map<string, StoredLoanSide>,
@@ -203,11 +208,28 @@ async function deriveStates(
       return isAhead ? [side.subject] : []
     }),
   )
-  const changed = [...sides.values()].flatMap(({ subject, derivedState }) => {
-    const state = ahead.has(subject) ? '0.5' : null
-    return state === derivedState ? [] : [{ subject, derivedState: state }]
+  const partyOf = new Map(
+    shown.flatMap(({ stored, link }) => {
+      if (link === null || link.role === 'payback') return []
+      const { facts } = sides.get(subjectOfLink(link)) ?? {}
+      const named = link.role === 'collateral' ? facts?.borrower : facts?.lender
+      return named === null ? [[subjectOfLink(link), nameIn(stored.channel.from)] as const] : []
+    }),
+  )
+  const changed = [...sides.values()].flatMap((loan) => {
+    const side = {
+      derivedState: ahead.has(loan.subject) ? '0.5' : null,
+      channelParty: partyOf.get(loan.subject) ?? null,
+    }
+    const isSame = side.derivedState === loan.derivedState && side.channelParty === loan.channelParty
+    return isSame ? [] : [{ loan, side }]
   })
-  await putDerivedStates(context, changed, at)
+  await putFilecoinSides(context, changed, at)
+}
+
+/** One canonical name of an identity; readers know the others from the channel. */
+function nameIn(identity: FilecoinIdentity): string | null {
+  return canonicalAddress(identity.robust[0] ?? identity.asWritten)
 }
 
 function historyOf({ stored, link }: Linked, sides: Map<string, StoredLoanSide>): ChannelHistory {

@@ -6,17 +6,21 @@ import { loanFacts } from '../links/loan-facts.evolve.ts'
 import type { CollateralLockPart } from '../loans/collateral-lock.evolve.ts'
 import type { Erc20LoanPart } from '../loans/erc20-loan.evolve.ts'
 import { LOAN_KEY, loanKeyOf } from '../loans/loan-key.ts'
+import { listsOf, type FilecoinSide } from '../loans/loan-lists.evolve.ts'
+import { putLists } from '../loans/loan-lists.store.ts'
 import type { FoldContext } from '../projection.ts'
 import type { LoanSide } from './channel-parts.evolve.ts'
 import { namesOf, type Channel } from './channel.evolve.ts'
 
 /** The contract's half of a loan, as far as payment channels need it. */
-export interface StoredLoanSide extends LoanSide {
+export interface StoredLoanSide extends LoanSide, FilecoinSide {
+  /** The loan's id. */
+  id: number
   /** `<loan type>/<loan id>`. */
   subject: string
   /** The contract's own state. */
   state: string
-  derivedState: string | null
+  part: Erc20LoanPart | CollateralLockPart
 }
 
 export async function getLoanSides(
@@ -84,28 +88,48 @@ export async function getLoansNaming({ trx, schema }: FoldContext, addresses: st
   return rows.map(({ loan_type: type, loan_id: id }) => `${type}/${id}`)
 }
 
-/** Sets the state shown while the Filecoin side is ahead; null shows the contract's own. */
-export async function putDerivedStates(
-  { trx, schema }: FoldContext,
-  states: { subject: string; derivedState: string | null }[],
-  at: Date,
-): Promise<void> {
-  if (states.length === 0) return
-  const changed = states.map(({ subject, derivedState }) => ({ ...loanKeyOf(subject), state: derivedState }))
+export interface SideChange {
+  loan: StoredLoanSide
+  side: FilecoinSide
+}
+
+/** Sets what the Filecoin side adds to these loans. Only a new state is a change that readers see. */
+export async function putFilecoinSides(context: FoldContext, changes: SideChange[], at: Date): Promise<void> {
+  if (changes.length === 0) return
+  const { trx, schema } = context
+  const changed = changes.map(({ loan, side }) => ({
+    ...loanKeyOf(loan.subject),
+    state: side.derivedState,
+    party: side.channelParty,
+  }))
   await trx
     .withSchema(schema)
     .updateTable('loans')
-    .from(unnest('changed', { ...LOAN_KEY, state: 'text' }, changed))
-    .set((eb) => ({ derived_state: eb.ref('changed.state'), updated_at: at }))
+    .from(unnest('changed', { ...LOAN_KEY, state: 'text', party: 'text' }, changed))
+    .set((eb) => ({
+      derived_state: eb.ref('changed.state'),
+      channel_party: eb.ref('changed.party'),
+      updated_at: sql<Date>`case when loans.derived_state is distinct from changed.state then ${at}::timestamptz else loans.updated_at end`,
+    }))
     .whereRef('loans.loan_type', '=', 'changed.loan_type')
     .whereRef('loans.loan_id', '=', 'changed.loan_id')
     .execute()
+  const lists = changes.map(({ loan, side }) => {
+    const { loanType } = loan.facts
+    return {
+      id: loan.id,
+      before: listsOf(loanType, loan.part, loan),
+      after: listsOf(loanType, loan.part, side),
+    }
+  })
+  await putLists(context, lists)
 }
 
 function toSide(row: Selectable<LoansTable>): StoredLoanSide {
   const part = row.evm_part as Erc20LoanPart | CollateralLockPart
   const times = { openedS: row.opened_s, agreedS: row.agreed_s, endedS: row.ended_s }
   return {
+    id: row.id,
     subject: `${row.loan_type}/${row.loan_id}`,
     facts: loanFacts(row.loan_type, row.loan_id, part, times),
     borrower: part.borrower,
@@ -114,6 +138,8 @@ function toSide(row: Selectable<LoansTable>): StoredLoanSide {
     secretB1: part.secretB1,
     principalAmount: 'collateralLockContractAddress' in part ? part.principalAmount : null,
     state: part.state,
+    part,
     derivedState: row.derived_state,
+    channelParty: row.channel_party,
   }
 }

@@ -65,7 +65,7 @@ function fold(
   return {
     subject,
     loan,
-    isNew: before === undefined,
+    before,
     firstPosition: position,
     createdAt: before?.createdAt ?? recordedAt,
     updatedAt,

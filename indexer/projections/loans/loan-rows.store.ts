@@ -6,10 +6,14 @@ import { upsertRows } from '../../../shared/db/upsert-rows.ts'
 import { addressIn } from '../links/loan-facts.evolve.ts'
 import type { FoldContext } from '../projection.ts'
 import { LOAN_KEY, loanKeyOf } from './loan-key.ts'
+import { listsOf, type FilecoinSide } from './loan-lists.evolve.ts'
+import { putLists, type ListChange } from './loan-lists.store.ts'
 import type { Loan } from './loans.evolve.ts'
 
 export interface StoredLoan {
   loan: Loan
+  id: number
+  side: FilecoinSide
   createdAt: Date
   updatedAt: Date
 }
@@ -18,7 +22,8 @@ export interface Change {
   subject: string
   /** Undefined if no event of this loan is left. */
   loan: Loan | undefined
-  isNew: boolean
+  /** Undefined if the loan is new. */
+  before: StoredLoan | undefined
   /** Position of the segment's first entry for this loan; a new loan takes it as its id. */
   firstPosition: number
   createdAt: Date
@@ -64,6 +69,8 @@ function toStored(row: Selectable<LoansTable>): StoredLoan {
       lastBlock: row.last_block,
       lastLogIndex: row.last_log_index,
     },
+    id: row.id,
+    side: { derivedState: row.derived_state, channelParty: row.channel_party },
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   }
@@ -73,16 +80,28 @@ export async function writeChanges(context: FoldContext, changes: Change[]): Pro
   const left = changes.filter((change): change is ChangeOfOne => change.loan !== undefined)
   await deleteLoans(
     context,
-    changes.filter(({ loan, isNew }) => loan === undefined && !isNew),
+    changes.filter(({ loan, before }) => loan === undefined && before !== undefined),
   )
   await addLoans(
     context,
-    left.filter(({ isNew }) => isNew),
+    left.filter(({ before }) => before === undefined),
   )
   await changeLoans(
     context,
-    left.filter(({ isNew }) => !isNew),
+    left.filter(({ before }) => before !== undefined),
   )
+  await putLists(context, changes.map(listChangeOf))
+}
+
+const NO_SIDE: FilecoinSide = { derivedState: null, channelParty: null }
+
+function listChangeOf({ loan, before, firstPosition }: Change): ListChange {
+  const side = before?.side ?? NO_SIDE
+  return {
+    id: before?.id ?? firstPosition,
+    before: before === undefined ? [] : listsOf(before.loan.loanType, before.loan.part, side),
+    after: loan === undefined ? [] : listsOf(loan.loanType, loan.part, side),
+  }
 }
 
 async function deleteLoans({ trx, schema }: FoldContext, gone: Change[]): Promise<void> {

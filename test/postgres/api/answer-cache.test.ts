@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import {
   createAnswerCache,
-  READ_MODEL_VERSION,
+  READ_MODEL_STATE,
   type AnswerCache,
   type Found,
 } from '../../../api/queries/answer-cache.ts'
@@ -26,7 +26,7 @@ async function asked(t: Test, mostBytes?: number): Promise<Asked> {
   t.teardown(() => database.close())
   const cache = createAnswerCache(database, mostBytes)
   let asks = 0
-  const text = `select records::text as answer, ${READ_MODEL_VERSION} as version from projection.fold_state`
+  const text = `select records::text as answer, ${READ_MODEL_STATE} from projection.fold_state`
   const ask = async (): Promise<Found | undefined> => {
     asks += 1
     return (await database.rows<Found>({ name: 'records', text }))[0]
@@ -89,7 +89,7 @@ void t.test('a look-up that was under way when a request came is not enough for 
     },
   }
   const cache = createAnswerCache(slow)
-  const text = `select records::text as answer, ${READ_MODEL_VERSION} as version from projection.fold_state`
+  const text = `select records::text as answer, ${READ_MODEL_STATE} from projection.fold_state`
   const records = async (): Promise<string | undefined> =>
     (
       await cache.answer('records', async () => (await database.rows<Found>({ name: 'records', text }))[0])
@@ -128,7 +128,7 @@ void t.test('what is not kept costs its own statement, and what is kept the look
       await sleep(5)
     } while (underWay.length > 0)
   }
-  const text = `select records::text as answer, ${READ_MODEL_VERSION} as version from projection.fold_state`
+  const text = `select records::text as answer, ${READ_MODEL_STATE} from projection.fold_state`
   const said = async (cache: AnswerCache, question: string): Promise<string[]> => {
     await cache.answer(question, async () => (await counting.rows<Found>({ name: question, text }))[0])
     await untilQuiet()
@@ -153,10 +153,8 @@ void t.test('what there is no room for, what is missing and what failed is asked
   let others = 0
   const other = (answer: string | undefined) => async (): Promise<Found | undefined> => {
     others += 1
-    const { rows } = await sql<{ version: string }>`select ${sql.raw(READ_MODEL_VERSION)} as version`.execute(
-      db,
-    )
-    return answer === undefined ? undefined : { answer, version: rows[0]?.version ?? '' }
+    const { rows } = await sql<{ version: string }>`select ${sql.raw(READ_MODEL_STATE)}`.execute(db)
+    return answer === undefined ? undefined : { answer, version: rows[0]?.version ?? '', indexed: null }
   }
   for (let time = 0; time < 2; time += 1) {
     t.equal((await cache.answer('too much', other('x'.repeat(200))))?.body.length, 200)
@@ -183,10 +181,8 @@ void t.test('what is kept of an earlier version makes room', async (t) => {
   let others = 0
   const other = async (): Promise<Found | undefined> => {
     others += 1
-    const { rows } = await sql<{ version: string }>`select ${sql.raw(READ_MODEL_VERSION)} as version`.execute(
-      db,
-    )
-    return { answer: 'other', version: rows[0]?.version ?? '' }
+    const { rows } = await sql<{ version: string }>`select ${sql.raw(READ_MODEL_STATE)}`.execute(db)
+    return { answer: 'other', version: rows[0]?.version ?? '', indexed: null }
   }
   for (let time = 0; time < 5; time += 1) {
     await cache.answer('other', other)
@@ -204,9 +200,7 @@ void t.test('an answer that is under way when something is written is not for wh
   const question = (name: string, until: Promise<void>) =>
     cache.answer(name, async () => {
       const { rows } = await sql<Found>`
-        select records::text as answer, ${sql.raw(READ_MODEL_VERSION)} as version from projection.fold_state`.execute(
-        db,
-      )
+        select records::text as answer, ${sql.raw(READ_MODEL_STATE)} from projection.fold_state`.execute(db)
       await until
       return rows[0]
     })
@@ -228,7 +222,7 @@ void t.test('what a replica says that is behind is answered, and not kept', asyn
   let asks = 0
   const behind = (): Promise<Found> => {
     asks += 1
-    return Promise.resolve({ answer: `old ${asks}`, version: 'of before' })
+    return Promise.resolve({ answer: `old ${asks}`, version: 'of before', indexed: null })
   }
   t.equal((await cache.answer('question', behind))?.body.toString(), 'old 1')
   t.equal((await cache.answer('question', behind))?.body.toString(), 'old 2')
@@ -244,7 +238,11 @@ void t.test('a client that has the answer already is told so', async (t) => {
   await seedRecords(db, 30)
   for (const url of ['/api/activity/history', '/api/activity/history/2', '/api/activity/history/999']) {
     const { headers, body } = await app.inject(url)
-    t.match(headers, { 'cache-control': 'no-cache', etag: /^W\/"[\w-]{27}"$/ }, url)
+    t.match(
+      headers,
+      { 'cache-control': 'public, max-age=0, s-maxage=1, must-revalidate', etag: /^W\/"[\w-]{27}"$/ },
+      url,
+    )
     const etag = String(headers['etag'])
     for (const condition of [etag, etag.slice(2), `"other", ${etag}`, '*']) {
       const again = await app.inject({ url, headers: { 'if-none-match': condition } })

@@ -209,7 +209,7 @@ void t.test('every id that an answer has of a loan leads to that loan, with a pr
     const evm = chains.evm.map((event) =>
       'loanId' in event ? { ...event, loanId: `goerli-${event.contractLoanId}` } : event,
     )
-    await sql`truncate ledger.chain_position, ledger.event_log, projection.loans, projection.channels,
+    await sql`truncate ledger.chain_position, ledger.event_log, projection.loans, projection.loan_lists, projection.channels,
       projection.activity, projection.activity_counts, ledger.channel_addresses`.execute(api.db)
     await ingestStories(api.db, { ...chains, evm })
     const route = market === 'erc20' ? 'ERC20' : 'FIL'

@@ -204,7 +204,7 @@ async function checkOrder(t: Test, db: Db): Promise<void> {
 async function empty(db: Db): Promise<void> {
   await sql`truncate ledger.event_log, ledger.chain_position, ledger.block_headers,
     ledger.ranges_read, ledger.channel_addresses, projection.activity, projection.activity_counts,
-    projection.loans, projection.channels`.execute(db)
+    projection.loans, projection.loan_lists, projection.channels`.execute(db)
   await sql`update ledger.log_head set last_position = 0`.execute(db)
   await sql`update projection.fold_state set version = gen_random_uuid(), folded_position = 0, records = 0, channels = 0`.execute(
     db,
