@@ -10,7 +10,7 @@ const LEASE = 1
 /** BullMQ on Postgres: a queue has one, a worker one and one on which it listens, and so have events. */
 const [QUEUE, WORKER, EVENTS] = [1, 2, 2]
 
-/** On Postgres, for each network. */
+/** Connections for each network, where the queue is on Postgres. */
 const QUEUE_OF: Record<Role, number> = { reader: QUEUE + EVENTS, writer: QUEUE + WORKER }
 /** The writer of a Filecoin network takes vouchers from a queue of their own. */
 const VOUCHER_QUEUE = QUEUE + WORKER

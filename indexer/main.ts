@@ -153,7 +153,7 @@ async function checkNodes(networks: WatchedNetwork[], log: Logger): Promise<void
   }
 }
 
-/** What is signed off-chain comes in beside the writer of a Filecoin network, and beside its reader what its node stores. */
+/** Vouchers of the queue are taken beside the writer of a Filecoin network, those of its node's store beside its reader. */
 function vouchersBeside(
   watched: WatchedNetwork,
   { health, db, backend, log }: Omit<NetworkRun, 'beside'>,

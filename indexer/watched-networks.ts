@@ -17,7 +17,7 @@ interface NetworkIdentity {
   network: string
   blockchain: string
   networkId: string
-  /** What decides what the index holds; other contracts make another index. */
+  /** The contracts, or the first epoch, which decide the content of the index: others make another index. */
   watched: unknown
 }
 

@@ -33,7 +33,7 @@ export const PROBLEM_KINDS = [
 ] as const
 export type ProblemKind = (typeof PROBLEM_KINDS)[number]
 
-/** What a process does for a network: it reads the chain into the queue, or writes what comes from there. */
+/** A process reads a network's chain into the queue, or writes the steps that come from there. */
 export type Role = 'reader' | 'writer'
 
 /** The last report of a network's reader, or of its writer. */
@@ -138,7 +138,7 @@ interface Report {
   state: string
   problem: string | null
   problemKind: ProblemKind | null
-  /** Of the newer report; null if no indexer is configured to follow the network. */
+  /** Seconds since the newer report; null if no indexer is configured to follow the network. */
   observedAgoS: number | null
 }
 

@@ -1,6 +1,6 @@
 import type * as z from 'zod'
 
-/** Where a value differs from its schema, and what is wanted there: "must be text, not a number". */
+/** The place at which a value differs from its schema, and the value wanted there: "must be text, not a number". */
 export interface Mistake {
   /** Keys and indices with dots between; empty for the value itself. */
   path: string

@@ -47,12 +47,12 @@ const OPEN: Record<CollateralState, Step> = {
 }
 
 const ERC20_STEPS: Record<Erc20LoanState, Record<CollateralState, Step>> = {
-  // At 4 the channel was given up, so that the offer waits for another one.
+  // State 4: the channel was given up, so that the offer waits for another one.
   '0': { ...OPEN, '4': 'lock collateral' },
   '0.5': OPEN,
-  // At 4 and 5 the collateral goes back before anything was lent against it.
+  // States 4 and 5: the collateral goes back before anything was lent against it.
   '1': { ...all('withdraw principal'), '4': 'cancel', '5': 'cancel', '6': 'seize', '7': 'seize' },
-  // At 4 the borrower settles: the lender can redeem the seize voucher until the channel has settled.
+  // State 4: the borrower settles. The lender can redeem the seize voucher until the channel has settled.
   '2': { ...all('repay'), '4': 'seize', '6': 'seize', '7': 'seize', '8': 'seized' },
   '3': all('accept payback'),
   '4': { ...all('seize'), '-': 'refunded', '3': 'unlock', '5': 'refunded', '8': 'seized' },

@@ -59,7 +59,7 @@ export function shownVouchers(life: LoanLife): { vouchers: LoanVoucher[]; total:
   return { vouchers, total: all.length }
 }
 
-/** By role, the shown channel first, then by lane and nonce. */
+/** Sorted by role, the shown channel first, then by lane and nonce. */
 export function vouchersOf(life: LoanLife): LoanVoucher[] {
   const ordered = ROLES.flatMap((role) => life.channels.filter((channel) => channel.role === role))
   return ordered.flatMap((linked) => {

@@ -210,7 +210,7 @@ function toClock(
   return { network, height: number, timeS, secondsPerHeight: named ?? since ?? headers }
 }
 
-/** In thousandths of a second, so that the same blocks give the same text. */
+/** Seconds for each height, rounded to thousandths so that the same blocks give the same text. */
 function distance(heights: number, seconds: number): number | null {
   return heights > 0 && seconds > 0 ? Math.round((seconds * 1000) / heights) / 1000 : null
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-/** What a field of a loan's part means, and an example. */
+/** The meaning of a field of a loan's part, and an example. */
 type Meaning = readonly [description: string, example: string | null]
 
 const BORROWER = '0xa513E6E4b8f2a923D98304ec87F64353C4D5C853'

@@ -8,7 +8,7 @@ import type { ChainSource, ResumePoint } from './chain-source.ts'
 import type { FollowOptions } from './follow-options.ts'
 import { Aborted, Follower } from './follower.ts'
 
-/** At most the time for which an endpoint is put aside, so that the index catches up soon after it recovers. */
+/** No longer than an endpoint is put aside, so that the index catches up soon after it recovers. */
 const LONGEST_PAUSE_MS = 5_000
 const FIRST_PAUSE_MS = 200
 /** The chain often moves during a read; this many moves in a row indicate a problem. */

@@ -3,7 +3,7 @@ import { listOfState } from '../../../shared/events/loan-lists.ts'
 import { addressIn } from '../links/loan-facts.evolve.ts'
 import type { Loan } from './loans.evolve.ts'
 
-/** What the Filecoin side of a loan adds to its contract's half. */
+/** The Filecoin side of a loan, as far as it adds to the contract's half. */
 export interface FilecoinSide {
   /** '0.5' where the Filecoin side is ahead of the contract; null where the contract's own state is shown. */
   derivedState: string | null

@@ -136,7 +136,7 @@ export class LotusHead {
     }
   }
 
-  /** At a null round the answer is the newest tipset below it. A node that no longer has the tipset proves nothing. */
+  /** The answer for a null round is the newest tipset below it. A node that no longer has the tipset proves nothing. */
   #checkFinal(reader: BranchReader, known: BlockRef, answer: RpcAnswer | undefined): void {
     if (answer?.ok !== true) return
     const { key } = takeTipset(reader, answer.result)
