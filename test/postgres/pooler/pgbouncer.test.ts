@@ -33,7 +33,7 @@ for (const [mode, size] of [
   ['session', 20],
 ] as const) {
   void t.test(`the API answers by a pooler: ${mode} mode, ${size} sessions`, async (t) => {
-    const { app: direct, db, url } = await testApi(t)
+    const { app: direct, db, url } = await testApi(t, { asDocumented: false })
     await seedRecords(db, 60)
     await seedLoan(db, { loanType: 'ERC20FIL', loanId: '1', id: 1, part: { a: 1 } })
     const pooled = await pgbouncer(t, url, { mode, size })
