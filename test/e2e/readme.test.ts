@@ -63,6 +63,10 @@ const RUN_BY: Record<string, { file: string; proof: RegExp }> = {
   'npm run ops -- dead-letters show 1': { ...VOUCHERS, proof: /ops\('dead-letters', 'show'/ },
   'npm run ops -- dead-letters retry all': { ...VOUCHERS, proof: /ops\('dead-letters', 'retry', 'all'/ },
   'npm run ops -- dead-letters drop 1': { ...VOUCHERS, proof: /ops\('dead-letters', 'drop'/ },
+  'npm run devnet -- --networks-file networks.json': {
+    file: 'test/chain/devnet/devnet-main.test.ts',
+    proof: /'--networks-file',/,
+  },
   'npm run devnet': { file: 'test/chain/devnet/devnet-main.test.ts', proof: /devnet\/main\.ts/ },
 }
 
