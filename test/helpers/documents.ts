@@ -33,11 +33,21 @@ export interface Sample {
   answer: unknown
 }
 
-/** Returns each call on a page with its answer, parsed. */
+/** Returns each call by curl on a page with its answer, parsed. */
 export function samplesOf(path: string): Sample[] {
+  return callsOf(path, /^curl http:\/\/127\.0\.0\.1:3000(\S+)$/)
+}
+
+/** Returns each call on a page that is written as `GET`, with its answer, which may lack fields. */
+export function shortenedOf(path: string): Sample[] {
+  return callsOf(path, /^GET (\S+)$/)
+}
+
+/** Returns the calls whose line is of this form, where an answer follows. */
+function callsOf(path: string, form: RegExp): Sample[] {
   const blocks = blocksOf(path)
   return blocks.flatMap((block, index) => {
-    const url = /^curl http:\/\/127\.0\.0\.1:3000(\S+)$/.exec(block.lines[0] ?? '')?.[1]
+    const url = form.exec(block.lines[0] ?? '')?.[1]
     const next = blocks[index + 1]
     if (url === undefined || next?.language !== 'json') return []
     return [{ path: url, answer: JSON.parse(next.lines.join('\n')) as unknown }]
