@@ -79,7 +79,12 @@ export class ReaderSession {
     if (!health.held.has('writer')) health.indexed = resume.position
     if (health.phaseOf('reader') !== 'following')
       log.info(
-        { network: health.network, readerEpoch: this.#epoch, from: resume.position?.number ?? null },
+        {
+          network: health.network,
+          role: 'reader',
+          readerEpoch: this.#epoch,
+          from: resume.position?.number ?? null,
+        },
         'following',
       )
     health.enter('reader', 'following')

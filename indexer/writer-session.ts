@@ -50,12 +50,22 @@ export class WriterSession {
 
   /** Rejects when it cannot begin now. */
   async run(): Promise<WriterEnd> {
-    const { db, health, backend, source, watched } = this.#run
+    const { db, health, backend, source, watched, log } = this.#run
     const start = { startNumber: source.startBlock, watched }
     this.#epoch = await raiseEpoch(db, health.network, 'writer', start)
     const position = await findPosition(db, health.network)
     health.indexed = position?.block ?? null
     const key = { network: health.network, secret: await getQueueKey(db) }
+    if (health.phaseOf('writer') !== 'following')
+      log.info(
+        {
+          network: health.network,
+          role: 'writer',
+          writerEpoch: this.#epoch,
+          from: health.indexed?.number ?? null,
+        },
+        'following',
+      )
     health.enter('writer', 'following')
     health.clear('writer')
     const queue = openStepQueue(backend, health.network)

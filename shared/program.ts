@@ -42,6 +42,8 @@ export function describeFailure(error: unknown, variable = 'DATABASE_URL'): stri
       return `${variable}: ${message}: check the user and the password`
     case '53300':
       return `${variable}: ${message}: raise the limit, or end other sessions`
+    case '42501':
+      return `${variable}: ${message}: use the role of this program, or run \`ops roles\` as the owner`
     case '3D000':
       return `${variable}: ${message}: create it, or name another`
     default:

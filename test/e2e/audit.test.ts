@@ -39,6 +39,8 @@ void t.test('an audit of nothing says so and proves nothing', async (t) => {
   const other = await indexerProcess(t, { databaseUrl: (await testDatabase(t)).url, networks: wrong })
   other.start()
   await other.untilSays('are the two swapped?')
+  // A signal at the very end of a process would be its end.
+  await eventually('the program ends by itself', () => !other.isRunning)
   t.equal(await other.stop(), 2, 'a mistake in the configuration')
 })
 
