@@ -36,7 +36,7 @@ export interface NetworkRun {
 }
 
 /** A queue whose Redis is away never closes, and a node may never answer: they are left behind. */
-const CLOSE_MS = 5_000
+const CLOSE_MS = 2_000
 
 /** Waits for the end of what a session began, but not for ever. Never rejects. */
 export async function untilClosed(...ends: Promise<unknown>[]): Promise<void> {

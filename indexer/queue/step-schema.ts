@@ -82,7 +82,8 @@ const channelEvents = [
     ...message,
     kind: z.literal('SettleChannel'),
     sender: identity,
-    settlingAtEpoch: z.int(),
+    // A voucher may defer settlement to epoch 2^63 - 1, beyond the safe integers.
+    settlingAtEpoch: z.number(),
     settlingAtFrom: z.enum(['state', 'rule']),
     epochDurationS: z.number(),
     value: text,

@@ -91,6 +91,8 @@ void t.test('steps of each type, and events of either chain, come out as they we
     fundChannel({ height, to }),
     updateChannel({ height, to, voucher: voucherFacts({ key: 'a' }), sender: identity('t1to', 't0101') }),
     settleChannel({ height, to }),
+    // Deferred by a voucher for ever.
+    settleChannel({ height, to, settlingAtEpoch: Number(2n ** 63n - 1n) }),
     collectChannel({ height, to }),
   ]
   const steps: ChainStep[] = [
