@@ -69,12 +69,12 @@ export class BoundedRedis extends Redis {
 
   override sendCommand(...[command, stream]: Parameters<Redis['sendCommand']>): unknown {
     const reply = super.sendCommand(command, stream)
-    if (!(reply instanceof Promise)) return reply
-    if (command.name === 'xread')
-      return reply.then((value: unknown) => boundedEvents(value, this.#mostCharacters))
-    return isScript(command)
-      ? reply.then((value: unknown) => boundedReply(value, this.#mostCharacters))
-      : reply
+    const bound = command.name === 'xread' ? boundedEvents : isScript(command) ? boundedReply : undefined
+    if (bound === undefined || !(reply instanceof Promise)) return reply
+    const bounded = reply.then((value: unknown) => bound(value, this.#mostCharacters))
+    // ioredis sends unanswered commands again after a reconnect, and ignores what that returns.
+    bounded.catch(() => undefined)
+    return bounded
   }
 
   /** BullMQ listens to events on a copy of its own; that of ioredis would be a plain one. */

@@ -93,7 +93,10 @@ export class IndexerProcess {
   async stop(): Promise<number | null> {
     const child = this.#child
     if (child === undefined) return null
-    if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
+    if (child.exitCode !== null || child.signalCode !== null) {
+      if (child.exitCode !== 0) this.#t.comment(this.#output)
+      return child.exitCode
+    }
     const exited = once(child, 'exit')
     child.kill('SIGTERM')
     const timeout = setTimeout(() => child.kill('SIGKILL'), 20_000)
