@@ -161,6 +161,9 @@ void t.test('a Redis that is away is named, and writes go on within 3 s of its r
         (await readiness(leader)).status === 200 && (await readiness(standby)).status === 200
       while (!(await isWell()) && performance.now() - recovered < 5_000) await sleep(50)
       t.equal((await readiness(leader)).status, 200)
+      // The row follows the process's own state with the next write.
+      while ((await statusRow(db)).state !== 'following' && performance.now() - recovered < 5_000)
+        await sleep(50)
       t.match(await statusRow(db), { state: 'following', problem: null, kind: null })
       t.match(JSON.parse((await readiness(standby)).body), {
         payload: [{ state: 'standby', writer: { state: 'standby', leader: /process \d+/ } }],
