@@ -12,7 +12,7 @@ import { KnownBranch } from './known-branch.ts'
 import { lastShared } from './last-shared.ts'
 import { readAhead } from './read-ahead.ts'
 
-/** One step takes a reorg to the new head, unless the head is further than this above the replaced blocks. */
+/** One step takes a reorg to the new head, unless the head is further than this above the last shared block. */
 const MAX_REORG_REACH = 1024
 /** Ranges get narrower above this many events, because several are held in memory. */
 const TARGET_EVENTS_PER_RANGE = 500
