@@ -2,7 +2,7 @@ import type { Db } from '../shared/db/connect.ts'
 import type { Role } from '../shared/indexing-health.ts'
 import { isDatabaseRetryable } from '../shared/db/transaction.ts'
 import { RetryableError } from '../shared/errors.ts'
-import type { ChainStep } from '../shared/events/chain-step.ts'
+import type { BlockRef, ChainStep } from '../shared/events/chain-step.ts'
 import type { ProblemKind } from '../shared/indexing-health.ts'
 import type { Logger } from '../shared/log.ts'
 import type { LeaseSpread } from './lease-spread.ts'
@@ -43,6 +43,20 @@ export async function untilClosed(...ends: Promise<unknown>[]): Promise<void> {
   const limit = new AbortController()
   await Promise.race([Promise.allSettled(ends), pause(CLOSE_MS, limit.signal)])
   limit.abort()
+}
+
+/** Marks a session's begin; logs it unless the session before it was following too. */
+export function beginFollowing(
+  { health, log }: NetworkRun,
+  role: Role,
+  epoch: number,
+  from: BlockRef | null,
+): void {
+  const { network } = health
+  if (health.phaseOf(role) !== 'following')
+    log.info({ network, role, [`${role}Epoch`]: epoch, from: from?.number ?? null }, 'following')
+  health.enter(role, 'following')
+  health.clear(role)
 }
 
 export function kindOf(error: unknown): ProblemKind {

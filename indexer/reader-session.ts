@@ -2,7 +2,7 @@ import { messageOf, PermanentError, RetryableError } from '../shared/errors.ts'
 import { ABORTED, unlessAborted, untilAborted } from '../shared/async/abort.ts'
 import { findPosition, getHeaders, putWatched, raiseEpoch } from './event-log/chain-position.ts'
 import { getQueueKey } from './event-log/queue-key.store.ts'
-import { untilClosed, type NetworkRun } from './network-run.ts'
+import { beginFollowing, untilClosed, type NetworkRun } from './network-run.ts'
 import type { JobQueue } from './queue/backend.ts'
 import type { JobKey } from './queue/envelope.ts'
 import type { EncodedStep } from './queue/join-steps.ts'
@@ -72,23 +72,12 @@ export class ReaderSession {
 
   /** Rejects with a PermanentError when this network can never be read, and with another error when it cannot begin now. */
   async run(): Promise<ReaderEnd> {
-    const { db, health, backend, log } = this.#run
+    const { db, health, backend } = this.#run
     await this.#checkSource()
     this.#epoch = await raiseEpoch(db, health.network, 'reader', this.#start)
     const resume = await this.#loadResumePoint()
     if (!health.held.has('writer')) health.indexed = resume.position
-    if (health.phaseOf('reader') !== 'following')
-      log.info(
-        {
-          network: health.network,
-          role: 'reader',
-          readerEpoch: this.#epoch,
-          from: resume.position?.number ?? null,
-        },
-        'following',
-      )
-    health.enter('reader', 'following')
-    health.clear('reader')
+    beginFollowing(this.#run, 'reader', this.#epoch, resume.position)
     const key = { network: health.network, secret: await getQueueKey(db) }
     const queue = openStepQueue(backend, health.network)
     const events = backend.openEvents(stepQueueName(health.network), {

@@ -6,7 +6,7 @@ import { findPosition, raiseEpoch } from './event-log/chain-position.ts'
 import { getQueueKey } from './event-log/queue-key.store.ts'
 import { DeadLetterBox } from './ingest/dead-letter-box.ts'
 import { ingestStep, type Outcome } from './ingest/ingest-step.ts'
-import { describeStep, kindOf, untilClosed, type NetworkRun } from './network-run.ts'
+import { beginFollowing, describeStep, kindOf, untilClosed, type NetworkRun } from './network-run.ts'
 import type { JobQueue } from './queue/backend.ts'
 import { openStepQueue, stepQueueName, unblockQueue } from './queue/step-queue.ts'
 import { startStepWorker, type RefusedJob, type StepHandling } from './queue/step-worker.ts'
@@ -50,24 +50,13 @@ export class WriterSession {
 
   /** Rejects when it cannot begin now. */
   async run(): Promise<WriterEnd> {
-    const { db, health, backend, source, watched, log } = this.#run
+    const { db, health, backend, source, watched } = this.#run
     const start = { startNumber: source.startBlock, watched }
     this.#epoch = await raiseEpoch(db, health.network, 'writer', start)
     const position = await findPosition(db, health.network)
     health.indexed = position?.block ?? null
     const key = { network: health.network, secret: await getQueueKey(db) }
-    if (health.phaseOf('writer') !== 'following')
-      log.info(
-        {
-          network: health.network,
-          role: 'writer',
-          writerEpoch: this.#epoch,
-          from: health.indexed?.number ?? null,
-        },
-        'following',
-      )
-    health.enter('writer', 'following')
-    health.clear('writer')
+    beginFollowing(this.#run, 'writer', this.#epoch, health.indexed)
     const queue = openStepQueue(backend, health.network)
     // A queue that is away is asked for as long as it takes.
     unblockQueue(queue).catch(() => undefined)

@@ -18,7 +18,7 @@ import type { UpdateParams } from '../../shared/filecoin/payment-channel.ts'
 import { encodeSignature, type Signature } from '../../shared/filecoin/signature.ts'
 import { voucherTuple } from '../../shared/filecoin/voucher-cbor.ts'
 
-/** What a chain writes and the service only reads: new addresses, parameters and returns of actors, signed messages. */
+/** Encoders that only a chain needs: new addresses, parameters and returns of actors, signed messages. */
 
 const BLS_KEY_BYTES = 48
 const BLS_SIGNATURE = 2

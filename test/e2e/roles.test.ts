@@ -163,7 +163,7 @@ async function connectionsBesidePools(db: Db): Promise<number> {
   return last
 }
 
-/** What the program says it takes at most, without its pool. */
+/** Connections that the program announces as its most, without its pool. */
 function saidConnections(program: IndexerProcess): number {
   const POOL = 8
   return Number(/"connections":(\d+)/.exec(program.output)?.[1]) - POOL

@@ -16,7 +16,7 @@ const IDENTITY = { network: 'evm:1', blockchain: 'TEST' }
 const START = { startNumber: 0, watched: {} }
 const BASE = 3
 
-/** What a reader that resumes from the base reads: consecutive blocks in these cuts, then their finality. */
+/** Steps of a reader that resumes from the base: consecutive blocks in these cuts, then their finality. */
 interface Reading {
   chain: RandomChain
   steps: ChainStep[]

@@ -51,7 +51,7 @@ const HASHES = { a1: blake2b256(SECRETS.a1), b1: blake2b256(SECRETS.b1) }
 const hex = (bytes: Uint8Array): string => `0x${bytesToHex(bytes)}`
 const PARTIES: Party[] = ['from', 'recipient']
 
-/** What a party does; each takes an epoch or a few. */
+/** Messages of a party; each takes an epoch or a few. */
 type Deed = { wait: number } & (
   { do: 'redeem'; by: Party; voucher: number } | { do: 'settle' | 'collect'; by: Party }
 )
