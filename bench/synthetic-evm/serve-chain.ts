@@ -166,7 +166,7 @@ class SyntheticNode {
     const { head } = this.view
     if (tag === 'latest') return head
     if (tag !== 'finalized') return Number(tag)
-    return this.#hasEpochs ? (Math.floor(head / EPOCH_BLOCKS) - 2) * EPOCH_BLOCKS : head
+    return this.#hasEpochs ? finalInEpochs(head) : head
   }
 
   /** Returns the hash of a call's block; a client that trusts the node names the block by number. */
@@ -191,4 +191,9 @@ class SyntheticNode {
     if (typeof blockHash === 'string') return [this.#holderOf(blockHash).withHash(blockHash)?.logs ?? '']
     return this.#branch.ourLogs(Number(fromBlock), Math.min(Number(toBlock), this.view.head))
   }
+}
+
+/** Returns the number of the final block two epochs before the epoch of the head, as on Ethereum. */
+export function finalInEpochs(head: number): number {
+  return (Math.floor(head / EPOCH_BLOCKS) - 2) * EPOCH_BLOCKS
 }

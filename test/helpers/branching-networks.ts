@@ -1,5 +1,10 @@
 import type { Test } from 'tap'
-import { serveSyntheticChain, type ServedChain, type View } from '../../bench/synthetic-evm/serve-chain.ts'
+import {
+  finalInEpochs,
+  serveSyntheticChain,
+  type ServedChain,
+  type View,
+} from '../../bench/synthetic-evm/serve-chain.ts'
 import { syntheticNetwork } from '../../bench/synthetic-evm/synthetic-node.ts'
 import { SyntheticChain } from '../../bench/synthetic-evm/synthetic-chain.ts'
 import type { Db } from '../../shared/db/connect.ts'
@@ -50,18 +55,20 @@ export class BranchingNetwork {
     return this.#view.head - ((await positionOf(db, this.network))?.number ?? 0) <= MOST_AHEAD
   }
 
+  /** The head is written, and so is its finality, which a writer that was killed may have left in the queue. */
   async isIndexed(db: Db): Promise<boolean> {
-    return (await positionOf(db, this.network))?.hash === this.head.hash
+    const position = await positionOf(db, this.network)
+    return position?.hash === this.head.hash && position.finalized_number === finalInEpochs(this.head.number)
   }
 }
 
 export async function positionOf(
   db: Db,
   network: string,
-): Promise<{ number: number | null; hash: string | null } | undefined> {
+): Promise<{ number: number | null; hash: string | null; finalized_number: number | null } | undefined> {
   return db
     .selectFrom('ledger.chain_position')
-    .select(['number', 'hash'])
+    .select(['number', 'hash', 'finalized_number'])
     .where('network', '=', network)
     .executeTakeFirst()
 }
