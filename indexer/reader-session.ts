@@ -16,6 +16,7 @@ import { followChain } from './sources/follow-chain.ts'
 import type { FollowOptions } from './sources/follow-options.ts'
 import { pause } from '../shared/async/pause.ts'
 import { sameJson } from './watched-networks.ts'
+import { WriterChanges } from './writer-changes.ts'
 
 /** Why a reader session ended. All but `stopped` are followed by another one, from the position in Postgres. */
 export type ReaderEnd =
@@ -39,8 +40,6 @@ const LOOK_MS = 250
 const IDLE_LOOK_MS = 1_000
 /** A queue in which a step waits longer may be paused. */
 const UNBLOCKED_AFTER_MS = 5_000
-/** A new writer takes a step that waits in this time. */
-const TAKEN_WITHIN_MS = 1_000
 /** A step that waits longer has no writer. */
 const NO_WRITER_MS = 30_000
 
@@ -60,8 +59,6 @@ export class ReaderSession {
   #epoch = 0
   #lookedAtMs = performance.now()
   #unblockedAtMs = -Infinity
-  /** The writer that was seen last, and the oldest step that was unwritten when it came. */
-  #writer: { epoch: number; cameAtMs: number; oldest: number | undefined } | undefined
 
   constructor(run: NetworkRun) {
     this.#run = run
@@ -75,6 +72,7 @@ export class ReaderSession {
     const { db, health, backend } = this.#run
     await this.#checkSource()
     this.#epoch = await raiseEpoch(db, health.network, 'reader', this.#start)
+    const writers = new WriterChanges((await findPosition(db, health.network))?.writerEpoch ?? 0)
     const resume = await this.#loadResumePoint()
     if (!health.held.has('writer')) health.indexed = resume.position
     beginFollowing(this.#run, 'reader', this.#epoch, resume.position)
@@ -85,7 +83,7 @@ export class ReaderSession {
       onFailed: (jobId, reason) => this.#onFailed(jobId, reason),
     })
     const beside = this.#run.beside.reader?.(this.#end.signal) ?? Promise.resolve()
-    const children = [this.#collect(resume), this.#publish(queue, key), this.#watch(queue), beside]
+    const children = [this.#collect(resume), this.#publish(queue, key), this.#watch(queue, writers), beside]
     await untilAborted(this.#end.signal)
     await untilClosed(...children, events.close(), queue.close())
     this.#buffer.clear()
@@ -223,7 +221,7 @@ export class ReaderSession {
   }
 
   /** Looks at Postgres, which decides; BullMQ's events can be lost, and anybody who may write to the queue can forge them. */
-  async #watch(queue: JobQueue): Promise<void> {
+  async #watch(queue: JobQueue, writers: WriterChanges): Promise<void> {
     const { signal } = this.#end
     while (!signal.aborted) {
       const everyMs = this.#unwritten.size > 0 ? LOOK_MS : IDLE_LOOK_MS
@@ -231,11 +229,11 @@ export class ReaderSession {
       if (performance.now() - this.#lookedAtMs < everyMs) continue
       this.#lookedAtMs = performance.now()
       // Nothing is known while the database is away; its own watch reports that.
-      await this.#look(queue).catch(() => undefined)
+      await this.#look(queue, writers).catch(() => undefined)
     }
   }
 
-  async #look(queue: JobQueue): Promise<void> {
+  async #look(queue: JobQueue, writers: WriterChanges): Promise<void> {
     const { db, health, queueWatch } = this.#run
     const { reported } = this.#unwritten
     const jobId = this.#unwritten.oldest?.lastJobId ?? null
@@ -250,23 +248,13 @@ export class ReaderSession {
     else if (sequence < reported) this.#end.with({ why: 'lost-step' })
     else this.#onWritten(sequence)
     if (isGone && this.#unwritten.oldest?.lastJobId === jobId) this.#end.with({ why: 'lost-step' })
-    if (position !== undefined && this.#leavesAStep(position.writerEpoch))
+    const oldest = this.#unwritten.oldest?.sequence
+    if (position !== undefined && writers.leftAStep(position.writerEpoch, oldest, performance.now()))
       this.#end.with({ why: 'writer-changed' })
     const waitsForMs = Math.min(this.#unwritten.waitsForMs, queueWatch.answersForMs)
     if (waitsForMs > UNBLOCKED_AFTER_MS) await this.#unblock(queue)
     if (waitsForMs > NO_WRITER_MS)
       health.fail('unwritten', 'worker', 'no writer takes the steps that wait in the queue')
-  }
-
-  /** True if an earlier writer ended with the oldest step, which the new one does not get. */
-  #leavesAStep(writerEpoch: number): boolean {
-    const oldest = this.#unwritten.oldest?.sequence
-    const nowMs = performance.now()
-    const isFirst = this.#writer === undefined
-    if (this.#writer?.epoch !== writerEpoch)
-      this.#writer = { epoch: writerEpoch, cameAtMs: nowMs, oldest: isFirst ? undefined : oldest }
-    const { cameAtMs, oldest: then } = this.#writer
-    return then !== undefined && then === oldest && nowMs - cameAtMs > TAKEN_WITHIN_MS
   }
 
   /** Others who may write to the queue can pause it. */
