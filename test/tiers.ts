@@ -10,6 +10,10 @@ const ROOT = new URL('../', import.meta.url)
 const SLOW_TESTS = [
   'test/chain/',
   'test/e2e/',
+  'test/postgres/api/drain',
+  'test/postgres/api/pipelining',
+  'test/postgres/api/rolling-restart',
+  'test/postgres/cli/status',
   'test/postgres/fuzz',
   'test/queue/hostile-jobs',
   'test/queue/redis-away',
