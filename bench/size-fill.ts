@@ -51,6 +51,11 @@ export function transactionOf(n: number): string {
   return hash(n)
 }
 
+/** When the nth event was recorded. */
+export function timeOf(n: number): Date {
+  return new Date((1_650_000_000 + n) * 1000)
+}
+
 /** Drops the indexes and returns the statements that create them again. */
 async function dropIndexes(db: Db, table: string): Promise<string[]> {
   const { rows } = await sql<{ drop: string; make: string }>`

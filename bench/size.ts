@@ -11,7 +11,7 @@ import { hash, seededRandom } from '../test/helpers/random-chain.ts'
 import { startBenchPostgres, tellStatements, type BenchPostgres } from './bench-postgres.ts'
 import { mebibytes, percentile, spreadOf, spreadText, type Spread } from './measure.ts'
 import { printFigures, runsAfterWarmUp } from './runs.ts'
-import { fillIndex, transactionOf } from './size-fill.ts'
+import { fillIndex, timeOf, transactionOf } from './size-fill.ts'
 import { CHAIN_ID, SyntheticChain } from './synthetic-evm/synthetic-chain.ts'
 import { compareTailWithTruth, makeReorgTruth, type ReorgTruth } from './synthetic-evm/truth.ts'
 
@@ -54,7 +54,7 @@ interface Run {
 }
 
 /** Existing content: records, and ids of loans. */
-interface Filled {
+interface Filled extends Pick<SizeOptions, 'log' | 'loanEvents'> {
   records: number
   loans: number
 }
@@ -67,14 +67,14 @@ export async function benchSize(options: SizeOptions): Promise<void> {
   const postgres = await startBenchPostgres(options.statements)
   try {
     const truth = makeReorgTruth(SHAPE, { forkAfter: FORK_AFTER, head: HEAD })
-    const nothing = { records: 0, loans: 0 }
+    const nothing = { records: 0, loans: 0, log: false, loanEvents }
     const onNothing = await runsAfterWarmUp(runs, () =>
       onNew(postgres, (at) => measure(at, truth, nothing, postgres)),
     )
     await onNew(postgres, async (at) => {
       await fill(at.db, options)
       const tables = await sizesOf(at.db)
-      const filled = { records, loans: Math.floor(records / loanEvents) }
+      const filled = { records, loans: Math.floor(records / loanEvents), log: options.log, loanEvents }
       const onAll = await runsAfterWarmUp(runs, () => measure(at, truth, filled, postgres))
       tell(options, postgres, { tables, onNothing, onAll, afterwards: await vacuumOf(at.db) })
     })
@@ -188,7 +188,7 @@ function lastOf(headers: readonly BlockHeader[]): BlockHeader {
 }
 
 /** Measures reads over HTTP with nothing kept, each of another page or loan. */
-async function measureReads(url: string, { records, loans }: Filled): Promise<Run['reads']> {
+async function measureReads(url: string, { records, loans, log, loanEvents }: Filled): Promise<Run['reads']> {
   const database = openReadDatabase(url, { onError: () => undefined })
   const app = await buildApp({
     database,
@@ -205,6 +205,7 @@ async function measureReads(url: string, { records, loans }: Filled): Promise<Ru
     'last 1,000 pages': () => `/api/activity/history/${pages - random.below(near)}`,
     'any loan': () => `/api/loan/ERC20/f-${1 + random.below(loans - 1)}`,
     'any transaction': () => `/api/activity?txHash=${transactionOf(1 + random.below(records))}`,
+    ...(log && { 'any loan, as of any record': () => asOfAnyRecord(random, { records, loans, loanEvents }) }),
   }
   try {
     const address = await app.listen({ host: '127.0.0.1', port: 0 })
@@ -219,6 +220,18 @@ async function measureReads(url: string, { records, loans }: Filled): Promise<Ru
     await app.close()
     await database.close()
   }
+}
+
+/** A lookup as of a record that is not older than the loan, or as of that record's time. */
+function asOfAnyRecord(
+  random: ReturnType<typeof seededRandom>,
+  { records, loans, loanEvents }: Omit<Filled, 'log'>,
+): string {
+  const loan = 1 + random.below(loans - 1)
+  const first = loan * loanEvents
+  const record = first + random.below(records - first)
+  const asOf = random.chance(0.5) ? `${record * 1_000_000}` : timeOf(record).toISOString()
+  return `/api/loan/ERC20/f-${loan}?asOf=${asOf}`
 }
 
 /** Returns the milliseconds of each request. */

@@ -119,6 +119,15 @@ const CHAINS = `
     check (from_number <= to_number)
   );
 
+  -- When the service wrote each network's blocks: at a block, and at those up to the next row's, the log ended at this position.
+  -- A reorg replaces the rows of its blocks. A step after which the log stands where it stood has no row.
+  create table ledger.block_positions (
+    network text not null,
+    number bigint not null,
+    position bigint not null,
+    primary key (network, number)
+  );
+
   create table ledger.network_status (
     network text not null,
     -- The report of the network's 'reader' or of its 'writer'.
@@ -264,6 +273,22 @@ const HISTORY = `
   create unique index activity_natural_key on projection.activity (natural_key, network)
     where natural_key is not null;
 
+  -- What records said before they were corrected or removed. Each stood in the history from log position "since" until "until",
+  -- both the last of a step; it was no longer there at "until".
+  create table projection.activity_past (
+    id bigint not null,
+    since bigint not null,
+    until bigint not null,
+    kind integer not null,
+    tx_hash text not null,
+    loan_id text not null,
+    natural_key text,
+    created_at timestamptz(3) not null,
+    updated_at timestamptz(3) not null,
+    primary key (id, until)
+  );
+  create index activity_past_loan on projection.activity_past (loan_id, id);
+
   -- How many records come before. Three look-ups find the record of any number; a deleted record changes at most 512 rows at
   -- each level. Level 0 counts stretches; 512 of them make one of level 1, and 512 of those one of level 2.
   create table projection.activity_counts (
@@ -343,6 +368,17 @@ const LOANS = `
   create index loans_contract_loan_id on projection.loans (contract_loan_id);
   create index loans_without_beginning on projection.loans (network) where opened_s is null;
 
+  -- Each value that derived_state took, and the log position at which it did: the last of a step. The loan's contract half
+  -- follows from the log alone, and so it has no table of the past.
+  create table projection.derived_states (
+    loan_type text not null,
+    loan_id text not null,
+    position bigint not null,
+    derived_state text,
+    recorded_at timestamptz(3) not null,
+    primary key (loan_type, loan_id, position)
+  );
+
   -- The loans of each account, and of each market and state, in the order of their ids. A table of its own: indexes of loans
   -- over what changes often would give each change of a loan an entry in every index.
   create table projection.loan_lists (
@@ -380,7 +416,23 @@ const CHANNELS = `
     part json,
     created_at timestamptz(3) not null,
     updated_at timestamptz(3) not null,
+    -- The log position from which lookups show it so: the last of a step.
+    since bigint not null,
     primary key (network, robust)
+  );
+  -- How lookups showed channels before: as those of these loans, from log position "since" until "until".
+  create table projection.channels_past (
+    network text not null,
+    robust text not null,
+    since bigint not null,
+    until bigint not null,
+    id bigint not null,
+    loan_type text not null,
+    loan_id text not null,
+    role text not null,
+    created_at timestamptz(3) not null,
+    updated_at timestamptz(3) not null,
+    primary key (loan_type, loan_id, role, until, network, robust)
   );
   create unique index channels_shown on projection.channels (loan_type, loan_id, role) where shown;
   create index channels_loan on projection.channels (loan_type, loan_id) where loan_id is not null;

@@ -8,6 +8,8 @@ export interface Answer {
   etag: string
   /** The last indexed block or epoch of each network at the answer's moment; unset where an answer is not of a moment. */
   indexed?: Indexed
+  /** Set for an answer about the past that no later block changes. */
+  isSettled?: boolean
 }
 
 /** Heights by the networks' names; null before the first block of any network. */

@@ -6,7 +6,7 @@ import { CONTRACT_HALF, channelHalf } from './loan-json.ts'
 import { MORE_THAN_ANY_ID, newestOfLoan, newestThatFit } from './record-json.ts'
 
 /** Records of one loan counted at most, which takes a tenth of a second of database time. */
-const MOST_COUNTED = 1_000_000
+export const MOST_COUNTED = 1_000_000
 
 /** The payload of each market's lookup before its records: the contract's half, then the Filecoin halves. */
 const PARTS: Record<LoanType, string> = {

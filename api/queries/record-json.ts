@@ -47,15 +47,18 @@ export function newestOfLoan({
   loan,
   before,
   limit,
+  also = 'true',
 }: {
   loan: string
   before: string
   limit: string
+  /** A further condition on rows `activity`. */
+  also?: string
 }): string {
   return `
     select of_kind.* from kinds cross join lateral (
       select * from projection.activity
-      where (loan_id, kind) >= (${loan}, kinds.id) and (loan_id, kind, id) < (${loan}, kinds.id, ${before})
+      where (loan_id, kind) >= (${loan}, kinds.id) and (loan_id, kind, id) < (${loan}, kinds.id, ${before}) and ${also}
       order by loan_id desc, kind desc, id desc limit ${limit}
     ) as of_kind order by of_kind.id desc limit ${limit}`
 }

@@ -4,6 +4,9 @@ import type { Answer } from '../queries/answer-cache.ts'
 /** A browser asks each time whether its copy still holds; a CDN asks once a second for all its readers. */
 const CACHE_CONTROL = 'public, max-age=0, s-maxage=1, must-revalidate'
 
+/** A settled past stays: even a browser need not ask again for a day, in which a new version may correct a fault. */
+const SETTLED_CACHE_CONTROL = 'public, max-age=86400'
+
 /**
  * Sends the answer, or 304 when `If-None-Match` shows that the client has it (RFC 9110, section 13.1.2). The tag is
  * weak because an answer's compressed forms share it.
@@ -11,9 +14,9 @@ const CACHE_CONTROL = 'public, max-age=0, s-maxage=1, must-revalidate'
 export function sendAnswer(
   request: FastifyRequest,
   reply: FastifyReply,
-  { body, etag, indexed }: Answer,
+  { body, etag, indexed, isSettled = false }: Answer,
 ): FastifyReply {
-  reply.header('etag', `W/${etag}`).header('cache-control', CACHE_CONTROL)
+  reply.header('etag', `W/${etag}`).header('cache-control', isSettled ? SETTLED_CACHE_CONTROL : CACHE_CONTROL)
   for (const [network, height] of Object.entries(indexed ?? {})) {
     reply.header(`x-indexed-${network.replaceAll(/[^\w.-]/g, '-')}`, height)
   }

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { COLLATERAL_LOCK, ERC20_LOAN } from '../../shared/events/loan-parts.ts'
 import { activityRecord, MOST_LOAN_EVENTS } from './activity.ts'
+import { asOf } from './as-of.ts'
 import { createdAt, updatedAt } from './common.ts'
 import { CHANNEL_FIELDS, CONTRACT_FIELDS, exampleOf, fields } from './loan-fields.ts'
 
@@ -167,6 +168,23 @@ export const nothing = z
   .strictObject({})
   .meta({ id: 'Nothing', description: 'A part that does not exist yet' })
 
+export const lookupQuery = z.strictObject({
+  asOf,
+  explain: z
+    .string()
+    .refine((text) => text === '1', 'explain must be 1')
+    .optional()
+    .meta({ description: '1 adds `explain`: the records that set each field', examples: ['1'] }),
+})
+
+const explain = z
+  .record(
+    z.string(),
+    z.record(z.string(), z.array(z.int().positive()).meta({ description: 'Ids of records, oldest first' })),
+  )
+  .optional()
+  .meta({ description: 'Only with `explain=1`: for each part, the records that set each field' })
+
 const loanEvents = {
   loanEvents: z
     .array(activityRecord)
@@ -183,7 +201,7 @@ const loanEvents = {
 
 const erc20Payload = { erc20Loan, filCollateral: z.union([filCollateral, nothing]), ...loanEvents }
 export const erc20LoanAnswer = z
-  .strictObject({ status: z.literal('OK'), payload: z.strictObject(erc20Payload) })
+  .strictObject({ status: z.literal('OK'), payload: z.strictObject(erc20Payload), explain })
   .meta({
     id: 'Erc20LoanAnswer',
     description: 'A loan of tokens against FIL',
@@ -206,7 +224,7 @@ const filPayload = {
   ...loanEvents,
 }
 export const filLoanAnswer = z
-  .strictObject({ status: z.literal('OK'), payload: z.strictObject(filPayload) })
+  .strictObject({ status: z.literal('OK'), payload: z.strictObject(filPayload), explain })
   .meta({
     id: 'FilLoanAnswer',
     description: 'A loan of FIL against tokens',

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { canonicalJson } from '../../shared/canonical-json.ts'
-import type { Channel } from '../../indexer/projections/channels/channel.evolve.ts'
+import type { Channel } from '../../shared/channels/channel.evolve.ts'
 import type { Db } from '../../shared/db/connect.ts'
 import { naturalKey } from '../../shared/events/natural-key.ts'
 import { compareLists } from '../compare.ts'

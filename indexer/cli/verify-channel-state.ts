@@ -1,6 +1,6 @@
 import { canonicalAddress } from '../../shared/filecoin/address.ts'
 import { voucherFromText } from '../../shared/filecoin/voucher.ts'
-import { namesOf, type Channel, type Redemption } from '../projections/channels/channel.evolve.ts'
+import { namesOf, type Channel, type Redemption } from '../../shared/channels/channel.evolve.ts'
 import type { Difference } from './verify-loan-state.ts'
 
 /** A node's view of a channel: attoFIL as decimal text, epochs, parties as ID addresses. */

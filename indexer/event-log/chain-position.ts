@@ -160,6 +160,27 @@ export async function moveFinalized(trx: Trx, network: string, block: BlockRef):
     .execute()
 }
 
+/**
+ * Notes where the log ends after a step that wrote the blocks from `from` on. If the log has not grown since the
+ * network's last row, that row covers these blocks too.
+ */
+export async function putBlockPosition(trx: Trx, network: string, from: number): Promise<void> {
+  await sql`
+    insert into ledger.block_positions (network, number, position)
+    select ${network}::text, ${from}::bigint, last_position from ledger.log_head where last_position is distinct from (
+      select position from ledger.block_positions where network = ${network} order by network desc, number desc limit 1
+    )`.execute(trx)
+}
+
+/** Forgets what was noted for the blocks from `from` on, which a reorg replaces. */
+export async function forgetBlockPositions(trx: Trx, network: string, from: number): Promise<void> {
+  await trx
+    .deleteFrom('ledger.block_positions')
+    .where('network', '=', network)
+    .where('number', '>=', from)
+    .execute()
+}
+
 /** The headers of blocks that can still be reorganized, ascending. */
 export async function getHeaders(db: Db | Trx, network: string): Promise<BlockHeader[]> {
   const rows = await db

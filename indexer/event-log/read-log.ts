@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { ChainEvent } from '../../shared/events/chain-event.ts'
-import { compareByChain } from '../../shared/events/event-place.ts'
+import { compareInNetworks } from '../../shared/events/entry-steps.ts'
 import type { HeldEntry, LogEntry } from '../../shared/events/log-entry.ts'
 import { naturalKey } from '../../shared/events/natural-key.ts'
 import type { Db } from '../../shared/db/connect.ts'
@@ -62,11 +62,6 @@ export async function getHeldEntriesOf(trx: Trx, subjects: string[], position: n
     ) last
     where last.op <> 'retract' and last.subject = any(${subjects})`.execute(trx)
   return rows.map(requireWhole).sort(compareInNetworks)
-}
-
-function compareInNetworks(a: HeldEntry, b: HeldEntry): number {
-  if (a.network !== b.network) return a.network < b.network ? -1 : 1
-  return compareByChain(a.event, b.event) || a.position - b.position
 }
 
 /**

@@ -11,7 +11,7 @@ import { blake2b256 } from '../../shared/filecoin/blake2b.ts'
 import { DecodeError } from '../../shared/filecoin/decode-error.ts'
 import { voucherFromText, voucherText } from '../../shared/filecoin/voucher.ts'
 import { voucherFacts } from '../../shared/filecoin/voucher-facts.ts'
-import type { Channel } from '../projections/channels/channel.evolve.ts'
+import type { Channel } from '../../shared/channels/channel.evolve.ts'
 import { readStatement, verifyStatement } from './verify-statement.ts'
 import { reasonAgainstForm, verifyVoucher } from './verify-voucher.ts'
 

@@ -15,11 +15,13 @@ import { takePositions, writeEntries } from '../event-log/append.ts'
 import { getChannelsAt } from '../event-log/channel-addresses.ts'
 import {
   findHeaderHash,
+  forgetBlockPositions,
   forgetHeadersBelow,
   lockPosition,
   moveFinalized,
   movePosition,
   noteWritten,
+  putBlockPosition,
   putEvidence,
   putHeaders,
   type ChainPosition,
@@ -101,7 +103,7 @@ async function ingestBlocks(
   if (continuity !== 'apply') return continuity
   await replaceEvents(trx, identity, { from: step.from, to: step.to.number }, step.events, null)
   await putHeaders(trx, identity.network, step.from - 1, step.headers)
-  await arrive(trx, identity.network, step)
+  await arrive(trx, identity.network, step.from, step)
   return 'applied'
 }
 
@@ -132,7 +134,8 @@ async function ingestReorg(
   const to = Math.max(replaces.number, step.to.number)
   await replaceEvents(trx, identity, { from: ancestor.number + 1, to }, step.events, 'reorg')
   await putHeaders(trx, identity.network, ancestor.number, step.headers)
-  await arrive(trx, identity.network, step)
+  await forgetBlockPositions(trx, identity.network, ancestor.number + 1)
+  await arrive(trx, identity.network, ancestor.number + 1, step)
   return 'applied'
 }
 
@@ -209,7 +212,8 @@ async function append(trx: Trx, planned: NewEntry[]): Promise<WholeEntry[]> {
   return entries
 }
 
-async function arrive(trx: Trx, network: string, step: BlocksStep | ReorgStep): Promise<void> {
+async function arrive(trx: Trx, network: string, from: number, step: BlocksStep | ReorgStep): Promise<void> {
   await putEvidence(trx, network, step.evidence)
+  await putBlockPosition(trx, network, from)
   await movePosition(trx, network, step.to)
 }

@@ -37,7 +37,7 @@ export async function project(
     const heldEntriesOf = (subjects: string[]): Promise<HeldEntry[]> =>
       getHeldEntriesOf(trx, subjects, lastPosition)
     for (const projection of PROJECTIONS) {
-      await projection.apply({ trx, schema, counters: state, heldEntriesOf }, segment)
+      await projection.apply({ trx, schema, counters: state, position: lastPosition, heldEntriesOf }, segment)
     }
     state.foldedPosition = lastPosition
   }

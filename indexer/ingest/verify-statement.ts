@@ -11,7 +11,7 @@ import {
 } from '../../shared/filecoin/address.ts'
 import { recoverSecp256k1Address } from '../../shared/filecoin/verify-signature.ts'
 import { validate } from '../../shared/mistake.ts'
-import type { Channel } from '../projections/channels/channel.evolve.ts'
+import type { Channel } from '../../shared/channels/channel.evolve.ts'
 
 /**
  * A statement that the dapp signs after making a channel: JSON text, and 65 bytes (r, s, recovery id) over its

@@ -9,7 +9,7 @@ import {
 import { verifySignature } from '../../shared/filecoin/verify-signature.ts'
 import { voucherFacts } from '../../shared/filecoin/voucher-facts.ts'
 import { voucherKey, voucherSigningBytes, type SignedVoucher } from '../../shared/filecoin/voucher.ts'
-import type { Channel, Party, Redemption } from '../projections/channels/channel.evolve.ts'
+import type { Channel, Party, Redemption } from '../../shared/channels/channel.evolve.ts'
 
 /**
  * `mayChange`: only the channel's current state speaks against the voucher. More funds or a later settlement can still

@@ -25,7 +25,7 @@ export function digestReadModel(db: Db): Promise<Digest> {
     const records = await hashRows(trx, RECORDS, hash)
     const loans = await hashRows(trx, rowsOf('loans'), hash)
     const channels = await hashRows(trx, rowsOf('channels'), hash)
-    await hashLists(trx, hash)
+    for (const [key, rows] of KEYED) await hashKeyed(trx, key, rows, hash)
     // Excludes the version, which is random.
     const { text, foldedPosition } = await trx
       .withSchema(LIVE_SCHEMA)
@@ -52,6 +52,31 @@ const RECORDS: Rows = sql`(
   join ${sql.table(`${LIVE_SCHEMA}.record_kinds`)} kind on kind.id = record.kind
 )`
 
+/** The tables whose rows have a key of several columns, and so no id. */
+const KEYED: [key: string[], rows: Rows][] = [
+  [['list', 'id'], keyedRows('loan_lists', ['list', 'id'])],
+  [
+    ['id', 'until'],
+    sql`(
+      select past.id, until, row(past.id, since, until, event, loan_type, blockchain, network_id, contract_address, tx_hash,
+        loan_id, natural_key, created_at, updated_at)::text as text
+      from ${sql.table(`${LIVE_SCHEMA}.activity_past`)} past
+      join ${sql.table(`${LIVE_SCHEMA}.record_kinds`)} kind on kind.id = past.kind
+    )`,
+  ],
+  ...(
+    [
+      ['derived_states', ['loan_type', 'loan_id', 'position']],
+      ['channels_past', ['loan_type', 'loan_id', 'role', 'until', 'network', 'robust']],
+    ] as const
+  ).map(([table, key]): [string[], Rows] => [[...key], keyedRows(table, key)]),
+]
+
+function keyedRows(table: string, key: readonly string[]): Rows {
+  const columns = sql.join(key.map((name) => sql.ref(name)))
+  return sql`(select ${columns}, row::text as text from ${sql.table(`${LIVE_SCHEMA}.${table}`)} row)`
+}
+
 async function hashRows(trx: Trx, table: Rows, hash: ReturnType<typeof createHash>): Promise<number> {
   let count = 0
   let lastId = 0
@@ -65,14 +90,21 @@ async function hashRows(trx: Trx, table: Rows, hash: ReturnType<typeof createHas
   }
 }
 
-async function hashLists(trx: Trx, hash: ReturnType<typeof createHash>): Promise<void> {
-  let last = { list: '', id: 0 }
-  for (;;) {
-    const { rows } = await sql<typeof last>`
-      select list, id from ${sql.table(`${LIVE_SCHEMA}.loan_lists`)}
-      where (list, id) > (${last.list}, ${last.id}) order by list, id limit ${CHUNK}`.execute(trx)
-    for (const { list, id } of rows) hash.update(`${list} ${id}\n`)
-    last = rows.at(-1) ?? last
+/** Rows in the order of their key, each with `text`. */
+async function hashKeyed(
+  trx: Trx,
+  key: readonly string[],
+  table: Rows,
+  hash: ReturnType<typeof createHash>,
+): Promise<void> {
+  const columns = sql.join(key.map((name) => sql.ref(name)))
+  for (let last: Record<string, string> | undefined; ;) {
+    const after =
+      last === undefined ? sql`` : sql`where (${columns}) > (${sql.join(key.map((name) => last?.[name]))})`
+    const { rows } = await sql<Record<string, string> & { text: string }>`
+      select ${columns}, text from ${table} as rows ${after} order by ${columns} limit ${CHUNK}`.execute(trx)
+    for (const { text } of rows) hash.update(`${text}\n`)
+    last = rows.at(-1)
     if (rows.length < CHUNK) return
   }
 }

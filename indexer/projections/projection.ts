@@ -16,6 +16,8 @@ export interface FoldContext {
   trx: Trx
   schema: ProjectionSchema
   counters: FoldCounters
+  /** The segment's last position: its rows say since when they hold, and until when others did. */
+  position: number
   /** The entries that hold for these subjects as of the last entry of the current segment. */
   heldEntriesOf: (subjects: string[]) => Promise<HeldEntry[]>
 }

@@ -1,4 +1,5 @@
 import type { LogEntry } from '../../shared/events/log-entry.ts'
+import { stepsOf, subjectsOf } from '../../shared/events/entry-steps.ts'
 import { groupBy } from '../../shared/group-by.ts'
 
 /**
@@ -23,27 +24,6 @@ export function segmentsOf(entries: LogEntry[], channelsKnown: boolean): LogEntr
 /** Whether an entry concerns a payment channel rather than a loan contract. */
 export function isAboutChannel({ subject }: LogEntry): boolean {
   return subject?.startsWith('channel/') === true
-}
-
-/** Groups entries by step; they must be in the order of their positions. */
-export function stepsOf(entries: readonly LogEntry[]): LogEntry[][] {
-  const steps: LogEntry[][] = []
-  let step: LogEntry[] = []
-  let number: number | undefined
-  for (const entry of entries) {
-    if (entry.step !== number) {
-      number = entry.step
-      step = []
-      steps.push(step)
-    }
-    step.push(entry)
-  }
-  return steps
-}
-
-/** The current and the previous subject of an entry. */
-export function subjectsOf({ subject, previousSubject }: LogEntry): string[] {
-  return [subject, previousSubject].filter((one) => one !== null)
 }
 
 /** The entries that concern each loan or channel, or did before. */

@@ -75,6 +75,12 @@ interface RangesReadTable {
   read_at: Date
 }
 
+interface BlockPositionsTable {
+  network: string
+  number: number
+  position: number
+}
+
 export interface NetworkStatusTable {
   network: string
   role: Role
@@ -170,6 +176,18 @@ export interface ActivityTable {
   natural_key: string | null
 }
 
+interface ActivityPastTable {
+  id: number
+  since: number
+  until: number
+  kind: number
+  tx_hash: string
+  loan_id: string
+  natural_key: string | null
+  created_at: Date
+  updated_at: Date
+}
+
 export interface RecordKindsTable {
   id: number
   event: string
@@ -212,6 +230,14 @@ export interface LoansTable {
   updated_at: Date
 }
 
+interface DerivedStatesTable {
+  loan_type: LoanType
+  loan_id: string
+  position: number
+  derived_state: string | null
+  recorded_at: Date
+}
+
 interface LoanListsTable {
   list: string
   id: number
@@ -236,17 +262,34 @@ export interface ChannelsTable {
   part: unknown
   created_at: Date
   updated_at: Date
+  since: number
+}
+
+interface ChannelsPastTable {
+  network: string
+  robust: string
+  since: number
+  until: number
+  id: number
+  loan_type: LoanType
+  loan_id: string
+  role: string
+  created_at: Date
+  updated_at: Date
 }
 
 /** A read model's tables, named without a schema: `withSchema` selects the read model. */
 interface ReadModelTables {
   fold_state: FoldStateTable
   activity: ActivityTable
+  activity_past: ActivityPastTable
   record_kinds: RecordKindsTable
   activity_counts: ActivityCountsTable
   loans: LoansTable
+  derived_states: DerivedStatesTable
   loan_lists: LoanListsTable
   channels: ChannelsTable
+  channels_past: ChannelsPastTable
 }
 
 /** The read model in use. */
@@ -259,6 +302,7 @@ export interface Tables extends ReadModelTables, LiveTables {
   'ledger.chain_position': ChainPositionTable
   'ledger.block_headers': BlockHeadersTable
   'ledger.ranges_read': RangesReadTable
+  'ledger.block_positions': BlockPositionsTable
   'ledger.network_status': NetworkStatusTable
   'ledger.writer_leases': WriterLeasesTable
   'ledger.waiting_vouchers': WaitingVouchersTable

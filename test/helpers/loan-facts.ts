@@ -1,4 +1,4 @@
-import type { LoanFacts } from '../../indexer/projections/links/loan-facts.evolve.ts'
+import type { LoanFacts } from '../../shared/loans/loan-facts.evolve.ts'
 
 /** A new FIL loan whose contract has given only the hash of the secret that repays it. */
 export function loanWithHashB1(secretHashB1: string): LoanFacts {

@@ -3,7 +3,7 @@ import { createKey, type Key, type KeyKind } from '../../devnet/filecoin/keys.ts
 import { formatAddress, idAddress } from '../../shared/filecoin/address.ts'
 import { bytesToHex } from '../../shared/filecoin/bytes.ts'
 import { voucherSigningBytes, voucherText, type SignedVoucher } from '../../shared/filecoin/voucher.ts'
-import type { Channel, Party } from '../../indexer/projections/channels/channel.evolve.ts'
+import type { Channel, Party } from '../../shared/channels/channel.evolve.ts'
 import { voucherFacts } from './channel-events.ts'
 import type { FilecoinIdentity } from '../../shared/events/filecoin-event.ts'
 import { actorAddress } from '../../devnet/filecoin/codec.ts'

@@ -1,7 +1,7 @@
-import { sql } from 'kysely'
+import { sql, type RawBuilder } from 'kysely'
 import { copyRows } from '../../../shared/db/copy-rows.ts'
 import { unnest } from '../../../shared/db/unnest.ts'
-import type { FoldContext } from '../projection.ts'
+import { IDS_PER_ENTRY, type FoldContext } from '../projection.ts'
 import type { ActivityRecord } from './activity.evolve.ts'
 import { addToCounts, removeFromCounts, stretchOf } from './activity-counts.store.ts'
 import { numbersOfKinds } from './record-kinds.store.ts'
@@ -57,6 +57,11 @@ export async function correctRecords(context: FoldContext, records: readonly New
     ...{ id, tx_hash: txHash, loan_id: loanId, channel: ofChannel?.robust ?? null },
     ...{ kind: kinds[index] ?? null, at: at.toISOString() },
   }))
+  await keepPast(
+    context,
+    sql`select activity.* from ${sql.table(`${schema}.activity`)}
+      join ${unnest('content', CONTENT, rows)} on activity.id = content.id where ${IS_OTHER}`,
+  )
   await trx
     .withSchema(schema)
     .updateTable('activity')
@@ -69,11 +74,32 @@ export async function correctRecords(context: FoldContext, records: readonly New
       updated_at: sql<Date>`content.at`,
     }))
     .whereRef('activity.id', '=', 'content.id')
-    .where(
-      sql<boolean>`(activity.tx_hash, activity.loan_id, activity.channel, activity.kind)
-      is distinct from (content.tx_hash, content.loan_id, content.channel, content.kind)`,
-    )
+    .where(IS_OTHER)
     .execute()
+}
+
+const IS_OTHER = sql<boolean>`(activity.tx_hash, activity.loan_id, activity.channel, activity.kind)
+  is distinct from (content.tx_hash, content.loan_id, content.channel, content.kind)`
+
+/**
+ * Keeps what these rows of activity said until now. A record's id names the entry that made it visible, and its last
+ * past row the position of its last correction.
+ */
+async function keepPast(
+  { trx, schema, position }: FoldContext,
+  rows: RawBuilder<unknown>,
+): Promise<{ id: number; stretch: number }[]> {
+  const past = sql.table(`${schema}.activity_past`)
+  const { rows: kept } = await sql<{ id: number; stretch: number }>`
+    with gone as (${rows}), kept as (
+      insert into ${past} (id, since, until, kind, tx_hash, loan_id, natural_key, created_at, updated_at)
+      select gone.id, coalesce(
+          (select max(until) from ${past} as earlier where earlier.id = gone.id), gone.id / ${IDS_PER_ENTRY}::bigint
+        ), ${position}::bigint, kind, tx_hash, loan_id, natural_key, created_at, updated_at
+      from gone
+    )
+    select id, stretch from gone`.execute(trx)
+  return kept
 }
 
 const CONTENT = {
@@ -104,16 +130,12 @@ async function slotsOf({ trx, schema }: FoldContext, ids: readonly number[]): Pr
  * Removes records: later slots in their stretches move up, and the counts of later stretches decrease. Unknown ids are
  * ignored.
  */
-export async function deleteRecords({ trx, schema, counters }: FoldContext, ids: number[]): Promise<void> {
+export async function deleteRecords(context: FoldContext, ids: number[]): Promise<void> {
   if (ids.length === 0) return
-  const gone = await trx
-    .withSchema(schema)
-    .deleteFrom('activity')
-    .where('id', '=', sql<number>`any(${ids}::bigint[])`)
-    .returning(['id', 'stretch'])
-    .execute()
-  if (gone.length === 0) return
+  const { trx, schema, counters } = context
   const table = sql.table(`${schema}.activity`)
+  const gone = await keepPast(context, sql`delete from ${table} where id = any(${ids}::bigint[]) returning *`)
+  if (gone.length === 0) return
   await sql`
     update ${table} as record set slot = moved.slot
     from (

@@ -11,7 +11,7 @@ import {
   type NewRecord,
 } from '../activity/activity-rows.store.ts'
 import type { FoldContext } from '../projection.ts'
-import type { ChannelRecord } from './channel-records.evolve.ts'
+import type { ChannelRecord } from '../../../shared/channels/channel-records.evolve.ts'
 import type { ChannelKey } from './channel-rows.store.ts'
 
 /** The records that a channel contributes now; empty while it belongs to no loan. */

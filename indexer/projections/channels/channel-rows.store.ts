@@ -1,4 +1,5 @@
 import { sql, type Selectable } from 'kysely'
+import { copyRows } from '../../../shared/db/copy-rows.ts'
 import type { ChannelsTable } from '../../../shared/db/schema.ts'
 import { isOneOf } from '../../../shared/db/unnest.ts'
 import { upsertRows } from '../../../shared/db/upsert-rows.ts'
@@ -6,8 +7,8 @@ import { LOAN_KEY, loanKeyOf } from '../loans/loan-key.ts'
 import { canonicalAddress } from '../../../shared/filecoin/address.ts'
 import type { FoldContext } from '../projection.ts'
 import type { ChannelRole, Link, Strength } from '../links/link.evolve.ts'
-import type { ChannelPart } from './channel-parts.evolve.ts'
-import { namesOf, type Channel } from './channel.evolve.ts'
+import type { ChannelPart } from '../../../shared/channels/channel-parts.evolve.ts'
+import { namesOf, type Channel } from '../../../shared/channels/channel.evolve.ts'
 
 /** A channel as stored in the read model. */
 export interface StoredChannel {
@@ -21,6 +22,8 @@ export interface StoredChannel {
   part: ChannelPart | null
   createdAt: Date
   updatedAt: Date
+  /** The position from which lookups show it so, or do not show it. */
+  since: number
 }
 
 export interface ChannelKey {
@@ -124,12 +127,34 @@ export async function getChannelsOf(
   return rows.map(toStored)
 }
 
-export async function deleteChannels({ trx, schema }: FoldContext, keys: ChannelKey[]): Promise<void> {
-  if (keys.length === 0) return
+/** Keeps how lookups showed these stored channels until now. */
+export function keepPastChannels(
+  { trx, schema, position }: FoldContext,
+  channels: StoredChannel[],
+): Promise<void> {
+  const rows = channels.flatMap(({ link, shown, ...stored }) =>
+    link === null || !shown
+      ? []
+      : [
+          {
+            ...{ network: stored.network, robust: stored.robust, since: stored.since, until: position },
+            ...{ id: stored.id, loan_type: link.loanType, loan_id: link.loanId, role: link.role },
+            ...{ created_at: stored.createdAt, updated_at: stored.updatedAt },
+          },
+        ],
+  )
+  return copyRows(trx, `${schema}.channels_past`, rows)
+}
+
+/** Deletes channels whose creation was retracted. */
+export async function deleteChannels(context: FoldContext, channels: StoredChannel[]): Promise<void> {
+  if (channels.length === 0) return
+  await keepPastChannels(context, channels)
+  const { trx, schema } = context
   await trx
     .withSchema(schema)
     .deleteFrom('channels')
-    .where(isOneOf(KEY, keys.map(toKey)))
+    .where(isOneOf(KEY, channels.map(toKey)))
     .execute()
 }
 
@@ -157,6 +182,7 @@ export async function putChannels(context: FoldContext, channels: StoredChannel[
     part: stored.part ?? undefined,
     created_at: stored.createdAt,
     updated_at: stored.updatedAt,
+    since: stored.since,
   }))
   await upsertRows(trx, `${schema}.channels`, { key: Object.keys(KEY), kept: ['id', 'created_at'] }, rows)
 }
@@ -192,6 +218,7 @@ function toStored(row: Selectable<ChannelsTable>): StoredChannel {
     part: row.part as ChannelPart | null,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
+    since: row.since,
   }
 }
 

@@ -7,22 +7,28 @@ import { groupBy } from '../../../shared/group-by.ts'
 import { CLOCK_TOLERANCE_S, STRENGTH, type Link, type NamedChannels } from '../links/link.evolve.ts'
 import { linkChannel } from '../links/link-channel.evolve.ts'
 import { indexLoans } from '../links/loan-index.evolve.ts'
-import type { LoanFacts } from '../links/loan-facts.evolve.ts'
+import type { LoanFacts } from '../../../shared/loans/loan-facts.evolve.ts'
 import { IDS_PER_ENTRY, type FoldContext, type Projection } from '../projection.ts'
-import { isAboutChannel, subjectsOf } from '../segments.evolve.ts'
+import { subjectsOf } from '../../../shared/events/entry-steps.ts'
+import { isAboutChannel } from '../segments.evolve.ts'
 import { putChannelHistories, type ChannelHistory } from './channel-history.store.ts'
-import { partOf } from './channel-parts.evolve.ts'
-import { recordsOf, vouchersFor, type ChannelRecord } from './channel-records.evolve.ts'
+import { partOf } from '../../../shared/channels/channel-parts.evolve.ts'
+import {
+  recordsOf,
+  vouchersFor,
+  type ChannelRecord,
+} from '../../../shared/channels/channel-records.evolve.ts'
 import {
   addressesOf,
   deleteChannels,
   getChannelsNamed,
   getChannelsOf,
   getChannelsTouchedBy,
+  keepPastChannels,
   putChannels,
   type StoredChannel,
 } from './channel-rows.store.ts'
-import { namesOf } from './channel.evolve.ts'
+import { namesOf } from '../../../shared/channels/channel.evolve.ts'
 import { foldChannels, nameOf, type Linked } from './fold-channels.store.ts'
 import {
   getLoansFor,
@@ -145,6 +151,7 @@ async function show(
   sides: Map<string, StoredLoanSide>,
   at: Date,
 ): Promise<void> {
+  const past: StoredChannel[] = []
   const changes = all.flatMap((linked): StoredChannel[] => {
     const { stored, link } = linked
     const side = link === null ? undefined : sides.get(subjectOfLink(link))
@@ -160,13 +167,14 @@ async function show(
       shown: shown.has(linked),
       part,
     }
-    const isChanged =
-      saysOther ||
-      linked.claimants !== undefined ||
-      next.shown !== stored.shown ||
-      !sameLink(link, stored.link)
-    return isChanged ? [{ ...next, updatedAt: saysOther ? at : stored.updatedAt }] : []
+    const isOther = saysOther || next.shown !== stored.shown || !sameLink(link, stored.link)
+    if (isOther) past.push(stored)
+    const since = isOther ? context.position : stored.since
+    return isOther || linked.claimants !== undefined
+      ? [{ ...next, updatedAt: saysOther ? at : stored.updatedAt, since }]
+      : []
   })
+  await keepPastChannels(context, past)
   await putChannels(context, changes)
   await putSides(context, [...shown], sides, at)
 }

@@ -4,7 +4,13 @@ import type { Link } from '../links/link.evolve.ts'
 import type { FoldContext } from '../projection.ts'
 import { groupBySubject } from '../segments.evolve.ts'
 import { addressesOf, getChannels, type ChannelKey, type StoredChannel } from './channel-rows.store.ts'
-import { continuesChannel, evolveChannel, foldChannel, namesOf, type Channel } from './channel.evolve.ts'
+import {
+  continuesChannel,
+  evolveChannel,
+  foldChannel,
+  namesOf,
+  type Channel,
+} from '../../../shared/channels/channel.evolve.ts'
 
 /** A channel with its new link; `stored.link` is the previous one. */
 export interface Linked {
@@ -86,6 +92,7 @@ function unknownChannel(key: ChannelKey, [first]: LogEntry[]): Omit<StoredChanne
     part: null,
     createdAt: recordedAt,
     updatedAt: recordedAt,
+    since: position,
   }
 }
 

@@ -1,16 +1,16 @@
 import { sql, type Selectable } from 'kysely'
+import { copyRows } from '../../../shared/db/copy-rows.ts'
 import type { LoansTable } from '../../../shared/db/schema.ts'
 import { isOneOf, unnest } from '../../../shared/db/unnest.ts'
 import { canonicalAddress } from '../../../shared/filecoin/address.ts'
-import { loanFacts } from '../links/loan-facts.evolve.ts'
-import type { CollateralLockPart } from '../loans/collateral-lock.evolve.ts'
-import type { Erc20LoanPart } from '../loans/erc20-loan.evolve.ts'
+import type { CollateralLockPart } from '../../../shared/loans/collateral-lock.evolve.ts'
+import type { Erc20LoanPart } from '../../../shared/loans/erc20-loan.evolve.ts'
 import { LOAN_KEY, loanKeyOf } from '../loans/loan-key.ts'
 import { listsOf, type FilecoinSide } from '../loans/loan-lists.evolve.ts'
 import { putLists } from '../loans/loan-lists.store.ts'
 import type { FoldContext } from '../projection.ts'
-import type { LoanSide } from './channel-parts.evolve.ts'
-import { namesOf, type Channel } from './channel.evolve.ts'
+import { sideOf, type LoanSide } from '../../../shared/channels/channel-parts.evolve.ts'
+import { namesOf, type Channel } from '../../../shared/channels/channel.evolve.ts'
 
 /** The contract's half of a loan, as far as payment channels need it. */
 export interface StoredLoanSide extends LoanSide, FilecoinSide {
@@ -96,7 +96,7 @@ export interface SideChange {
 /** Sets what the Filecoin side adds to these loans. Only a new state is a change that readers see. */
 export async function putFilecoinSides(context: FoldContext, changes: SideChange[], at: Date): Promise<void> {
   if (changes.length === 0) return
-  const { trx, schema } = context
+  const { trx, schema, position } = context
   const changed = changes.map(({ loan, side }) => ({
     ...loanKeyOf(loan.subject),
     state: side.derivedState,
@@ -114,6 +114,14 @@ export async function putFilecoinSides(context: FoldContext, changes: SideChange
     .whereRef('loans.loan_type', '=', 'changed.loan_type')
     .whereRef('loans.loan_id', '=', 'changed.loan_id')
     .execute()
+  const states = changes.filter(({ loan, side }) => side.derivedState !== loan.derivedState)
+  await copyRows(
+    trx,
+    `${schema}.derived_states`,
+    states.map(({ loan, side: { derivedState } }) => ({
+      ...{ ...loanKeyOf(loan.subject), position, derived_state: derivedState, recorded_at: at },
+    })),
+  )
   const lists = changes.map(({ loan, side }) => {
     const { loanType } = loan.facts
     return {
@@ -131,12 +139,7 @@ function toSide(row: Selectable<LoansTable>): StoredLoanSide {
   return {
     id: row.id,
     subject: `${row.loan_type}/${row.loan_id}`,
-    facts: loanFacts(row.loan_type, row.loan_id, part, times),
-    borrower: part.borrower,
-    lender: part.lender,
-    secretA1: part.secretA1,
-    secretB1: part.secretB1,
-    principalAmount: 'collateralLockContractAddress' in part ? part.principalAmount : null,
+    ...sideOf({ loanType: row.loan_type, loanId: row.loan_id, part, times }),
     state: part.state,
     part,
     derivedState: row.derived_state,

@@ -1,7 +1,7 @@
 import type { Db } from '../../../shared/db/connect.ts'
 import type { Trx } from '../../../shared/db/transaction.ts'
 import { LIVE_SCHEMA } from '../projection.ts'
-import type { Channel } from './channel.evolve.ts'
+import type { Channel } from '../../../shared/channels/channel.evolve.ts'
 
 export interface ListedChannel {
   id: number

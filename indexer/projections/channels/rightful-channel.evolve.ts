@@ -1,7 +1,7 @@
 import { STRENGTH, type Link } from '../links/link.evolve.ts'
-import type { LoanFacts } from '../links/loan-facts.evolve.ts'
-import { vouchersFor } from './channel-records.evolve.ts'
-import type { Channel } from './channel.evolve.ts'
+import type { LoanFacts } from '../../../shared/loans/loan-facts.evolve.ts'
+import { vouchersFor } from '../../../shared/channels/channel-records.evolve.ts'
+import type { Channel } from '../../../shared/channels/channel.evolve.ts'
 
 /** A channel that claims a place: one role of one loan. */
 export interface Claimant {

@@ -1,7 +1,7 @@
 import { canonicalAddress } from '../../../shared/filecoin/address.ts'
-import { namesOf, type Channel } from '../channels/channel.evolve.ts'
+import { namesOf, type Channel } from '../../../shared/channels/channel.evolve.ts'
 import { claimsOf, PROOF, STRENGTH, type Claim, type Link, type NamedChannels } from './link.evolve.ts'
-import type { LoanFacts } from './loan-facts.evolve.ts'
+import type { LoanFacts } from '../../../shared/loans/loan-facts.evolve.ts'
 import type { LoanIndex } from './loan-index.evolve.ts'
 
 export interface LinkDecision {

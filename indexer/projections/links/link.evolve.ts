@@ -1,7 +1,7 @@
 import type { ChannelRole } from '../../../shared/channels/voucher-use.ts'
 import type { LoanType } from '../../../shared/events/chain-event.ts'
-import type { Channel } from '../channels/channel.evolve.ts'
-import type { LoanFacts } from './loan-facts.evolve.ts'
+import type { Channel } from '../../../shared/channels/channel.evolve.ts'
+import type { LoanFacts } from '../../../shared/loans/loan-facts.evolve.ts'
 
 export type { ChannelRole } from '../../../shared/channels/voucher-use.ts'
 

@@ -1,4 +1,4 @@
-import type { LoanFacts } from './loan-facts.evolve.ts'
+import type { LoanFacts } from '../../../shared/loans/loan-facts.evolve.ts'
 
 /** Loans by each kind of evidence; every list is in the order of subjects. */
 export type LoanIndex = Record<'byChannel' | 'bySecretHash' | 'byContractLoanId' | 'byParty', Loans>

@@ -1,7 +1,7 @@
 import type { LoanType } from '../../../shared/events/chain-event.ts'
 import { listOfState } from '../../../shared/events/loan-lists.ts'
-import { addressIn } from '../links/loan-facts.evolve.ts'
-import type { Loan } from './loans.evolve.ts'
+import { addressIn } from '../../../shared/loans/loan-facts.evolve.ts'
+import type { Loan } from '../../../shared/loans/loans.evolve.ts'
 
 /** The Filecoin side of a loan, as far as it adds to the contract's half. */
 export interface FilecoinSide {

@@ -3,12 +3,12 @@ import { copyRows } from '../../../shared/db/copy-rows.ts'
 import type { LoansTable } from '../../../shared/db/schema.ts'
 import { isOneOf, unnest } from '../../../shared/db/unnest.ts'
 import { upsertRows } from '../../../shared/db/upsert-rows.ts'
-import { addressIn } from '../links/loan-facts.evolve.ts'
+import { addressIn } from '../../../shared/loans/loan-facts.evolve.ts'
 import type { FoldContext } from '../projection.ts'
 import { LOAN_KEY, loanKeyOf } from './loan-key.ts'
 import { listsOf, type FilecoinSide } from './loan-lists.evolve.ts'
 import { putLists, type ListChange } from './loan-lists.store.ts'
-import type { Loan } from './loans.evolve.ts'
+import type { Loan } from '../../../shared/loans/loans.evolve.ts'
 
 export interface StoredLoan {
   loan: Loan

@@ -3,7 +3,7 @@ import { readHandedIn } from '../../../indexer/ingest/handed-in.evolve.ts'
 import { payloadDigest, storablePayload } from '../../../indexer/ingest/storable-json.ts'
 import { readStatement, verifyStatement } from '../../../indexer/ingest/verify-statement.ts'
 import { verifyVoucher } from '../../../indexer/ingest/verify-voucher.ts'
-import type { Channel } from '../../../indexer/projections/channels/channel.evolve.ts'
+import type { Channel } from '../../../shared/channels/channel.evolve.ts'
 import { parseHandedIn, type HandedIn, type SignedStatement } from '../../../shared/events/handed-in.ts'
 import { formatAddress, idAddress } from '../../../shared/filecoin/address.ts'
 import {

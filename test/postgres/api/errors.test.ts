@@ -31,7 +31,7 @@ void t.test('a parameter that a route does not know is 400, and not left out', a
   for (const [url, message] of [
     ['/api/activity/history?page=2', 'there is no parameter "page" here'],
     ['/api/activity/history/1?limit=5', 'there is no parameter "limit" here'],
-    ['/api/loan/ERC20/1?asOf=5', 'there is no parameter "asOf" here'],
+    ['/api/loan/ERC20/1/next?asOf=5', 'there is no parameter "asOf" here'],
     ['/api/loan/FIL/1?a&b=%00', 'there is no parameter "a" here'],
     ['/api/status?network=evm:1', 'there is no parameter "network" here'],
     [`/api/status?${'x'.repeat(8_000)}`, `there is no parameter "${'x'.repeat(100)}" here`],

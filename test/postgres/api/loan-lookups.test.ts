@@ -186,9 +186,9 @@ void t.test('no loan makes an answer above 2 MB, whatever its contract and its v
     const part = { ...huge(partOf(shape)), signedVoucher: voucher, secretA1: voucher, secretB1: voucher }
     await sql`
       insert into projection.channels (network, robust, id, state, addresses, parties, secret_hashes, stated_loans,
-        created_s, loan_type, loan_id, role, strength, claimants, shown, part, created_at, updated_at)
+        created_s, loan_type, loan_id, role, strength, claimants, shown, part, created_at, updated_at, since)
       values ('filecoin:testnet', ${role}, ${id + 1}, '{}', '{}', '{}', '{}', '{}', 1, 'FILERC20', '2', ${role}, 4, '{}',
-        true, ${JSON.stringify(part)}::json, now(), now())`.execute(db)
+        true, ${JSON.stringify(part)}::json, now(), now(), 1)`.execute(db)
   }
   const response = await app.inject('/api/loan/FIL/2')
   t.equal(response.statusCode, 200)

@@ -167,9 +167,9 @@ void t.test('a loan among many is found by indexes', async (t) => {
     api.db,
   )
   await sql`insert into projection.channels (network, robust, id, state, addresses, parties, secret_hashes,
-      stated_loans, created_s, loan_type, loan_id, role, strength, claimants, shown, created_at, updated_at)
+      stated_loans, created_s, loan_type, loan_id, role, strength, claimants, shown, created_at, updated_at, since)
     select 'filecoin:testnet', n::text, 1000000 + n, '{}', '{}', '{}', '{}', '{}', 1, 'ERC20FIL', n::text, 'collateral',
-      4, '{}', true, now(), now() from generate_series(10, 20000) n`.execute(api.db)
+      4, '{}', true, now(), now(), 1 from generate_series(10, 20000) n`.execute(api.db)
   await sql`insert into ledger.block_headers (network, number, hash, parent_hash, time_s)
     select 'evm:31337', n, '0x', '0x', n from generate_series(1000000, 1003000) n`.execute(api.db)
   await sql`analyze projection.loans, projection.channels, ledger.block_headers`.execute(api.db)

@@ -24,7 +24,7 @@ const CHANNEL: ChannelsTable = {
     parties: ['f01', 'f02'],
   },
   ...{ secret_hashes: [], stated_loans: [], created_s: MADE_S, loan_type: null, loan_id: null, role: null },
-  ...{ strength: null, claimants: [], shown: false, part: null, ...AT },
+  ...{ strength: null, claimants: [], shown: false, part: null, since: 1, ...AT },
 }
 /** As much of the story of loan 10's payback channel as counts here. */
 const STORY = {

@@ -55,12 +55,20 @@ void t.test('whatever comes and goes, records are found by their number', async 
   const fold = (change: (context: FoldContext) => Promise<void>): Promise<void> =>
     inTransaction(db, async (trx) => {
       const counters = await getFoldState(trx, LIVE_SCHEMA)
-      await change({ trx, schema: LIVE_SCHEMA, counters, heldEntriesOf: () => Promise.resolve([]) })
+      await change({
+        trx,
+        schema: LIVE_SCHEMA,
+        counters,
+        position: 1,
+        heldEntriesOf: () => Promise.resolve([]),
+      })
       await putFoldState(trx, LIVE_SCHEMA, counters)
     })
   await fc.assert(
     fc.asyncProperty(fc.array(act, { minLength: 1, maxLength: 12 }), async (acts) => {
-      await sql`truncate projection.activity, projection.activity_counts`.execute(db)
+      await sql`truncate projection.activity, projection.activity_past, projection.activity_counts`.execute(
+        db,
+      )
       await sql`update projection.fold_state set version = gen_random_uuid(), records = 0`.execute(db)
       let held: NewRecord[] = []
       let position = 0

@@ -73,7 +73,7 @@ async function lookAgain(db: Db, from?: Known): Promise<HandInOutcome[]> {
 
 /** An empty log, and the read model of it. */
 async function beginAnew(db: Db): Promise<void> {
-  await sql`truncate ledger.event_log, ledger.chain_position, ledger.block_headers,
+  await sql`truncate ledger.event_log, ledger.chain_position, ledger.block_headers, ledger.block_positions,
     ledger.channel_addresses, ledger.waiting_vouchers, ledger.dead_letters`.execute(db)
   await sql`update ledger.log_head set last_position = 0`.execute(db)
   await replay(db, { restart: true, signal: new AbortController().signal, onProgress: () => undefined })

@@ -7,7 +7,7 @@ import { getEntriesBetween, getHeldEntriesOf, getLastPosition } from '../../../i
 import { ingestStep, replaceEvents } from '../../../indexer/ingest/ingest-step.ts'
 import { replay } from '../../../indexer/ingest/replay.ts'
 import { digestReadModel } from '../../../indexer/projections/digest.store.ts'
-import { stepsOf } from '../../../indexer/projections/segments.evolve.ts'
+import { stepsOf } from '../../../shared/events/entry-steps.ts'
 import { connect } from '../../../shared/db/connect.ts'
 import { inTransaction } from '../../../shared/db/transaction.ts'
 import type { LogEntry } from '../../../shared/events/log-entry.ts'

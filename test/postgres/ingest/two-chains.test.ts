@@ -7,109 +7,15 @@ import { replay } from '../../../indexer/ingest/replay.ts'
 import { digestReadModel } from '../../../indexer/projections/digest.store.ts'
 import type { Db } from '../../../shared/db/connect.ts'
 import type { ChainEvent } from '../../../shared/events/chain-event.ts'
-import type { BlockHeader, BlockRef, ChainStep } from '../../../shared/events/chain-step.ts'
+import type { BlockHeader, ChainStep } from '../../../shared/events/chain-step.ts'
 import { miscounts } from '../../helpers/counted-history.ts'
 import { testDatabase } from '../../helpers/database.ts'
 import { EVM, FILECOIN, handIn, ingestStories } from '../../helpers/ingest-ledger.ts'
 import { seededRandom } from '../../helpers/random-chain.ts'
-import { channelAddress, person, tellStories, type TwoChains } from '../../helpers/two-chain-stories.ts'
+import { openLedger, otherBranch } from '../../helpers/restless-ledger.ts'
+import { tellStories, type TwoChains } from '../../helpers/two-chain-stories.ts'
 import { recordRows } from '../../helpers/log-views.ts'
 import { cases } from '../../helpers/cases.ts'
-
-type Random = ReturnType<typeof seededRandom>
-
-/**
- * The same blocks on a branch that does not last: other parties, other IDs, some things did not happen, and channels
- * were made that never are again.
- */
-function otherBranch(events: ChainEvent[], random: Random): ChainEvent[] {
-  return events
-    .filter(() => random.chance(0.7))
-    .flatMap((event) => (random.chance(0.5) ? [event, ...neverAgain(event)] : [event]))
-    .map((event): ChainEvent => {
-      const place = { blockHash: `${event.blockHash}-left` }
-      if (event.kind === 'CreateChannel') {
-        const swap = random.chance(0.5)
-        const [from, recipient] = swap ? [event.recipient, event.from] : [event.from, event.recipient]
-        return { ...event, ...place, from, recipient, channelId: `t0${1_000_000 + random.below(60)}` }
-      }
-      if (event.kind !== 'CreateLoanOffer') return { ...event, ...place }
-      const { values } = event.terms
-      const filLender = `0x${Buffer.from(person(`person ${random.below(4)}`).asWritten).toString('hex')}`
-      return { ...event, ...place, terms: { values: { ...values, filLender } } }
-    })
-}
-
-function neverAgain(event: ChainEvent): ChainEvent[] {
-  if (event.kind !== 'CreateChannel') return []
-  const txHash = `${event.txHash}-left`
-  return [{ ...event, txHash, channel: channelAddress(txHash) }]
-}
-
-/**
- * One ledger's events as steps of a few blocks each, to be written one after the other; with `unrest` it goes now and
- * then along a branch that the next step leaves.
- */
-async function openLedger(
-  db: Db,
-  identity: typeof EVM,
-  events: ChainEvent[],
-  random: Random,
-  unrest: number,
-) {
-  const epoch = await raiseEpoch(db, identity.network, 'writer', { startNumber: 0, watched: {} })
-  let after: BlockRef | null = null
-  let written = 0
-  let left: { to: BlockHeader; batch: ChainEvent[]; replaces: BlockRef } | null = null
-
-  async function write(step: ChainStep): Promise<void> {
-    const outcome = await ingestStep(db, identity, epoch, step)
-    if (outcome !== 'applied') throw new Error(`a step was ${outcome}`)
-  }
-
-  function next(): { to: BlockHeader; batch: ChainEvent[] } | undefined {
-    const last = events[Math.min(events.length - 1, written + random.below(4))]
-    if (last === undefined || written >= events.length) return undefined
-    const batch = events.slice(written).filter(({ blockNumber }) => blockNumber <= last.blockNumber)
-    const to = { number: last.blockNumber, hash: last.blockHash, parentHash: '', timeS: last.blockTimeS }
-    return { to, batch }
-  }
-
-  function arrive(to: BlockHeader, batch: ChainEvent[]): void {
-    written += batch.length
-    after = { number: to.number, hash: to.hash }
-  }
-
-  return {
-    isDone: () => written >= events.length,
-    writeSome: async (): Promise<void> => {
-      if (left !== null && after !== null) {
-        const { to, batch, replaces } = left
-        const step = { to, headers: [to], events: batch, evidence: [] }
-        await write({ type: 'reorg', ancestor: after, replaces, ...step })
-        left = null
-        arrive(to, batch)
-        return
-      }
-      const here = next()
-      if (here === undefined) return
-      const blocks = {
-        type: 'blocks' as const,
-        from: after === null ? 0 : after.number + 1,
-        after,
-        evidence: [],
-      }
-      if (after !== null && random.chance(unrest)) {
-        const to = { ...here.to, hash: `${here.to.hash}-left` }
-        await write({ ...blocks, to, headers: [to], events: otherBranch(here.batch, random) })
-        left = { ...here, replaces: { number: to.number, hash: to.hash } }
-        return
-      }
-      await write({ ...blocks, to: here.to, headers: [here.to], events: here.batch })
-      arrive(here.to, here.batch)
-    },
-  }
-}
 
 async function ingestInSomeOrder(
   db: Db,
@@ -204,7 +110,10 @@ async function checkOrder(t: Test, db: Db): Promise<void> {
 async function empty(db: Db): Promise<void> {
   await sql`truncate ledger.event_log, ledger.chain_position, ledger.block_headers,
     ledger.ranges_read, ledger.channel_addresses, projection.activity, projection.activity_counts,
-    projection.loans, projection.loan_lists, projection.channels`.execute(db)
+    projection.loans, projection.loan_lists, projection.channels,
+    ledger.block_positions, projection.activity_past, projection.derived_states, projection.channels_past`.execute(
+    db,
+  )
   await sql`update ledger.log_head set last_position = 0`.execute(db)
   await sql`update projection.fold_state set version = gen_random_uuid(), folded_position = 0, records = 0, channels = 0`.execute(
     db,

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { toSend, verifyChannelState } from '../../../../indexer/cli/verify-channel-state.ts'
-import { foldChannel, type Redemption } from '../../../../indexer/projections/channels/channel.evolve.ts'
+import { foldChannel, type Redemption } from '../../../../shared/channels/channel.evolve.ts'
 import { planEntries } from '../../../../indexer/event-log/plan-entries.evolve.ts'
 import { voucherText, type SignedVoucher } from '../../../../shared/filecoin/voucher.ts'
 import { fundChannel, makeChannel, settleChannel, voucherFacts } from '../../../helpers/channel-events.ts'

@@ -1,9 +1,5 @@
 import t from 'tap'
-import {
-  foldChannel,
-  namesOf,
-  type Channel,
-} from '../../../../indexer/projections/channels/channel.evolve.ts'
+import { foldChannel, namesOf, type Channel } from '../../../../shared/channels/channel.evolve.ts'
 import {
   CLOCK_TOLERANCE_S,
   type NamedChannels,
@@ -11,7 +7,7 @@ import {
 } from '../../../../indexer/projections/links/link.evolve.ts'
 import { linkChannel } from '../../../../indexer/projections/links/link-channel.evolve.ts'
 import { indexLoans } from '../../../../indexer/projections/links/loan-index.evolve.ts'
-import { addressIn, type LoanFacts } from '../../../../indexer/projections/links/loan-facts.evolve.ts'
+import { addressIn, type LoanFacts } from '../../../../shared/loans/loan-facts.evolve.ts'
 import { planEntries } from '../../../../indexer/event-log/plan-entries.evolve.ts'
 import { canonicalAddress } from '../../../../shared/filecoin/address.ts'
 import type { FilecoinEvent, FilecoinIdentity } from '../../../../shared/events/filecoin-event.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { foldChannel, type Channel } from '../../../../indexer/projections/channels/channel.evolve.ts'
+import { foldChannel, type Channel } from '../../../../shared/channels/channel.evolve.ts'
 import { compareRights } from '../../../../indexer/projections/channels/rightful-channel.evolve.ts'
 import {
   STRENGTH,

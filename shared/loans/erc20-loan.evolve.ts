@@ -1,6 +1,6 @@
-import { formatUnits } from '../../../shared/amounts.ts'
-import type { EvmLoanEvent, KINDS_OF_ROLE, UintText } from '../../../shared/events/chain-event.ts'
-import { eachField, ERC20_LOAN } from '../../../shared/events/loan-parts.ts'
+import { formatUnits } from '../amounts.ts'
+import type { EvmLoanEvent, KINDS_OF_ROLE, UintText } from '../events/chain-event.ts'
+import { eachField, ERC20_LOAN } from '../events/loan-parts.ts'
 
 /** Events of the market that lends ERC20 tokens against Filecoin collateral. */
 export type Erc20LoanEvent = Extract<EvmLoanEvent, { kind: (typeof KINDS_OF_ROLE)['erc20Loans'][number] }>

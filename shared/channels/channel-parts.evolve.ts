@@ -1,7 +1,8 @@
-import { formatUnits } from '../../../shared/amounts.ts'
-import type { FilecoinIdentity } from '../../../shared/events/filecoin-event.ts'
-import type { LoanFacts } from '../links/loan-facts.evolve.ts'
-import type { ChannelRole } from '../links/link.evolve.ts'
+import { formatUnits } from '../amounts.ts'
+import type { FilecoinIdentity } from '../events/filecoin-event.ts'
+import { loanFacts, type LoanFacts } from '../loans/loan-facts.evolve.ts'
+import type { Loan } from '../loans/loans.evolve.ts'
+import type { ChannelRole } from './voucher-use.ts'
 import { FIL_DECIMALS } from '../loans/erc20-loan.evolve.ts'
 import { lastUse, latestVoucher, vouchersFor } from './channel-records.evolve.ts'
 import type { Channel, KnownVoucher } from './channel.evolve.ts'
@@ -16,6 +17,23 @@ export interface LoanSide {
   secretB1: string | null
   /** Whole FIL that a request asks for; null for a token loan. */
   principalAmount: string | null
+}
+
+/** The contract's half of this loan. */
+export function sideOf({
+  loanType,
+  loanId,
+  part,
+  times,
+}: Pick<Loan, 'loanType' | 'loanId' | 'part' | 'times'>): LoanSide {
+  return {
+    facts: loanFacts(loanType, loanId, part, times),
+    borrower: part.borrower,
+    lender: part.lender,
+    secretA1: part.secretA1,
+    secretB1: part.secretB1,
+    principalAmount: 'collateralLockContractAddress' in part ? part.principalAmount : null,
+  }
 }
 
 /** One Filecoin part of a lookup, without id and times. Fields are in response order, values are text or null. */

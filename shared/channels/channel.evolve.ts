@@ -1,6 +1,6 @@
-import { isEvmEvent, type ChainEvent } from '../../../shared/events/chain-event.ts'
-import { compareByChain, type PlaceInChain } from '../../../shared/events/event-place.ts'
-import type { LogEntry } from '../../../shared/events/log-entry.ts'
+import { isEvmEvent, type ChainEvent } from '../events/chain-event.ts'
+import { compareByChain, type PlaceInChain } from '../events/event-place.ts'
+import type { LogEntry } from '../events/log-entry.ts'
 import type {
   CreateChannelEvent,
   FilecoinIdentity,
@@ -9,9 +9,9 @@ import type {
   SignedStatementEvent,
   UpdateChannelEvent,
   VoucherFacts,
-} from '../../../shared/events/filecoin-event.ts'
-import { naturalKey } from '../../../shared/events/natural-key.ts'
-import { canonicalAddress } from '../../../shared/filecoin/address.ts'
+} from '../events/filecoin-event.ts'
+import { naturalKey } from '../events/natural-key.ts'
+import { canonicalAddress } from '../filecoin/address.ts'
 import {
   isSameParty,
   namesOf,
@@ -19,10 +19,10 @@ import {
   type KnownVoucher,
   type Party,
   type Redemption,
-} from '../../../shared/channels/channel.ts'
+} from './channel.ts'
 
-export { namesOf } from '../../../shared/channels/channel.ts'
-export type { Channel, KnownVoucher, Party, Redemption } from '../../../shared/channels/channel.ts'
+export { namesOf } from './channel.ts'
+export type { Channel, KnownVoucher, Party, Redemption } from './channel.ts'
 
 /** Applies one more entry: first all chain entries in chain order, then those handed in. */
 export function evolveChannel(channel: Channel | undefined, entry: LogEntry): Channel | undefined {

@@ -1,8 +1,7 @@
-import type { LoanType } from '../../../shared/events/chain-event.ts'
-import { CHANNEL_RECORDS } from '../../../shared/events/record-events.ts'
-import { useOf, vouchersFor, type VoucherUse } from '../../../shared/channels/voucher-use.ts'
-import type { Link } from '../links/link.evolve.ts'
-import type { LoanFacts } from '../links/loan-facts.evolve.ts'
+import type { LoanType } from '../events/chain-event.ts'
+import { CHANNEL_RECORDS } from '../events/record-events.ts'
+import { useOf, vouchersFor, type ChannelRole, type VoucherUse } from './voucher-use.ts'
+import type { LoanFacts } from '../loans/loan-facts.evolve.ts'
 import type { Channel, KnownVoucher, Redemption } from './channel.evolve.ts'
 
 /** One history record of a linked channel, without its id and times. */
@@ -15,12 +14,19 @@ export interface ChannelRecord {
   loanId: string
 }
 
-export { vouchersFor } from '../../../shared/channels/voucher-use.ts'
+/** The loan that a channel belongs to, and its role there. */
+export interface ChannelLink {
+  loanType: LoanType
+  loanId: string
+  role: ChannelRole
+}
+
+export { vouchersFor } from './voucher-use.ts'
 
 /** The highest nonce overrules the others on its lane. Keys break ties, so the order of arrival does not matter. */
 export function latestVoucher(
   use: VoucherUse,
-  role: Link['role'],
+  role: ChannelRole,
   channel: Channel,
   loan: LoanFacts,
 ): KnownVoucher | undefined {
@@ -36,7 +42,7 @@ function isLater({ facts: a }: KnownVoucher, { facts: b }: KnownVoucher): boolea
 
 /** The use of the last useful voucher among the first `count` redemptions; null if there is none. */
 export function lastUse(
-  role: Link['role'],
+  role: ChannelRole,
   redemptions: readonly Redemption[],
   count: number,
 ): VoucherUse | null {
@@ -53,7 +59,7 @@ interface RoleNames {
 }
 
 /** The records of a linked channel, in the order shown when all become visible at once. */
-export function recordsOf(channel: Channel, link: Link, loan: LoanFacts): ChannelRecord[] {
+export function recordsOf(channel: Channel, link: ChannelLink, loan: LoanFacts): ChannelRecord[] {
   const names: RoleNames = CHANNEL_RECORDS[link.role]
   const { loanType, loanId } = link
   const record = (naturalKey: string, txHash: string, event: string | undefined): ChannelRecord[] =>

@@ -1,10 +1,10 @@
-import { parseUnits } from '../../../shared/amounts.ts'
-import type { LoanType } from '../../../shared/events/chain-event.ts'
-import { canonicalAddress } from '../../../shared/filecoin/address.ts'
-import { remembering } from '../../../shared/remembering.ts'
-import type { CollateralLockPart } from '../loans/collateral-lock.evolve.ts'
-import { FIL_DECIMALS, type Erc20LoanPart } from '../loans/erc20-loan.evolve.ts'
-import type { LoanTimes } from '../loans/loans.evolve.ts'
+import { parseUnits } from '../amounts.ts'
+import type { LoanType } from '../events/chain-event.ts'
+import { canonicalAddress } from '../filecoin/address.ts'
+import { remembering } from '../remembering.ts'
+import type { CollateralLockPart } from './collateral-lock.evolve.ts'
+import { FIL_DECIMALS, type Erc20LoanPart } from './erc20-loan.evolve.ts'
+import type { LoanTimes } from './loans.evolve.ts'
 
 /** The facts of a loan that can tie a payment channel to it. Addresses are in canonical form. */
 export interface LoanFacts {

@@ -1,5 +1,5 @@
-import type { EvmLoanEvent, KINDS_OF_ROLE } from '../../../shared/events/chain-event.ts'
-import { COLLATERAL_LOCK, eachField } from '../../../shared/events/loan-parts.ts'
+import type { EvmLoanEvent, KINDS_OF_ROLE } from '../events/chain-event.ts'
+import { COLLATERAL_LOCK, eachField } from '../events/loan-parts.ts'
 import { FIL_DECIMALS, inUnits } from './erc20-loan.evolve.ts'
 
 /** Events of the market that lends FIL against ERC20 collateral. */

@@ -6,9 +6,9 @@ import {
   evolveChannel,
   foldChannel,
   type Channel,
-} from '../../../../indexer/projections/channels/channel.evolve.ts'
-import { partOf } from '../../../../indexer/projections/channels/channel-parts.evolve.ts'
-import { recordsOf } from '../../../../indexer/projections/channels/channel-records.evolve.ts'
+} from '../../../../shared/channels/channel.evolve.ts'
+import { partOf } from '../../../../shared/channels/channel-parts.evolve.ts'
+import { recordsOf } from '../../../../shared/channels/channel-records.evolve.ts'
 import { STRENGTH } from '../../../../indexer/projections/links/link.evolve.ts'
 import type { FilecoinEvent, VoucherFacts } from '../../../../shared/events/filecoin-event.ts'
 import type { LogEntry } from '../../../../shared/events/log-entry.ts'

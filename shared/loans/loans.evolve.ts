@@ -1,12 +1,7 @@
-import {
-  isEvmLoanEvent,
-  type ChainEvent,
-  type EvmLoanEvent,
-  type LoanType,
-} from '../../../shared/events/chain-event.ts'
-import { compareByChain, type PlaceInChain } from '../../../shared/events/event-place.ts'
-import type { LogEntry } from '../../../shared/events/log-entry.ts'
-import { networkIdOf } from '../../../shared/events/natural-key.ts'
+import { isEvmLoanEvent, type ChainEvent, type EvmLoanEvent, type LoanType } from '../events/chain-event.ts'
+import { compareByChain, type PlaceInChain } from '../events/event-place.ts'
+import type { LogEntry } from '../events/log-entry.ts'
+import { networkIdOf } from '../events/natural-key.ts'
 import {
   evolveCollateralLock,
   initialCollateralLock,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { evolveLoan, isAfter, type Loan } from '../../../../indexer/projections/loans/loans.evolve.ts'
+import { evolveLoan, isAfter, type Loan } from '../../../../shared/loans/loans.evolve.ts'
 import { planEntries } from '../../../../indexer/event-log/plan-entries.evolve.ts'
 import { segmentsOf } from '../../../../indexer/projections/segments.evolve.ts'
 import type { ChainEvent, EvmLoanEvent } from '../../../../shared/events/chain-event.ts'

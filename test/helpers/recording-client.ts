@@ -1,0 +1,92 @@
+import type { FastifyInstance } from 'fastify'
+import type { Db } from '../../shared/db/connect.ts'
+import type { seededRandom } from './random-chain.ts'
+import type { Written } from './restless-ledger.ts'
+
+/** Everything that a client saw after one step. */
+interface Seen {
+  /** Where the log ended, and when its last entry was recorded. */
+  position: number
+  time: Date
+  /** The answers by their paths; null for 404. */
+  answers: Map<string, string | null>
+}
+
+export interface Question {
+  url: string
+  expected: string | null
+}
+
+/** Asks the same paths after each step, keeps all answers, and knows which of them `asOf` must give again. */
+export class RecordingClient {
+  readonly seen: Seen[] = []
+  readonly #app: FastifyInstance
+  readonly #db: Db
+  readonly #paths: readonly string[]
+  /** Which step wrote the blocks that stand now, by network. */
+  readonly #blocks = new Map<string, (Written & { step: number })[]>()
+  readonly #records = new Map<number, number>()
+
+  constructor(app: FastifyInstance, db: Db, paths: readonly string[]) {
+    this.#app = app
+    this.#db = db
+    this.#paths = paths
+  }
+
+  /** Looks at everything after a step; `written` are its blocks, if it had any. */
+  async look(written: Written | undefined): Promise<void> {
+    const head = await this.#db
+      .selectFrom('ledger.log_head')
+      .select(['last_position as position', 'last_recorded_at as time'])
+      .executeTakeFirstOrThrow()
+    const answers = new Map<string, string | null>()
+    for (const path of this.#paths) {
+      const response = await this.#app.inject(path)
+      if (![200, 404].includes(response.statusCode)) throw new Error(`${path}: ${response.body}`)
+      answers.set(path, response.statusCode === 200 ? response.body : null)
+    }
+    const step = this.seen.push({ ...head, answers }) - 1
+    if (written !== undefined) this.#note(written, step)
+    const records = await this.#db
+      .selectFrom('projection.activity')
+      .select('id')
+      .where('id', '>', (this.seen[step - 1]?.position ?? 0) * 1_000_000 + 999_999)
+      .execute()
+    for (const { id } of records) this.#records.set(id, step)
+  }
+
+  /** A reorg replaces all blocks from its first one on. */
+  #note(written: Written, step: number): void {
+    const kept = (this.#blocks.get(written.network) ?? [])
+      .filter(({ from }) => from < written.from)
+      .map((range) => ({ ...range, to: Math.min(range.to, written.from - 1) }))
+    this.#blocks.set(written.network, [...kept, { ...written, step }])
+  }
+
+  /** Asks for a random path as of a random moment. */
+  ask(random: ReturnType<typeof seededRandom>): Question {
+    const path = this.#paths[random.below(this.#paths.length)] ?? ''
+    const { asOf, step } = this.#moment(random)
+    return {
+      url: `${path}${path.includes('?') ? '&' : '?'}asOf=${encodeURIComponent(asOf)}`,
+      expected: this.seen[step]?.answers.get(path) ?? null,
+    }
+  }
+
+  #moment(random: ReturnType<typeof seededRandom>): { asOf: string; step: number } {
+    const way = random.below(3)
+    const networks = [...this.#blocks.entries()]
+    const [network, ranges = []] = networks[random.below(networks.length)] ?? []
+    const range = ranges[random.below(ranges.length)]
+    const records = [...this.#records.entries()]
+    const [id, step] = records[random.below(records.length)] ?? []
+    if (way === 0 && range !== undefined) {
+      const back = random.below(Math.min(3, range.to - range.from + 1))
+      return { asOf: `${network}@${range.to - back}`, step: range.step }
+    }
+    if (way === 1 && id !== undefined && step !== undefined) return { asOf: String(id), step }
+    const time = this.seen[random.below(this.seen.length)]?.time ?? new Date()
+    // Steps can share a millisecond: the last of them is as of that time.
+    return { asOf: time.toISOString(), step: this.seen.findLastIndex((one) => one.time <= time) }
+  }
+}
