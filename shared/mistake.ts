@@ -16,9 +16,18 @@ const MAX_PATH = 100
 export function validate<T extends z.ZodType>(schema: T, value: unknown): Validated<z.output<T>> {
   const parsed = schema.safeParse(value, { error: describeIssue })
   if (parsed.success) return { ok: true, value: parsed.data }
-  const [issue] = parsed.error.issues
-  const path = (issue?.path ?? []).map(String).join('.').slice(0, MAX_PATH)
-  return { ok: false, mistake: { path, message: issue?.message ?? MALFORMED } }
+  const { issues } = parsed.error
+  const [issue] = issues
+  const path = pathOf(issue)
+  // A misspelt key is a missing one as well.
+  const misspelt = issues.find(({ code }) => code === 'unrecognized_keys')
+  const more =
+    misspelt === undefined || misspelt === issue ? '' : `; ${pathOf(misspelt) || 'it'} ${misspelt.message}`
+  return { ok: false, mistake: { path, message: (issue?.message ?? MALFORMED) + more } }
+}
+
+function pathOf(issue: z.core.$ZodIssue | undefined): string {
+  return (issue?.path ?? []).map(String).join('.').slice(0, MAX_PATH)
 }
 
 const MALFORMED = 'is malformed'

@@ -15,12 +15,11 @@ const portSchema = z
   .refine((port) => port <= 65535, 'must be a port number up to 65535')
 
 const urlSchema = (...schemes: string[]) =>
-  z
-    .string()
-    .refine(
-      (text) => URL.canParse(text) && schemes.includes(new URL(text).protocol),
-      `must be a URL that starts with ${schemes.map((scheme) => `${scheme}//`).join(' or ')}`,
-    )
+  z.string().refine(
+    // Without the slashes, `postgres:/x` would be a URL that names no host.
+    (text) => URL.canParse(text) && schemes.some((scheme) => text.toLowerCase().startsWith(`${scheme}//`)),
+    `must be a URL that starts with ${schemes.map((scheme) => `${scheme}//`).join(' or ')}`,
+  )
 
 /** Files that a database URL may name, with the certificates of either side. */
 const CERTIFICATE_FILES = ['sslrootcert', 'sslcert', 'sslkey']

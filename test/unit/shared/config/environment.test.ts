@@ -33,11 +33,11 @@ void t.test('every variable that is malformed is named, in one line, without its
   const secret = 'hunter2'
   for (const [name, values] of Object.entries({
     DATABASE_URL: [
-      ...['localhost', `mysql://u:${secret}@h/db`, `https://${secret}@h`],
+      ...['localhost', 'postgres:/x', 'postgres:x', `mysql://u:${secret}@h/db`, `https://${secret}@h`],
       `postgres://u:${secret}@h/db?sslmode=verify-full&sslrootcert=/none/such%0Afile`,
     ],
     READ_DATABASE_URL: ['localhost', `redis://:${secret}@h`],
-    REDIS_URL: ['localhost:6379', `http://${secret}@h`, `postgres://u:${secret}@h/db`],
+    REDIS_URL: ['localhost:6379', 'redis:/x', `http://${secret}@h`, `postgres://u:${secret}@h/db`],
     API_PORT: ['http', '-1', '65536', '80.5', '0x50', ' 80', '99999999999999999999'],
     INDEXER_PORT: ['x', '70000'],
     INDEXER_ROLE: ['both', 'Reader', 'reader,writer'],

@@ -64,6 +64,11 @@ void t.test('each mistake names its place', (t) => {
     ['evm.0.erc20Loans.startBlock', { evm: [evm({ erc20Loans: { address: ADDRESS, startBlock: -1 } })] }],
     ['evm.0.erc20Loans.idPrefix', { evm: [evm({ erc20Loans: { address: ADDRESS, idPrefix: '7-' } })] }],
     ['evm.0', { evm: [evm({ confirmation: 3 })] }, /confirmation/],
+    [
+      'evm.0.rpcUrls',
+      { evm: [evm({ rpcUrls: undefined, rpcUrl: ['http://a'] })] },
+      /: is missing; evm\.0 has the unknown key "rpcUrl"$/,
+    ],
     ['evm.0', { evm: [evm({ erc20Loans: undefined })] }, /neither erc20Loans nor erc20CollateralLock/],
     ['evm.0', { evm: [evm({ erc20CollateralLock: { address: ADDRESS } })] }, /have the same address/],
     ['evm.1.networkId', { evm: [evm(), evm({ networkId: '' })] }],
