@@ -1,12 +1,13 @@
 import { pause } from '../shared/async/pause.ts'
 import type { Wakeup } from '../shared/async/wakeup.ts'
 import type { Db } from '../shared/db/connect.ts'
-import type { Role } from '../shared/indexing-health.ts'
+import { LEFT, type Role } from '../shared/indexing-health.ts'
 import { messageOf } from '../shared/errors.ts'
 import type { Logger } from '../shared/log.ts'
 import { Repeats } from '../shared/repeats.ts'
 import { BeginningCounts } from './count-beginnings.ts'
 import { askDatabase, putNetworkStatus } from './event-log/network-status.ts'
+import { untilClosed } from './network-run.ts'
 import type { NetworkHealth } from './network-state.ts'
 
 /** The status is written so often; its age shows whether an indexer is alive. */
@@ -20,8 +21,9 @@ const ANSWER_WITHIN_MS = 2_500
 
 /**
  * Writes how this process sees its networks, until `signal` aborts: every second, and as soon as a state has `changed`. The
- * reader of a network writes one row and its writer another; a role that another process has is left to it. The write is also the watch on the database: while it fails,
- * or has no answer for `answerWithinMs`, every network has that problem. Never rejects.
+ * reader of a network writes one row and its writer another; a role that another process has is left to it. The write is
+ * also the watch on the database: while it fails, or has no answer for `answerWithinMs`, every network has that problem.
+ * The last write says which roles this process leaves. Never rejects.
  */
 export async function keepStatus(
   db: Db,
@@ -45,11 +47,18 @@ export async function keepStatus(
     lines.note(message)
     for (const network of networks) network.fail('status', 'database', message)
   }
-  while (!signal.aborted) {
-    const own = networks
+  const atWork = (): Part[] =>
+    networks
       .flatMap((network) => network.roles.map((role): Part => ({ network, role })))
       .filter(({ network, role }) => !['standby', 'starting'].includes(network.reportOf(role).state))
-    const isHeld = ({ network, role }: Part): boolean => network.held.has(role)
+  const isHeld = ({ network, role }: Part): boolean => network.held.has(role)
+  let left: StatusRow[] = []
+  // The sessions end, and release their leases, once this listener has run.
+  signal.addEventListener('abort', () => (left = atWork().filter(isHeld).map(toRow).map(leaving)), {
+    once: true,
+  })
+  while (!signal.aborted) {
+    const own = atWork()
     const [led, others] = [own.filter(isHeld), own.filter((part) => !isHeld(part))]
     const unlessToldForMs = SILENT_INTERVALS * intervalMs
     const late = setTimeout(
@@ -71,6 +80,13 @@ export async function keepStatus(
     await pause(own.length > 0 ? LEAST_GAP_MS : 0, signal)
     await changed.wait(intervalMs - LEAST_GAP_MS, signal)
   }
+  // A database that is away is not waited for.
+  await untilClosed(putNetworkStatus(db, left))
+}
+
+/** A network that stopped for good stays stopped. */
+function leaving(row: StatusRow): StatusRow {
+  return row.state === 'stopped' ? row : { ...row, state: LEFT, problem: null, problem_kind: null }
 }
 
 /** One role of a network. */

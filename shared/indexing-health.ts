@@ -1,5 +1,7 @@
 /** The indexer reports its state every second; after this many silent seconds it counts as gone. */
 const SILENT_S = 15
+/** A stopping process ends its sessions within 2 s, and another one takes over about a second later. */
+const HANDOVER_S = 5
 /** An index that moved within this time is not stuck, and a head younger than this may still be on its way. */
 const PATIENCE_S = 30
 /** An index this close to the head still counts as fresh; either limit is enough. */
@@ -12,6 +14,9 @@ const STANDSTILL_S = 120
 
 /** Loans beyond this number are not counted. */
 export const MOST_COUNTED = 1000
+
+/** The last report of a role whose process was stopped. */
+export const LEFT = 'left'
 
 /** The state of a network that was indexed once, and that no indexer is configured to follow. */
 export const NOT_FOLLOWED = 'not followed'
@@ -43,6 +48,8 @@ export interface RoleReport {
   problemKind: ProblemKind | null
   /** Seconds since the report, by the database's clock. */
   observedAgoS: number
+  /** Whether a process holds the role's lease; missing where leases are not looked at: a replica does not see them. */
+  isHeld?: boolean
 }
 
 /** The state of a role whose process has not reported for a while. */
@@ -98,6 +105,11 @@ export interface NetworkHealth {
   queueFailed: number | null
 }
 
+export interface JudgedNetwork extends NetworkHealth {
+  /** Whether `note` says `problem` as well. */
+  isProblemInNote: boolean
+}
+
 /**
  * (pure) Judges a network's freshness from its row alone, so that every copy of the API and `ops status` agree:
  * - in no indexer’s configuration → not followed, which is no failure and does not affect the others;
@@ -107,11 +119,11 @@ export interface NetworkHealth {
  * - behind and moving → synced while the distance is small, else it is catching up;
  * - behind and not moving → stuck, unless the head has only just appeared.
  */
-export function judgeNetwork(told: NetworkRow): NetworkHealth {
+export function judgeNetwork(told: NetworkRow): JudgedNetwork {
   const row = { ...withHeadOf(told), ...together(told) }
   const lagBlocks = difference(row.head, row.indexed)
   const lagSeconds = difference(row.headTimeS, row.indexedTimeS)
-  const [synced, note] = judge(row, lagBlocks, lagSeconds)
+  const { synced, note, isProblemInNote = false } = judge(row, lagBlocks, lagSeconds)
   return {
     network: row.network,
     blockchain: row.blockchain,
@@ -128,6 +140,7 @@ export function judgeNetwork(told: NetworkRow): NetworkHealth {
     lagSeconds,
     synced,
     note: note + beginningsNote(row.loansWithoutBeginning),
+    isProblemInNote,
     queueWaiting: row.queueWaiting,
     queueFailed: row.queueFailed,
   }
@@ -154,7 +167,9 @@ function together({ reader, writer }: NetworkRow): Report {
   const { observedAgoS } = newest
   if (observedAgoS > SILENT_S) return { ...newest, state: UNOBSERVED }
   const reports = [heardOf(reader, 'reader'), heardOf(writer, 'writer')]
-  const [worst = newest] = WORST_FIRST.flatMap((state) => reports.filter((report) => report.state === state))
+  const [worst = shown(newest)] = WORST_FIRST.flatMap((state) =>
+    reports.filter((report) => report.state === state),
+  )
   const [told] = reports.filter(({ problem }) => problem !== null).sort((a, b) => rankOf(a) - rankOf(b))
   return {
     state: worst.state,
@@ -166,8 +181,19 @@ function together({ reader, writer }: NetworkRow): Report {
 
 /** A role that no process has is a report as well. */
 function heardOf(report: RoleReport | null, role: Role): RoleReport {
-  if (report !== null && report.observedAgoS <= SILENT_S) return report
+  if (report !== null && report.observedAgoS <= patienceS(report)) return shown(report)
   return { state: UNOBSERVED, problem: MISSING[role], problemKind: role, observedAgoS: Infinity }
+}
+
+/** A role that was left a moment ago is about to be taken over. */
+function shown(report: RoleReport): RoleReport {
+  return report.state === LEFT ? { ...report, state: 'following' } : report
+}
+
+/** Only a process that holds the lease follows, so a report without a holder is out of date. */
+function patienceS({ state, isHeld }: RoleReport): number {
+  if (state === LEFT) return isHeld === false ? 0 : HANDOVER_S
+  return state === 'following' && isHeld === false ? HANDOVER_S : SILENT_S
 }
 
 const MISSING: Readonly<Record<Role, string>> = {
@@ -198,27 +224,39 @@ function withHeadOf(row: NetworkRow): NetworkRow {
   return { ...row, head: row.indexed, headTimeS: row.indexedTimeS }
 }
 
-type Verdict = [synced: boolean, note: string]
+interface Verdict {
+  synced: boolean
+  note: string
+  isProblemInNote?: boolean
+}
 
 type Judged = NetworkRow & Report
 
 function judge(row: Judged, lagBlocks: number | null, lagSeconds: number | null): Verdict {
-  if (row.observedAgoS === null) return [false, `${NOT_FOLLOWED}: it is in no indexer’s configuration`]
+  if (row.observedAgoS === null) return late(`${NOT_FOLLOWED}: it is in no indexer’s configuration`)
   if (row.observedAgoS > SILENT_S)
-    return [false, `no indexer has told anything for ${Math.round(row.observedAgoS)} s`]
-  if (row.state === UNOBSERVED && row.problem !== null) return [false, row.problem]
-  if (row.state === 'stopped') return [false, `stopped: ${row.problem ?? 'no reason given'}`]
-  if (row.workerHealthy === false) return [false, 'the queue worker takes nothing although work waits']
-  if (row.indexed === null) return [false, withProblem(row, 'nothing is indexed yet')]
-  if (row.head === null || lagBlocks === null) return [false, withProblem(row, 'the head is not known')]
+    return late(`no indexer has told anything for ${Math.round(row.observedAgoS)} s`)
+  if (row.state === UNOBSERVED && row.problem !== null) return { ...late(row.problem), isProblemInNote: true }
+  if (row.state === 'stopped')
+    return { ...late(`stopped: ${row.problem ?? 'no reason given'}`), isProblemInNote: true }
+  if (row.workerHealthy === false) {
+    const note = 'the queue worker takes nothing although work waits'
+    return { ...late(note), isProblemInNote: row.problemKind === 'worker' }
+  }
+  if (row.indexed === null) return withProblem(row, 'nothing is indexed yet')
+  if (row.head === null || lagBlocks === null) return withProblem(row, 'the head is not known')
   if (row.state !== 'following') return judgeWithoutNode(row)
-  if (lagBlocks <= 0) return [true, atHeadNote(row)]
+  if (lagBlocks <= 0) return { synced: true, note: atHeadNote(row) }
   return judgeBehind(row, lagBlocks, lagSeconds ?? 0)
 }
 
+function late(note: string): Verdict {
+  return { synced: false, note }
+}
+
 /** Adds the reported problem, if there is one, as the reason. */
-function withProblem({ state, problem }: Judged, what: string): string {
-  return problem === null ? what : `${state}: ${problem}; ${what}`
+function withProblem({ state, problem }: Judged, what: string): Verdict {
+  return problem === null ? late(what) : { ...late(`${state}: ${problem}; ${what}`), isProblemInNote: true }
 }
 
 /** The current head is unknown: the index counts as fresh only while its age by the clock is small. */
@@ -227,7 +265,11 @@ function judgeWithoutNode(row: Judged): Verdict {
   const age = row.nowS - (row.indexedTimeS ?? 0)
   const seconds = Math.round(Math.abs(age))
   const when = age < 0 ? `${seconds} s ahead of the clock` : `${seconds} s old`
-  return [Math.abs(age) <= FRESH_S, `${why}; the last indexed block is ${when}`]
+  return {
+    synced: Math.abs(age) <= FRESH_S,
+    note: `${why}; the last indexed block is ${when}`,
+    isProblemInNote: true,
+  }
 }
 
 function atHeadNote(row: NetworkRow): string {
@@ -236,15 +278,16 @@ function atHeadNote(row: NetworkRow): string {
 }
 
 function judgeBehind(row: NetworkRow, lagBlocks: number, lagSeconds: number): Verdict {
-  const behind = `${lagBlocks} blocks behind the head`
+  const behind = `${lagBlocks} ${lagBlocks === 1 ? 'block' : 'blocks'} behind the head`
   if ((row.movedAgoS ?? Infinity) <= PATIENCE_S) {
-    const fresh = lagBlocks <= FRESH_BLOCKS || lagSeconds <= FRESH_S
-    return [fresh, fresh ? `following, ${behind}` : `catching up, ${behind}`]
+    const synced = lagBlocks <= FRESH_BLOCKS || lagSeconds <= FRESH_S
+    return { synced, note: synced ? `following, ${behind}` : `catching up, ${behind}` }
   }
   const headAge = row.nowS - (row.headTimeS ?? 0)
   if (lagBlocks <= NEW_BLOCKS && Math.abs(headAge) <= PATIENCE_S)
-    return [true, `${behind}, which has just appeared`]
-  return [false, `stuck: ${behind}, and nothing was written for ${Math.round(row.movedAgoS ?? Infinity)} s`]
+    return { synced: true, note: `${behind}, which has just appeared` }
+  const silentS = Math.round(row.movedAgoS ?? Infinity)
+  return late(`stuck: ${behind}, and nothing was written for ${silentS} s`)
 }
 
 function difference(a: number | null, b: number | null): number | null {

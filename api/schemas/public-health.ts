@@ -28,7 +28,12 @@ const PLACE = /\bendpoint (\d{1,2}) \(/g
  * endpoints in a problem are shown by their place in the configuration.
  */
 export function publicHealth(row: NetworkRow): NetworkHealth {
-  return judgeNetwork({ ...row, reader: inPublic(row.reader), writer: inPublic(row.writer) })
+  const { isProblemInNote: _, ...health } = judgeNetwork({
+    ...row,
+    reader: inPublic(row.reader),
+    writer: inPublic(row.writer),
+  })
+  return health
 }
 
 function inPublic(report: RoleReport | null): RoleReport | null {

@@ -1,7 +1,7 @@
 import {
   judgeNetwork,
   NOT_FOLLOWED,
-  type NetworkHealth,
+  type JudgedNetwork,
   type RoleReport,
 } from '../../shared/indexing-health.ts'
 import { getStatus } from '../event-log/network-status.ts'
@@ -14,20 +14,21 @@ import { withDatabase, type OutputOptions } from './context.ts'
 export async function runStatus(options: OutputOptions): Promise<void> {
   await withDatabase(async ({ db }) => {
     const told = await getStatus(db)
-    const networks = told.networks.map(({ holders, ...row }) => ({
+    const judged = told.networks.map(({ holders, ...row }) => ({
       ...judgeNetwork(row),
       readBy: holders.reader,
       writtenBy: holders.writer,
       readerObservedSecondsAgo: secondsAgo(row.reader),
       writerObservedSecondsAgo: secondsAgo(row.writer),
     }))
+    const networks = judged.map(({ isProblemInNote: _, ...network }) => network)
     const configured = networks.filter(({ state }) => state !== NOT_FOLLOWED)
     const healthy =
       configured.length > 0 && configured.every(({ state, synced }) => state === 'following' && synced)
     if (options.json === true) console.log(JSON.stringify({ ...told, networks }))
     else {
       console.log(`records ${told.records}, log position ${told.lastPosition}`)
-      for (const network of networks) console.log(describe(network))
+      for (const network of judged) console.log(describe(network))
       if (networks.length === 0) console.log('no network was ever indexed here')
     }
     if (!healthy) process.exitCode = 1
@@ -45,7 +46,7 @@ interface Holders {
   writtenBy: string | null
 }
 
-function describe(network: NetworkHealth & Holders): string {
+function describe(network: JudgedNetwork & Holders): string {
   const parts = [
     `${network.network} (${network.blockchain ?? '?'}): ${network.state}`,
     `head ${network.head ?? '?'}`,
@@ -55,7 +56,6 @@ function describe(network: NetworkHealth & Holders): string {
     `read by ${network.readBy ?? 'none'}`,
     `written by ${network.writtenBy ?? 'none'}`,
   ]
-  const { note, problem } = network
-  const isTold = problem === null || note.includes(problem)
-  return `${parts.join(', ')}\n  ${note}${isTold ? '' : `\n  ${problem}`}`
+  const { note, problem, isProblemInNote } = network
+  return `${parts.join(', ')}\n  ${note}${problem === null || isProblemInNote ? '' : `\n  ${problem}`}`
 }

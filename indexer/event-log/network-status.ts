@@ -3,7 +3,7 @@ import type { Db } from '../../shared/db/connect.ts'
 import { getHeldLeases, roleLease } from '../../shared/db/leases.ts'
 import { NETWORK_ROWS } from '../../shared/db/network-rows.ts'
 import type { NetworkStatusTable } from '../../shared/db/schema.ts'
-import type { NetworkRow, Role } from '../../shared/indexing-health.ts'
+import type { NetworkRow, Role, RoleReport } from '../../shared/indexing-health.ts'
 
 /**
  * Stores how this process sees its networks, a row for each role. `unlessToldForMs` limits this to rows without any report in
@@ -72,7 +72,13 @@ export async function getStatus(db: Db): Promise<Status> {
     ...total,
     networks: rows.map((row) => {
       const { network } = row
-      return { ...row, holders: { reader: holderOf('reader', network), writer: holderOf('writer', network) } }
+      const holders = { reader: holderOf('reader', network), writer: holderOf('writer', network) }
+      const [reader, writer] = [held(row.reader, holders.reader), held(row.writer, holders.writer)]
+      return { ...row, reader, writer, holders }
     }),
   }
+}
+
+function held(report: RoleReport | null, holder: string | null): RoleReport | null {
+  return report === null ? null : { ...report, isHeld: holder !== null }
 }

@@ -1,6 +1,6 @@
 import type { ColumnType, Generated, GeneratedAlways } from 'kysely'
 import type { ChainEvent, LoanType } from '../events/chain-event.ts'
-import type { ProblemKind, Role } from '../indexing-health.ts'
+import type { LEFT, ProblemKind, Role } from '../indexing-health.ts'
 
 /** Row types of the tables. Heights, positions and ids are safe integers; the migrations explain each column. */
 
@@ -86,7 +86,7 @@ export interface NetworkStatusTable {
   role: Role
   blockchain: string
   network_id: string
-  state: NetworkState
+  state: NetworkState | typeof LEFT
   problem: string | null
   problem_kind: ProblemKind | null
   head_number: number | null

@@ -68,6 +68,8 @@ void t.test('a state is told when it is entered, not at the next interval', asyn
 
   stopping.abort()
   await keeping
+  const left = [{ network: 'evm:1', state: 'left', problem: null }, troubled[1]]
+  t.same(await told(db), left, 'it leaves what it led, and what stopped for good stays so')
 })
 
 void t.test('who leads a network has the word, and others say what they know when nobody has', async (t) => {

@@ -96,6 +96,17 @@ void t.test('a network that only one role follows is not ready, and says which o
   }
 })
 
+void t.test('a stopped indexer has 5 s to be replaced', async (t) => {
+  const { app, db } = await testApi(t)
+  await seedNetwork(db, { state: 'left', observedAgoS: -120 })
+  t.equal((await app.inject('/readyz')).statusCode, 200)
+  await seedNetwork(db, { state: 'left', observedAgoS: 6 })
+  t.match((await app.inject('/readyz')).json(), {
+    status: 'ERROR',
+    message: 'evm:31337: no process reads this network',
+  })
+})
+
 void t.test('head and finality are the reader’s, the queue is the writer’s', async (t) => {
   const { app, db } = await testApi(t)
   await seedNetwork(db, { head: 120, indexed: 117 })

@@ -7,13 +7,13 @@ import { testDatabase } from '../../helpers/database.ts'
 import { runOps } from '../../helpers/run-ops.ts'
 import { seedNetwork, type SeededNetwork } from '../../helpers/seed-projection.ts'
 
-/** In two minutes: a busy machine may take as long to start a command, and an indexer that tells nothing for 15 s is silent. */
+/** In two minutes: a busy machine may take as long to start a command, and without a lease a report counts for 5 s. */
 const TOLD = { observedAgoS: -120 }
 
 void t.test('the head is never shown behind what is indexed', async (t) => {
   const { db, url } = await testDatabase(t)
-  await seedNetwork(db, { head: 37, indexed: 38 })
-  await seedNetwork(db, { network: 'evm:5', head: 40, indexed: 38 })
+  await seedNetwork(db, { ...TOLD, head: 37, indexed: 38 })
+  await seedNetwork(db, { ...TOLD, network: 'evm:5', head: 40, indexed: 38 })
   const ops = (...args: string[]): ReturnType<typeof runOps> =>
     runOps(t, { databaseUrl: url, networks: {} }, 'status', ...args)
   const [text, json] = await Promise.all([ops(), ops('--json')])
@@ -121,6 +121,15 @@ void t.test('a node that is away is told, and is 1 although what is indexed is s
   t.match(await runOps(t, { databaseUrl: url, networks: {} }, 'status'), {
     ...{ code: 0, out: /: following, .*\n {2}at the head\n {2}it was refused a block\n$/ },
   })
+})
+
+void t.test('once the last indexer was stopped, nothing counts as fresh', async (t) => {
+  const { db, url } = await testDatabase(t)
+  await seedNetwork(db, { state: 'left' })
+  const { code, out } = await runOps(t, { databaseUrl: url, networks: {} }, 'status')
+  t.equal(code, 1)
+  t.match(out, /read by none/)
+  t.match(out, /^ {2}no process reads this network$/m)
 })
 
 void t.test('a database that no indexer ever touched is not well', async (t) => {

@@ -51,7 +51,12 @@ const cases: [what: string, change: Change, synced: boolean, note: RegExp][] = [
   ['far by blocks of a fast chain, near by time', { indexed: 800, ...ages(1, 51) }, true, /following, 200/],
   ['catching up', { indexed: 10, ...ages(5, 90_000) }, false, /catching up, 990 blocks/],
   ['the head moves, we do not', { indexed: 995, ...ages(5, 65), movedAgoS: 60 }, false, /^stuck: 5 blocks/],
-  ['stuck a block behind', { indexed: 999, ...ages(3600, 3612), movedAgoS: 3600 }, false, /^stuck: 1 blocks/],
+  [
+    'stuck a block behind',
+    { indexed: 999, ...ages(3600, 3612), movedAgoS: 3600 },
+    false,
+    /^stuck: 1 block behind/,
+  ],
   ['a block after a standstill', { indexed: 999, ...ages(1, 9000), movedAgoS: 9000 }, true, /just appeared/],
   ['nobody watches', { observedAgoS: 15.1 }, false, /for 15 s/],
   ['nobody follows it', { reader: null, writer: null }, false, /^not followed: /],
@@ -122,6 +127,7 @@ const trouble = (problemKind: RoleReport['problemKind'], state = 'retrying'): Ro
   ...WELL,
   ...{ state, problem: `a problem of the ${problemKind ?? '?'}`, problemKind },
 })
+const left = (observedAgoS: number): RoleReport => ({ ...WELL, state: 'left', observedAgoS })
 const silent = { ...trouble('node'), observedAgoS: 15.1 }
 
 /** `state` of the network and of its roles, the kind of its problem, and whether it is synced. */
@@ -172,6 +178,31 @@ const pairs: [what: string, roles: Pick<NetworkRow, 'reader' | 'writer'>, told: 
     'both with a problem: the more important one',
     { reader: trouble('node'), writer: trouble('database') },
     { problemKind: 'database', problem: 'a problem of the database' },
+  ],
+  [
+    'both left a moment ago: another process is about to take over',
+    { reader: left(4.9), writer: left(4.9) },
+    { state: 'following', reader: 'following', writer: 'following', problem: null, synced: true },
+  ],
+  [
+    'both left, and nobody took over',
+    { reader: left(5.1), writer: left(5.1) },
+    { state: 'unobserved', reader: 'unobserved', writer: 'unobserved', problemKind: 'reader', synced: false },
+  ],
+  [
+    'both left, and their leases show that nobody took over',
+    { reader: { ...left(0.1), isHeld: false }, writer: { ...left(0.1), isHeld: false } },
+    { state: 'unobserved', note: 'no process reads this network', isProblemInNote: true, synced: false },
+  ],
+  [
+    'a reader that was killed: nobody has its lease',
+    { reader: { ...WELL, observedAgoS: 5.1, isHeld: false }, writer: { ...WELL, isHeld: true } },
+    { state: 'unobserved', reader: 'unobserved', problemKind: 'reader', synced: false },
+  ],
+  [
+    'a reader that stopped for good has no lease',
+    { reader: { ...trouble('stopped', 'stopped'), observedAgoS: 5.1, isHeld: false }, writer: WELL },
+    { state: 'stopped', problemKind: 'stopped' },
   ],
 ]
 for (const [what, roles, told] of pairs) {
