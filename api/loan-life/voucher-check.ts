@@ -1,7 +1,7 @@
 import type { Party, Redemption } from '../../shared/channels/channel.ts'
+import { lanesOf, refusalOf, type LaneRefusal, type Lanes } from '../../shared/channels/lanes.ts'
 import type { VoucherFacts } from '../../shared/events/filecoin-event.ts'
 import type { LinkedChannel } from './life.ts'
-import { lanesOf, refusalOf, type LaneRefusal, type Lanes } from './lanes.ts'
 import type { Window } from './times.ts'
 
 /** (pure) The rules of `UpdateChannelState` for one voucher. */

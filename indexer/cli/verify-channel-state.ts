@@ -1,5 +1,5 @@
+import { lanesOf } from '../../shared/channels/lanes.ts'
 import { canonicalAddress } from '../../shared/filecoin/address.ts'
-import { voucherFromText } from '../../shared/filecoin/voucher.ts'
 import { namesOf, type Channel, type Redemption } from '../../shared/channels/channel.evolve.ts'
 import type { Difference } from './verify-loan-state.ts'
 
@@ -34,22 +34,8 @@ function sameParty(names: string[], found: string, asWritten: string): string {
   return name !== null && names.includes(name) ? found : asWritten
 }
 
-/**
- * Returns the amount owed to the recipient by the actor's rule, in attoFIL. A voucher's amount is its lane's total, and
- * amounts already redeemed on merged lanes count towards it. Returns null when a voucher was too long to be kept.
- */
-export function toSend(redemptions: readonly Redemption[]): bigint | null {
-  const redeemed = new Map<bigint, bigint>()
-  let total = 0n
-  for (const { facts } of redemptions) {
-    if (facts.text === null) return null
-    const { lane, amount, merges } = voucherFromText(facts.text)
-    const before = [lane, ...merges.map((merge) => merge.lane)].reduce(
-      (sum, one) => sum + (redeemed.get(one) ?? 0n),
-      0n,
-    )
-    total += amount - before
-    redeemed.set(lane, amount)
-  }
-  return total
+/** Returns the attoFIL owed to the recipient, by the actor's rule; null when a voucher was too long to be kept. */
+export function toSend(redemptions: Redemption[]): bigint | null {
+  if (redemptions.some(({ facts }) => facts.text === null)) return null
+  return lanesOf({ redemptions }).toSend
 }

@@ -164,7 +164,7 @@ function parseBody(http: HttpAnswer, limit: AnswerLimit, parse: (text: string) =
 
 /** The parser's message can quote the body and so the key. Only its known words are shown. */
 function whereItFails(error: unknown): string {
-  const known = /\bposition \d+|unexpected end|nests too deep/i.exec(messageOf(error))?.[0]
+  const known = /\bposition \d+|unexpected end/i.exec(messageOf(error))?.[0]
   return known === undefined ? '' : `, ${known.toLowerCase()}`
 }
 

@@ -1,7 +1,7 @@
-import type { Channel } from '../../shared/channels/channel.ts'
-import type { VoucherFacts } from '../../shared/events/filecoin-event.ts'
-import { DecodeError } from '../../shared/filecoin/decode-error.ts'
-import { voucherFromText } from '../../shared/filecoin/voucher.ts'
+import type { VoucherFacts } from '../events/filecoin-event.ts'
+import { DecodeError } from '../filecoin/decode-error.ts'
+import { voucherFromText } from '../filecoin/voucher.ts'
+import type { Channel } from './channel.ts'
 
 /** (pure) The channel actor's lanes, as its redemptions leave them. */
 
