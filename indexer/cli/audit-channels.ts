@@ -10,6 +10,7 @@ import { getChannelsAfter } from '../projections/channels/read-channels.store.ts
 import type { WatchedFilecoinNetwork } from '../watched-networks.ts'
 import type { AuditDifference } from './audit-difference.ts'
 import { createProgress } from './context.ts'
+import { countOf } from './count-of.ts'
 import { verifyChannelState } from './verify-channel-state.ts'
 
 const CHUNK = 100
@@ -28,6 +29,9 @@ export async function auditChannels(
   const progress = createProgress()
   const newest = await getLastPosition(trx)
   let audited = 0
+  const show = (): void =>
+    progress.show(`${network}: ${countOf(audited, 'channel')} compared at block ${block.number}`)
+  show()
   for (let afterId = 0; !signal.aborted;) {
     const channels = await getChannelsAfter(trx, network, afterId, CHUNK)
     const last = channels.at(-1)
@@ -44,7 +48,7 @@ export async function auditChannels(
       const subject = `channel ${channel.channelId} (${channel.robust})`
       for (const difference of found) onDifference({ network, subject, ...difference })
       audited += 1
-      progress.show(`${network}: ${audited} channels compared at block ${block.number}`)
+      show()
     }
   }
   progress.end()

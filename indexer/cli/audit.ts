@@ -7,6 +7,7 @@ import type { WatchedEvmNetwork } from '../watched-networks.ts'
 import { auditChannels } from './audit-channels.ts'
 import type { AuditDifference } from './audit-difference.ts'
 import { createProgress, neverIndexed, withDatabase, withNetworks, type OutputOptions } from './context.ts'
+import { countOf } from './count-of.ts'
 import { verifyLoanState } from './verify-loan-state.ts'
 
 const CHUNK = 200
@@ -79,6 +80,9 @@ async function auditLoans(
 ): Promise<number> {
   const progress = createProgress()
   let audited = 0
+  const show = (): void =>
+    progress.show(`${network}: ${countOf(audited, 'loan')} compared at block ${block.number}`)
+  show()
   for (let afterId = 0; !signal.aborted;) {
     const loans = await getLoansAfter(trx, network, afterId, CHUNK)
     const last = loans.at(-1)
@@ -103,7 +107,7 @@ async function auditLoans(
         onDifference({ network, subject: `${loanType} loan ${loanId}`, ...difference })
     })
     audited += loans.length
-    progress.show(`${network}: ${audited} loans compared at block ${block.number}`)
+    show()
   }
   progress.end()
   return audited
@@ -123,8 +127,12 @@ function sum(
 ): string {
   const interrupted = isInterrupted ? ' (interrupted)' : ''
   if (loans + channels === 0) return `nothing was compared${interrupted}`
-  const partly = inPart === 0 ? '' : ` (${inPart} loans only in part: they began before startBlock)`
-  return `${loans} loans and ${channels} channels compared${partly}, ${differences} differences${interrupted}`
+  const partly =
+    inPart === 0
+      ? ''
+      : ` (${countOf(inPart, 'loan')} only in part: ${inPart === 1 ? 'it' : 'they'} began before startBlock)`
+  const compared = `${countOf(loans, 'loan')} and ${countOf(channels, 'channel')} compared`
+  return `${compared}${partly}, ${countOf(differences, 'difference')}${interrupted}`
 }
 
 function describe({ network, subject, field, indexed, onChain }: AuditDifference): string {

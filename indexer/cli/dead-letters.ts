@@ -14,6 +14,7 @@ import { openQueueBackend } from '../open-queue-backend.ts'
 import { retryDeadJob, whyNotRetried } from '../queue/dead-letters.ts'
 import { openVoucherQueue } from '../queue/voucher-queue.ts'
 import { print, withDatabase, type OutputOptions } from './context.ts'
+import { countOf } from './count-of.ts'
 
 export type Chosen = number[] | 'all'
 
@@ -29,9 +30,9 @@ export async function runListDeadLetters(
     const counts = await countDeadLetters(db)
     const lines = letters.map(
       ({ id, queue, network, refused_at: at, attempts, reason }) =>
-        `${id}  ${at.toISOString()}  ${queue}  ${network ?? '-'}  ${attempts} times  ${reason}`,
+        `${id}  ${at.toISOString()}  ${queue}  ${network ?? '-'}  ${countOf(attempts, 'try', 'tries')}\n    ${reason}`,
     )
-    const total = counts.map(({ queue, count }) => `${count} of ${queue}`).join(', ')
+    const total = counts.map(({ queue, count }) => `${count} in ${queue}`).join(', ')
     print(options, { counts, deadLetters: letters }, [...lines, total || 'no dead letters'].join('\n'))
   })
 }
@@ -54,7 +55,7 @@ function describe(letter: DeadLetter): string {
     ['queue', rest.queue],
     ['job', rest.job_id ?? '-'],
     ['network', rest.network ?? '-'],
-    ['refused', `${rest.refused_at.toISOString()}, ${rest.attempts} times`],
+    ['refused', `${rest.refused_at.toISOString()}, ${countOf(rest.attempts, 'try', 'tries')}`],
     ['reason', rest.reason],
     ['payload', `${bytes} bytes${isCut ? ', of which this is the beginning' : ''}`],
   ]

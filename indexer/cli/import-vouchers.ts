@@ -9,6 +9,7 @@ import { ingestHandedIn, type HandInOutcome } from '../ingest/ingest-voucher.ts'
 import { networkOf, whichNetwork } from '../handed-in-network.ts'
 import { boundedLines, type BoundedLine } from './bounded-lines.ts'
 import { createProgress, print, withDatabase, type OutputOptions } from './context.ts'
+import { countOf } from './count-of.ts'
 
 const MAX_LINE_BYTES = 64 * 1024
 /** Limits the JSON output only; text output prints every refusal when it happens. */
@@ -38,6 +39,7 @@ export async function runImportVouchers(
     const totals: ImportTotals = { lines: 0, accepted: 0, known: 0, waiting: 0, refused: 0 }
     const refusals: { line: number; reason: string }[] = []
     const progress = createProgress()
+    progress.show(`reading ${file === '-' ? 'standard input' : file}`)
     for await (const line of boundedLines(input, MAX_LINE_BYTES)) {
       if (signal.aborted) break
       totals.lines = line.number
@@ -116,5 +118,5 @@ function parseLine(line: string): unknown {
 }
 
 function describe({ lines, accepted, known, waiting, refused }: ImportTotals): string {
-  return `${lines} lines: ${accepted} accepted, ${known} known, ${waiting} waiting, ${refused} refused`
+  return `${countOf(lines, 'line')}: ${accepted} accepted, ${known} known, ${waiting} waiting, ${refused} refused`
 }

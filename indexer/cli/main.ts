@@ -1,4 +1,4 @@
-import { Command, CommanderError, InvalidArgumentError } from 'commander'
+import { Command, CommanderError } from 'commander'
 import { ConfigError } from '../../shared/errors.ts'
 import { describeFailure } from '../../shared/program.ts'
 import { runAudit } from './audit.ts'
@@ -17,20 +17,23 @@ import { runReplay } from './replay.ts'
 import { runRoles } from './roles.ts'
 import { runStatus } from './status.ts'
 
+const wrongUse = (message: string): ConfigError => new ConfigError(`${message} (--help tells more)`)
+
 const block = (text: string): number => {
-  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('a block is a whole number from 0')
+  if (!/^\d{1,15}$/.test(text)) throw wrongUse(`a block is a whole number from 0, not "${text}"`)
   return Number(text)
 }
 
 const whole = (text: string): number => {
-  if (!/^[1-9]\d{0,14}$/.test(text)) throw new InvalidArgumentError('it is a whole number from 1')
+  if (!/^[1-9]\d{0,14}$/.test(text))
+    throw wrongUse(`an id or a limit is a whole number from 1, not "${text}"`)
   return Number(text)
 }
 
 /** Collects `3 5 8`, or `all` alone. */
 const chosen = (text: string, before: Chosen | undefined): Chosen => {
   if (text === 'all' && before === undefined) return 'all'
-  if (before === 'all') throw new InvalidArgumentError('`all` stands alone')
+  if (before === 'all') throw wrongUse('`all` stands alone')
   return [...(before ?? []), whole(text)]
 }
 
@@ -39,7 +42,8 @@ const program = new Command('ops')
     'Operators’ commands of the loan activity service. Exit codes: 0 done and well, 1 failed, interrupted or something differs, 2 wrong use or configuration.',
   )
   .exitOverride()
-  .showHelpAfterError('(--help tells more)')
+  // Commander's own words are left out: describeUse says the same in ours.
+  .configureOutput({ outputError: () => undefined })
 
 program
   .command('migrate')
@@ -143,9 +147,38 @@ deadLetters
 try {
   await program.parseAsync()
 } catch (error) {
-  if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2
-  else {
+  if (error instanceof CommanderError) {
+    process.exitCode = error.exitCode === 0 ? 0 : 2
+    const message = describeUse(error)
+    if (message !== null) console.error(`ops: ${wrongUse(message).message}`)
+  } else {
     console.error(`ops: ${describeFailure(error)}`)
     process.exitCode = error instanceof ConfigError ? 2 : 1
+  }
+}
+
+/** A mistake in the arguments; null where commander has printed the help. Its message quotes the name first. */
+function describeUse({ code, message }: CommanderError): string | null {
+  const [, name = ''] = /'([^']*)'/.exec(message) ?? []
+  const [, similar] = /\(Did you mean (.*)\?\)$/.exec(message) ?? []
+  const hint = similar === undefined ? '' : `: do you mean ${similar}?`
+  switch (code) {
+    case 'commander.help':
+    case 'commander.helpDisplayed':
+      return null
+    case 'commander.unknownCommand':
+      return `there is no command ${name}${hint}`
+    case 'commander.unknownOption':
+      return `there is no option ${name}${hint}`
+    case 'commander.missingArgument':
+      return `the argument <${name}> is missing`
+    case 'commander.missingMandatoryOptionValue':
+      return `${name} is missing`
+    case 'commander.optionMissingArgument':
+      return `${name} lacks its value`
+    case 'commander.excessArguments':
+      return `there are too many arguments for ${name}`
+    default:
+      return 'these arguments are not understood'
   }
 }

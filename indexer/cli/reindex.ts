@@ -19,6 +19,7 @@ import {
   type CommandContext,
   type OutputOptions,
 } from './context.ts'
+import { countOf } from './count-of.ts'
 import { readAgain } from './read-range.ts'
 
 export interface SpanOptions extends OutputOptions {
@@ -165,7 +166,7 @@ export async function runVerify(options: SpanOptions): Promise<void> {
         const compared = await compareReading(db, watched, reading, made)
         unread += compared.unread
         for (const { op, blockNumber, naturalKey } of compared.differences) {
-          add(total, countOf(op))
+          add(total, correctionOf(op))
           if (options.json === true) differences.push({ op, blockNumber, naturalKey })
           else console.log(`${DIFFERENCE[op]} block ${blockNumber} ${naturalKey}`)
         }
@@ -196,7 +197,7 @@ const DIFFERENCE = {
   retract: 'not on the chain:',
 } as const
 
-function countOf(op: NewEntry['op']): Corrections {
+function correctionOf(op: NewEntry['op']): Corrections {
   return {
     appended: Number(op === 'append'),
     replaced: Number(op === 'replace'),
@@ -237,6 +238,8 @@ function report(options: OutputOptions, result: SpanResult, whenInterrupted: str
     const blocks = result.to === null ? 'no block' : `blocks ${result.from} to ${result.to}`
     console.log(`${result.network} ${blocks}: ${describe(result)}${state}`)
     if (result.unread !== undefined && result.unread > 0)
-      console.log(`no node has the state for ${result.unread} entries any more: their terms are not compared`)
+      console.log(
+        `no node has the state for ${countOf(result.unread, 'entry', 'entries')} any more: their terms are not compared`,
+      )
   }
 }

@@ -1,6 +1,7 @@
 import { replay } from '../ingest/replay.ts'
 import { digestReadModel } from '../projections/digest.store.ts'
 import { createProgress, exclusively, print, withDatabase, type OutputOptions } from './context.ts'
+import { countOf } from './count-of.ts'
 
 /** Rebuilds the read model from the log alone. Sets exit code 1 when interrupted. */
 export async function runReplay(options: OutputOptions & { restart?: boolean }): Promise<void> {
@@ -17,10 +18,10 @@ export async function runReplay(options: OutputOptions & { restart?: boolean }):
         signal,
         onProgress: ({ foldedPosition, lastPosition, index }) => {
           Object.assign(folded, { foldedPosition, lastPosition })
-          progress.show(
-            `folded ${foldedPosition} of ${lastPosition} log entries${index === undefined ? '' : `, making index ${index}`}`,
-            index !== undefined,
-          )
+          // While indexes are built, nothing is folded.
+          if (index !== undefined) progress.show(`making the index ${index}`, true)
+          else
+            progress.show(`folded ${foldedPosition} of ${countOf(lastPosition, 'log entry', 'log entries')}`)
         },
       })
       progress.end()
@@ -37,7 +38,11 @@ export async function runReplay(options: OutputOptions & { restart?: boolean }):
       print(
         options,
         { finished, ...digest, seconds },
-        `replayed ${digest.foldedPosition} log entries into ${digest.records} records and ${digest.loans} loans in ${seconds.toFixed(1)} s (${Math.round(digest.records / seconds)} records/s)\ndigest ${digest.digest}`,
+        [
+          `replayed ${countOf(digest.foldedPosition, 'log entry', 'log entries')} in ${seconds.toFixed(1)} s`,
+          `${countOf(digest.records, 'record')}, ${countOf(digest.loans, 'loan')}, ${Math.round(digest.records / seconds)} records/s`,
+          `digest ${digest.digest}`,
+        ].join('\n'),
       )
     }),
   )

@@ -46,16 +46,21 @@ interface Holders {
   writtenBy: string | null
 }
 
+/** Several lines, so that each fits a terminal. */
 function describe(network: JudgedNetwork & Holders): string {
-  const parts = [
+  const { note, problem, isProblemInNote } = network
+  const [head, indexed, finalized] = [
+    network.head ?? '?',
+    network.indexed ?? 'nothing',
+    network.finalized ?? '?',
+  ]
+  return [
     `${network.network} (${network.blockchain ?? '?'}): ${network.state}`,
-    `head ${network.head ?? '?'}`,
-    `indexed ${network.indexed ?? 'nothing'}`,
-    `finalized ${network.finalized ?? '?'}`,
+    note,
+    ...(problem === null || isProblemInNote ? [] : [problem]),
+    `head ${head}, indexed ${indexed}, finalized ${finalized}`,
     `queue ${network.queueWaiting ?? '?'} waiting, ${network.queueFailed ?? '?'} failed`,
     `read by ${network.readBy ?? 'none'}`,
     `written by ${network.writtenBy ?? 'none'}`,
-  ]
-  const { note, problem, isProblemInNote } = network
-  return `${parts.join(', ')}\n  ${note}${problem === null || isProblemInNote ? '' : `\n  ${problem}`}`
+  ].join('\n  ')
 }

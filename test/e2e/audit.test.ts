@@ -81,7 +81,7 @@ void t.test('an audit of a channel that lives', async (t) => {
       'audit',
     )
     proxy.fault = () => null
-    t.match(ran, { code: 0, out: /^0 loans and 1 channels compared, 0 differences\n$/ }, ran.err)
+    t.match(ran, { code: 0, out: /^0 loans and 1 channel compared, 0 differences\n$/ }, ran.err)
     t.equal(asked, 1)
   })
 
@@ -95,7 +95,7 @@ void t.test('an audit of a channel that lives', async (t) => {
     const audit = (...args: string[]): ReturnType<typeof runOps> =>
       runOps(t, { databaseUrl, networks: { evm, filecoin } }, 'audit', ...args)
     const said = 'evm:31337 was never indexed: start the indexer first\n'
-    const compared = '0 loans and 1 channels compared, 0 differences\n'
+    const compared = '0 loans and 1 channel compared, 0 differences\n'
     const both = await audit()
     t.strictSame({ ...both, err: '' }, { code: 1, out: `${said}${compared}`, err: '' }, both.err)
     const { code, out } = await audit('--json')

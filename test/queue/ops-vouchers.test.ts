@@ -140,7 +140,7 @@ void t.test('dead-letters', async (t) => {
 
   t.match(await ops('dead-letters', 'list'), {
     code: 0,
-    out: /2 of node-store, 1 of steps-evm-1, 3 of vouchers\n$/,
+    out: /^\d+ {2}\S+Z {2}vouchers {2}testnet {2}1 try\n {4}too early\n[^]*\n2 in node-store, 1 in steps-evm-1, 3 in vouchers\n$/m,
   })
   const listed = JSON.parse((await ops('dead-letters', 'list', '--json', '--limit', '2')).out) as {
     deadLetters: { id: number }[]
