@@ -4,8 +4,6 @@ import { messageOf } from '../../shared/errors.ts'
 import { DatabaseAway } from '../queries/read-database.ts'
 
 const ALLOWED_METHODS = ['GET', 'HEAD', 'OPTIONS']
-const NOT_FOUND =
-  'there is no such route: try /api/activity/history, /api/activity, /api/loan/ERC20/<id>, /api/loan/FIL/<id>, /api/status; /docs has all'
 
 export interface ErrorEnvelope {
   status: 'ERROR'
@@ -36,9 +34,17 @@ export const errors = fp(
       reply.header('allow', ALLOWED_METHODS.join(', '))
       return sendError(reply, 405, `${request.method} is not allowed here: this API is read with GET`)
     })
+    // Names what the routes begin with, so that no list of them has to be kept.
+    const families = new Set<string>()
+    app.addHook('onRoute', ({ url }) => {
+      const [family] = /^\/api\/\w+/.exec(url) ?? []
+      if (family !== undefined) families.add(family)
+    })
+    const notFound = (): string =>
+      `there is no such route: routes begin with ${[...families].sort().join(', ')}; /docs has all`
     // Routes apply the limit themselves; this is for unknown routes.
     const preHandler = app.hasDecorator('rateLimit') ? app.rateLimit() : []
-    app.setNotFoundHandler({ preHandler }, (_request, reply) => sendError(reply, 404, NOT_FOUND))
+    app.setNotFoundHandler({ preHandler }, (_request, reply) => sendError(reply, 404, notFound()))
     app.setErrorHandler<FastifyError>((error, request, reply) => {
       if (error instanceof DatabaseAway) {
         request.log.warn({ error: messageOf(error.cause) }, 'the database is away')

@@ -4,6 +4,10 @@ import { canonicalAddress } from '../../shared/filecoin/address.ts'
 
 const EVM_ADDRESS = /^0x[0-9a-fA-F]{40}$/
 const WRONG_CHECKSUM = 'account has a wrong checksum: write it in lower case, or as EIP-55 spells it'
+/** An ID address (f0…) has none. */
+const FILECOIN_WITH_CHECKSUM = /^[ft][1-4][a-z0-9]{4,}$/
+const WRONG_FILECOIN =
+  'account is no Filecoin address: its checksum is wrong; copy the whole address, in lower case'
 const NO_ADDRESS = 'account must be an EVM address (0x…) or a Filecoin address (f… or t…)'
 
 /** An account's address in the form in which lists have it: an EVM address in lower case, or `f…`. */
@@ -17,9 +21,13 @@ export const account = z
     const isEvm = EVM_ADDRESS.test(text)
     const found = isEvm ? evmAccount(text) : canonicalAddress(text)
     if (found !== null) return found
-    context.addIssue({ code: 'custom', message: isEvm ? WRONG_CHECKSUM : NO_ADDRESS })
+    context.addIssue({ code: 'custom', message: isEvm ? WRONG_CHECKSUM : whyNoAddress(text) })
     return z.NEVER
   })
+
+function whyNoAddress(text: string): string {
+  return FILECOIN_WITH_CHECKSUM.test(text) ? WRONG_FILECOIN : NO_ADDRESS
+}
 
 /** An address in one case has no checksum. */
 function evmAccount(text: string): string | null {

@@ -137,6 +137,7 @@ async function showAddresses(
   a loan   ${url}${loan ?? '/api/loan/ERC20/1'}
   status   ${url}/api/status
   health   ${url}/readyz
+  docs     ${url}/docs
 
 Logs are in ${plan.dataDir}/logs. Ctrl-C stops everything.
 `)
