@@ -77,7 +77,12 @@ await runProgram('indexer', HELP, async () => {
     const health = networks.map((watched) =>
       newNetworkHealth({ ...watched, roles }, () => changed.raise(), log),
     )
-    const queueErrors = new Repeats({ write: (line) => log.warn(line) })
+    // The watch says when the queue is back.
+    const queueErrors = new Repeats({
+      write: (line, kind) => {
+        if (kind !== 'end') log.warn(line)
+      },
+    })
     const backend = openQueueBackend({ redisUrl: environment.REDIS_URL, databaseUrl }, (error) =>
       queueErrors.note(`queue connection: ${messageOf(error)}`),
     )
@@ -97,7 +102,10 @@ await runProgram('indexer', HELP, async () => {
     const budget = new ByteBudget()
     const firstWidth = Math.max(1, Math.floor(FIRST_WIDTH / networks.length))
     const status = keepStatus(db, health, { changed, signal: stopping.signal, log })
-    const queueWatch = watchQueue(backend, db, health, { signal: stopping.signal, log })
+    const queueWatch = watchQueue(backend, db, health, {
+      ...{ signal: stopping.signal, log },
+      onBack: () => queueErrors.over(),
+    })
     const names = networks.map(({ network }) => network)
     const spread = new LeaseSpread({ db, databaseUrl, roles, networks: names, signal: stopping.signal })
     const spreading = spread.run()

@@ -19,13 +19,13 @@ export interface QueueWatch {
 
 /**
  * Asks the queue every second until `signal` aborts. Every network has a problem while it does not answer or takes no writes:
- * the steps wait, and no writer session ends because of it.
+ * the steps wait, and no writer session ends because of it. `onBack` is called when it answers again.
  */
 export function watchQueue(
   backend: QueueBackend,
   db: Db,
   networks: NetworkHealth[],
-  { signal, log }: { signal: AbortSignal; log: Logger },
+  { signal, log, onBack }: { signal: AbortSignal; log: Logger; onBack?: () => void },
 ): QueueWatch {
   let backAtMs = -Infinity
   let isAway = false
@@ -41,7 +41,10 @@ export function watchQueue(
           network.fail('queue', 'queue', problem)
         }
       } else {
-        if (isAway) backAtMs = performance.now()
+        if (isAway) {
+          backAtMs = performance.now()
+          onBack?.()
+        }
         isAway = false
         lines.over()
         for (const network of networks) network.clear('queue')

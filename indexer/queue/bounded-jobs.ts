@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { Redis, type Command, type RedisOptions } from 'ioredis'
+import type { Command, Redis, RedisOptions } from 'ioredis'
 import * as z from 'zod'
+import { QueueRedis } from './queue-redis.ts'
 
 /**
  * BullMQ parses a job as soon as its data arrive. These hooks of the drivers see its text before. They replace a text that is
@@ -58,7 +59,7 @@ export function parseBounded(text: string, mostCharacters: number): unknown {
 }
 
 /** A connection to Redis on which the jobs that a script returns are bounded. */
-export class BoundedRedis extends Redis {
+export class BoundedRedis extends QueueRedis {
   readonly #mostCharacters: number
 
   /** `url` is null where the options name the server. */

@@ -2,6 +2,7 @@ import { Redis, type RedisOptions } from 'ioredis'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { messageOf } from '../../shared/errors.ts'
 import { BoundedRedis } from './bounded-jobs.ts'
+import { QueueRedis } from './queue-redis.ts'
 
 const RECONNECT_MS = 500
 const ANSWER_MS = 2_000
@@ -27,7 +28,7 @@ export function patientRedis(url: string, mostCharacters?: number): Redis {
     reconnectOnError: ({ message }) => (REFUSES_WRITES.test(message) ? 2 : false),
   }
   return mostCharacters === undefined
-    ? new Redis(url, options)
+    ? new QueueRedis(url, options)
     : new BoundedRedis(url, options, mostCharacters)
 }
 

@@ -2,6 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 import { keepStatus } from '../../indexer/keep-status.ts'
 import { newNetworkHealth } from '../../indexer/network-state.ts'
+import type { QueueBackend } from '../../indexer/queue/backend.ts'
+import { watchQueue } from '../../indexer/watch-queue.ts'
 import { Wakeup } from '../../shared/async/wakeup.ts'
 import type { Db } from '../../shared/db/connect.ts'
 import { createLogger } from '../../shared/log.ts'
@@ -157,3 +159,32 @@ void t.test('a reader and a writer in two processes each tell their own part', a
   for (let waited = 0; waited < 10_000 && !(await isThere()); waited += 20) await delay(20)
   t.same(await rows(), wanted)
 })
+
+void t.test(
+  'a queue that is back is reported once, so that late warnings of its connections are dropped',
+  async (t) => {
+    const { db } = await testDatabase(t)
+    const network = newNetworkHealth({ network: 'evm:1', blockchain: 'DEVNET', networkId: '1' })
+    const stopping = new AbortController()
+    const log = createLogger('test', 'silent')
+    let asked = 0
+    let backs = 0
+    const ask = (): Promise<void> => {
+      asked += 1
+      return asked === 1 ? Promise.reject(new Error('no connection')) : Promise.resolve()
+    }
+    const backend = { kind: 'redis', ask } as unknown as QueueBackend
+    const watch = watchQueue(backend, db, [network], {
+      signal: stopping.signal,
+      log,
+      onBack: () => (backs += 1),
+    })
+    while (network.problem === null) await delay(5)
+    t.equal(backs, 0)
+    while (asked < 3) await delay(20)
+    t.match(network, { problem: null })
+    t.equal(backs, 1)
+    stopping.abort()
+    await watch.ended
+  },
+)

@@ -8,6 +8,7 @@ import t, { type Test } from 'tap'
 import { parse } from 'yaml'
 import * as z from 'zod'
 import { RateWindows } from '../../api/plugins/rate-windows.ts'
+import { queueOnRedis } from '../../indexer/queue/backend-on-redis.ts'
 import { checkRedis } from '../../indexer/queue/check-redis.ts'
 import { createLogger } from '../../shared/log.ts'
 import { freePort } from '../helpers/free-port.ts'
@@ -215,4 +216,23 @@ void t.test('what Redis refuses is named, and no password is shown', async (t) =
     t.notMatch(error.message, /wrong-word|secret-word/)
   }
   t.same(await checkRedis(`redis://:secret-word@${host}`), [])
+})
+
+void t.test('another eviction policy is a warning of ours, and none of BullMQ', async (t) => {
+  if ((await testRedis(t)) === null) return
+  const port = await startRedis(t, ['--maxmemory-policy', 'allkeys-lru'])
+  const printed: unknown[] = []
+  t.capture(console, 'warn', (text: unknown) => printed.push(text))
+  const backend = queueOnRedis(`redis://127.0.0.1:${port}`, (error) => t.fail(error.message))
+  t.teardown(() => backend.close())
+  t.match(await backend.check(), [/^Redis has the maxmemory-policy "allkeys-lru": set "noeviction"/])
+  const queue = backend.openQueue('steps-evm-1')
+  const settings = { lockDuration: 30_000, mostCharacters: 1_000 }
+  let done = 0
+  const worker = backend.openWorker('steps-evm-1', () => Promise.resolve((done += 1)), settings)
+  await queue.add('blocks', { n: 1 }, {})
+  await eventually('the job is done', () => Promise.resolve(done === 1))
+  await worker.close()
+  await queue.close()
+  t.same(printed, [])
 })
