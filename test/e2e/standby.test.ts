@@ -48,6 +48,8 @@ void t.test('a second indexer stands by, and takes over when the first is killed
   await player.playLoans(5)
   await untilSynced(db, anvil.url, second)
   t.ok((await epoch()) > led, 'the second one leads')
+  const begun = new RegExp(`"role":"writer","writerEpoch":${await epoch()},"from":\\d+,"msg":"following"`)
+  t.match(second.output, begun, 'and logs that it writes from here')
   first.start()
   await first.untilSays('standing by')
   t.equal(await second.stop(), 0)

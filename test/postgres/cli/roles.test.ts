@@ -63,6 +63,13 @@ void t.test('each program’s role may do what it needs and nothing else', async
   for (const [what, role, statement] of denied) {
     await t.rejects(sql.raw(statement).execute(role), { code: '42501' }, what)
   }
+  const asApi = new URL(url)
+  asApi.username = names.api
+  asApi.password = 'letters1'
+  t.match(await runOps(t, { databaseUrl: asApi.href, networks: {} }, 'dead-letters', 'drop', 'all'), {
+    ...{ code: 1, out: '' },
+    err: /^ops: DATABASE_URL: permission denied for .*: use the role of this program, or run `ops roles` as the owner\n$/,
+  })
   await Promise.all([api, indexer, producer].map((one) => one.destroy()))
   await sql`drop owned by ${sql.id(names.indexer)}, ${sql.id(names.api)}, ${sql.id(names.producer)}`.execute(
     db,
