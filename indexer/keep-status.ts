@@ -86,7 +86,8 @@ export async function keepStatus(
 
 /** A network that stopped for good stays stopped. */
 function leaving(row: StatusRow): StatusRow {
-  return row.state === 'stopped' ? row : { ...row, state: LEFT, problem: null, problem_kind: null }
+  if (row.state === 'stopped') return row
+  return { ...row, state: LEFT, problem: null, problem_kind: null, problem_endpoints: [] }
 }
 
 /** One role of a network. */
@@ -102,7 +103,7 @@ function toStatusRow(
   role: Role,
   toldWith: string[],
 ): Omit<StatusRow, 'loans_without_beginning'> {
-  const { state, problem, problemKind } = network.reportOf(role)
+  const { state, problem, problemKind, problemEndpoints } = network.reportOf(role)
   return {
     network: network.network,
     role,
@@ -111,6 +112,7 @@ function toStatusRow(
     state,
     problem,
     problem_kind: problemKind,
+    problem_endpoints: [...problemEndpoints],
     head_number: role === 'reader' ? (network.head?.number ?? null) : null,
     head_time_s: role === 'reader' ? (network.head?.timeS ?? null) : null,
     finalized_number: role === 'reader' ? (network.finalized?.number ?? null) : null,

@@ -42,6 +42,7 @@ export const PROBLEMS_OF = {
 interface Problem {
   kind: ProblemKind
   message: string
+  endpoints: readonly number[]
 }
 
 /** How one role of a network is, as this process sees it. */
@@ -49,6 +50,8 @@ interface RoleView {
   state: NetworkState
   problem: string | null
   problemKind: ProblemKind | null
+  /** Places of the endpoints behind the problem, from 1. */
+  problemEndpoints: readonly number[]
 }
 
 /** The state of one network in this process, for the status table, readiness and metrics. */
@@ -79,8 +82,8 @@ export interface NetworkHealth {
   /** It has the role no more: nor does it know what only a holder knows. */
   standDown: (role: Role) => void
   enter: (role: Role, phase: Phase) => void
-  /** Keeps a source's problem, in place of an earlier one of that source. */
-  fail: (source: ProblemSource, kind: ProblemKind, message: string) => void
+  /** Keeps a source's problem, in place of an earlier one of that source. `endpoints` are the places of those behind it. */
+  fail: (source: ProblemSource, kind: ProblemKind, message: string, endpoints?: readonly number[]) => void
   /** These sources have succeeded. */
   clear: (...sources: ProblemSource[]) => void
   head: BlockHeader | null
@@ -147,6 +150,7 @@ export function newNetworkHealth(
       state: isAtWork && worst !== undefined ? 'retrying' : phase,
       problem: worst?.message ?? null,
       problemKind: worst?.kind ?? null,
+      problemEndpoints: worst?.endpoints ?? [],
     }
   }
   const health: NetworkHealth = {
@@ -184,9 +188,9 @@ export function newNetworkHealth(
       if (held.size === 0) health.indexed = null
     },
     enter: (role, phase) => change(() => void phases.set(role, phase)),
-    fail: (source, kind, message) =>
+    fail: (source, kind, message, endpoints = []) =>
       change(() => {
-        problems.set(source, { kind, message })
+        problems.set(source, { kind, message, endpoints })
         linesOf(source)?.note(message)
       }),
     clear: (...sources) =>

@@ -12,6 +12,7 @@ import { addJob, openStepQueue, stepQueueName, unblockQueue } from './queue/step
 import { UnwrittenSteps, type UnwrittenStep } from './queue/unwritten-steps.ts'
 import { SessionEnd } from './session-end.ts'
 import type { ResumePoint } from './sources/chain-source.ts'
+import { endpointsOf } from './sources/rpc/rpc-error.ts'
 import { followChain } from './sources/follow-chain.ts'
 import type { FollowOptions } from './sources/follow-options.ts'
 import { pause } from '../shared/async/pause.ts'
@@ -158,7 +159,7 @@ export class ReaderSession {
         health.clear('head')
       },
       onLate: (message) => health.fail('head', 'node', message),
-      onProblem: (message) => health.fail('reading', 'node', message),
+      onProblem: (message, error) => health.fail('reading', 'node', message, endpointsOf(error)),
       onRead: () => {
         health.clear('reading')
         // Nothing is left that could fail: what failed was replaced by a reorg, or written by an earlier session.

@@ -4,6 +4,7 @@ import { Repeats } from '../shared/repeats.ts'
 import { kindOf, untilClosed, type NetworkRun } from './network-run.ts'
 import { PROBLEMS_OF } from './network-state.ts'
 import { describeReaderEnd, ReaderSession } from './reader-session.ts'
+import { endpointsOf } from './sources/rpc/rpc-error.ts'
 import { pause } from '../shared/async/pause.ts'
 import { describeWriterEnd, WriterSession } from './writer-session.ts'
 
@@ -89,7 +90,7 @@ async function runSessions(role: Role, run: NetworkRun): Promise<void> {
     } catch (error) {
       if (isAborted(signal)) return
       if (error instanceof PermanentError) throw error
-      health.fail(role, kindOf(error), messageOf(error))
+      health.fail(role, kindOf(error), messageOf(error), endpointsOf(error))
     }
     health.counts.restarts += 1
     await pause(RESTART_PAUSE_MS, signal)
@@ -101,6 +102,6 @@ async function runSession(role: Role, run: NetworkRun): Promise<string> {
   if (role === 'writer') return describeWriterEnd(await new WriterSession(run).run())
   const end = await new ReaderSession(run).run()
   if (end.why === 'failed' && !run.signal.aborted)
-    run.health.fail('reader', kindOf(end.error), messageOf(end.error))
+    run.health.fail('reader', kindOf(end.error), messageOf(end.error), endpointsOf(end.error))
   return describeReaderEnd(end)
 }

@@ -46,6 +46,8 @@ export interface RoleReport {
   state: string
   problem: string | null
   problemKind: ProblemKind | null
+  /** Places of the endpoints behind the problem, from 1. */
+  problemEndpoints?: readonly number[]
   /** Seconds since the report, by the database's clock. */
   observedAgoS: number
   /** Whether a process holds the role's lease; missing where leases are not looked at: a replica does not see them. */

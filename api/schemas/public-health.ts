@@ -20,9 +20,6 @@ const WORDS: Readonly<Record<ProblemKind, string>> = {
   other: 'the indexer reports a problem to its operators',
 }
 
-/** Two digits cover more endpoints than anyone configures; a longer number is no endpoint's place. */
-const PLACE = /\bendpoint (\d{1,2}) \(/g
-
 /**
  * Returns a network's health for the public: the operators' verdict, with the problem in words of a closed set. The
  * endpoints in a problem are shown by their place in the configuration.
@@ -43,11 +40,10 @@ function inPublic(report: RoleReport | null): RoleReport | null {
   // An indexer of another version may have written an unknown kind or none.
   const known = PROBLEM_KINDS.find((kind) => kind === report.problemKind)
   const problemKind = known ?? (state === 'stopped' ? 'stopped' : 'other')
-  return { ...report, problem: inPublicWords(problemKind, problem), problemKind }
+  return { ...report, problem: inPublicWords(problemKind, report.problemEndpoints ?? []), problemKind }
 }
 
-function inPublicWords(kind: ProblemKind, problem: string): string {
-  const places = [...problem.matchAll(PLACE)].map(([, place]) => Number(place))
-  const sorted = [...new Set(places)].sort((a, b) => a - b)
+function inPublicWords(kind: ProblemKind, endpoints: readonly number[]): string {
+  const sorted = [...endpoints].sort((a, b) => a - b)
   return WORDS[kind] + (kind === 'node' && sorted.length > 0 ? ` (endpoint ${sorted.join(', ')})` : '')
 }

@@ -54,7 +54,7 @@ export async function* followChain(
         failures += 1
         if (!(error instanceof RetryableError) || failures >= mostFailures) throw error
         moves = error instanceof ChainMoved ? moves + 1 : MOVES_WORTH_TELLING
-        if (moves >= MOVES_WORTH_TELLING) options.onProblem?.(`${source.network}: ${messageOf(error)}`)
+        if (moves >= MOVES_WORTH_TELLING) options.onProblem?.(`${source.network}: ${messageOf(error)}`, error)
         await pause(backoff.nextMs(), signal)
       }
     }

@@ -20,7 +20,7 @@ export interface FollowOptions {
   /** Called when a look at the head got no answer for `lookWithinMs`; `onHead` ends that problem. */
   onLate?: (message: string) => void
   /** Called when a read failed and will be retried. */
-  onProblem?: (message: string) => void
+  onProblem?: (message: string, error: Error) => void
   /** Failures in a row after which the last one is thrown; the default retries for ever. */
   mostFailures?: number
   /** Called when a read succeeds, whether it found new blocks or reached the head. */

@@ -1,7 +1,7 @@
 /** The report of one role as a JSON object, a `RoleReport`; null if there is none. */
 const report = (role: string): string => `
     case when ${role}.role is not null then json_build_object('state', ${role}.state, 'problem', ${role}.problem,
-      'problemKind', ${role}.problem_kind,
+      'problemKind', ${role}.problem_kind, 'problemEndpoints', ${role}.problem_endpoints,
       'observedAgoS', extract(epoch from clock_timestamp() - ${role}.observed_at)::float8) end as "${role}"`
 
 /** Selects a `NetworkRow` for every network that was ever indexed, or that an indexer is configured to follow. */

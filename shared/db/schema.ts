@@ -89,6 +89,7 @@ export interface NetworkStatusTable {
   state: NetworkState | typeof LEFT
   problem: string | null
   problem_kind: ProblemKind | null
+  problem_endpoints: number[]
   head_number: number | null
   head_time_s: number | null
   finalized_number: number | null

@@ -58,7 +58,7 @@ void t.test('a state is told when it is entered, not at the next interval', asyn
 
   // Two changes while the first is being written: neither is lost.
   first?.fail('reading', 'node', 'the node is away')
-  first?.fail('reading', 'node', 'the node is still away')
+  first?.fail('reading', 'node', 'the node is still away', [2])
   await delay(1)
   second?.enter('reader', 'stopped')
   second?.fail('stopped', 'stopped', 'other contracts')
@@ -67,6 +67,12 @@ void t.test('a state is told when it is entered, not at the next interval', asyn
     { network: 'evm:2', state: 'stopped', problem: 'other contracts' },
   ]
   t.same(await untilTold(db, troubled), troubled)
+  const places = await db
+    .selectFrom('ledger.network_status')
+    .select('problem_endpoints as places')
+    .orderBy('network')
+    .execute()
+  t.same(places, [{ places: [2] }, { places: [] }])
 
   stopping.abort()
   await keeping

@@ -184,7 +184,12 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
       warnOf(read)
     } catch (error) {
       if (!(error instanceof RetryableError)) throw error
-      throw new RetryableError(`${key}: the logs of block ${head.number} cannot be read: ${messageOf(error)}`)
+      throw new RetryableError(
+        `${key}: the logs of block ${head.number} cannot be read: ${messageOf(error)}`,
+        {
+          cause: error,
+        },
+      )
     }
   }
 

@@ -10,7 +10,7 @@ import {
   type Wait,
 } from './endpoint-state.ts'
 import { Refusals } from './refusals.ts'
-import { BadAnswer, CallFailed, WrongChain } from './rpc-error.ts'
+import { BadAnswer, CallFailed, EndpointsFailed, WrongChain } from './rpc-error.ts'
 import { RpcEndpoint, type EndpointOptions } from './rpc-endpoint.ts'
 
 /** Reports what an operator should know, when it happens and never with a URL. */
@@ -168,8 +168,11 @@ export class RpcClient {
         }
       }
     }
-    const message = `${this.#options.network}: ${what}: ${this.#told(failures)}`
-    throw new RetryableError(message, { cause: new AggregateError(failures.values()) })
+    const now = performance.now()
+    const silent = this.#members.filter((member) => !failures.has(member) && readyAt(member) > now)
+    const message = `${this.#options.network}: ${what}: ${this.#told(failures, silent, now)}`
+    const places = [...failures.keys(), ...silent].map((member) => this.#placeOf(member))
+    throw new EndpointsFailed(message, places, { cause: new AggregateError(failures.values()) })
   }
 
   /** Puts the endpoint aside, because its answer cannot be true. */
@@ -287,21 +290,26 @@ export class RpcClient {
       .join(', ')
     const { what, expected } = this.#options.identity
     const message = `${this.#options.network}: wrong ${what}: expected ${expected}, found ${found}`
-    return this.#wasRight ? new RetryableError(message) : new PermanentError(message)
+    if (!this.#wasRight) return new PermanentError(message)
+    return new EndpointsFailed(
+      message,
+      this.#members.map((member) => this.#placeOf(member)),
+    )
   }
 
-  #told(failures: ReadonlyMap<Member, RetryableError>): string {
+  #told(failures: ReadonlyMap<Member, RetryableError>, silent: readonly Member[], now: number): string {
     const said = [...failures].map(([member, error]) => `${this.#nameOf(member)}: ${messageOf(error)}`)
-    const now = performance.now()
-    const silent = this.#members
-      .filter((member) => !failures.has(member) && readyAt(member) > now)
-      .map((member) => `${this.#nameOf(member)}: ${this.#whyUnasked(member, now)}`)
-    return [...said, ...silent].join('; ')
+    const unasked = silent.map((member) => `${this.#nameOf(member)}: ${this.#whyUnasked(member, now)}`)
+    return [...said, ...unasked].join('; ')
   }
 
-  /** Place in the configuration, which public answers show, and label, which they do not. */
   #nameOf(member: Member): string {
-    return `endpoint ${this.#members.indexOf(member) + 1} (${member.endpoint.label})`
+    return `endpoint ${this.#placeOf(member)} (${member.endpoint.label})`
+  }
+
+  /** The endpoint's place in the configuration, from 1. Public answers show it, and not its label. */
+  #placeOf(member: Member): number {
+    return this.#members.indexOf(member) + 1
   }
 
   #whyUnasked({ endpoint, state: { asideUntilMs, wrongChain } }: Member, now: number): string {

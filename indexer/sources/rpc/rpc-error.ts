@@ -85,6 +85,21 @@ export class WrongChain extends RetryableError {
   }
 }
 
+/** All endpoints that were asked failed. Places count from 1, in the order of the configuration. */
+export class EndpointsFailed extends RetryableError {
+  readonly endpoints: readonly number[]
+  constructor(message: string, endpoints: readonly number[], options?: ErrorOptions) {
+    super(message, options)
+    this.endpoints = endpoints
+  }
+}
+
+/** Places of the endpoints behind an error or its cause; empty where it names none. */
+export function endpointsOf(error: unknown): readonly number[] {
+  if (error instanceof EndpointsFailed) return error.endpoints
+  return error instanceof Error && error.cause !== undefined ? endpointsOf(error.cause) : []
+}
+
 /** The endpoint answered with a JSON-RPC error: it cannot or will not do this request, but others may. */
 export class CallFailed extends RetryableError {
   override name = 'CallFailed'

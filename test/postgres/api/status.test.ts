@@ -137,7 +137,9 @@ void t.test('whatever an indexer reports, strangers read it in words of a closed
   await fc.assert(
     fc.asyncProperty(reported, async ({ state, problem, kind }) => {
       await seedNetwork(db, { state, problem })
-      await sql`update ledger.network_status set problem_kind = ${kind}`.execute(db)
+      await sql`update ledger.network_status set problem_kind = ${kind}, problem_endpoints = '{3}'`.execute(
+        db,
+      )
       const status = await app.inject('/api/status')
       const [network] = statusAnswer.parse(status.json()).payload.networks
       const ready = await app.inject('/readyz')
@@ -150,7 +152,7 @@ void t.test('whatever an indexer reports, strangers read it in words of a closed
   )
   t.ok(words.size <= PROBLEM_KINDS.length, [...words].join('; '))
   await seedNetwork(db, { state: 'retrying', problem: texts[2] ?? '' })
-  await sql`update ledger.network_status set problem_kind = 'node'`.execute(db)
+  await sql`update ledger.network_status set problem_kind = 'node', problem_endpoints = '{2,1}'`.execute(db)
   const { payload } = statusAnswer.parse((await app.inject('/api/status')).json())
   t.equal(payload.networks[0]?.problem, 'the node does not answer as needed (endpoint 1, 2)')
 })
