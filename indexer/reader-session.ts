@@ -106,7 +106,7 @@ export class ReaderSession {
     } catch (error) {
       const position = await findPosition(db, health.network)
       if (error instanceof PermanentError && position?.block == null) throw error
-      throw new RetryableError(messageOf(error))
+      throw new RetryableError(messageOf(error), { cause: error })
     }
   }
 
