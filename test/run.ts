@@ -78,8 +78,26 @@ interface Arguments {
   outputFile: string | undefined
 }
 
+/** tap's options whose value may be the next argument, which else looks like a file. */
+const WITH_VALUE: Record<string, string> = {
+  '-g': '--grep',
+  '--grep': '--grep',
+  '-R': '--reporter',
+  '--reporter': '--reporter',
+}
+
+/** Writes `-g NAME` as `--grep=NAME`. */
+function joinValues(given: string[]): string[] {
+  const [first, second, ...rest] = given
+  if (first === undefined) return []
+  const option = WITH_VALUE[first]
+  if (option === undefined || second === undefined) return [first, ...joinValues(given.slice(1))]
+  return [`${option}=${second}`, ...joinValues(rest)]
+}
+
 /** The caller's `--output-file` becomes a copy: the counts are read from a file of our own. */
-function readArguments(given: string[]): Arguments {
+function readArguments(raw: string[]): Arguments {
+  const given = joinValues(raw)
   const option = '--output-file='
   const outputFile = given.findLast((arg) => arg.startsWith(option))?.slice(option.length)
   const isRest = given.includes('--rest')
