@@ -49,7 +49,10 @@ export interface RefusedJob {
   reason: string
 }
 
-/** Longer than a step's transaction may take. A worker that freezes for longer loses its job to another. */
+/**
+ * Longer than a step's transaction may take. A worker that freezes for longer loses its job to another. The job of a killed
+ * one waits one to three times this; its reader does not wait for that.
+ */
 const LOCK_MS = 30_000
 
 /**

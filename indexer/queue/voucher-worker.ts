@@ -24,9 +24,8 @@ export interface VoucherHandling<Outcome> {
 }
 
 /**
- * A job belongs to its worker for so long after the last renewal; a live worker renews it twice in this time. BullMQ looks for
- * abandoned jobs at this interval and takes one back at the second look. The jobs of a killed process wait two to three times
- * this.
+ * A job belongs to its worker for so long after the last renewal; a live worker renews it twice in this time. The jobs of a
+ * killed process wait one to three times this, as docs/architecture.md says.
  */
 const LOCK_MS = 5_000
 /** Jobs taken at once, so that the dead letters of garbage share a transaction. `ingest` limits those that ask the database. */

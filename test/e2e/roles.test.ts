@@ -219,7 +219,7 @@ for (const kind of queueKinds) {
     const [network] = networks
     if (network === undefined) throw new Error('there are networks')
     const tookMs = await tellingOutputs(t, programs, () => killWithAStep(db, network, writers))
-    // BullMQ locks the job of a dead worker for 30 to 60 s.
+    // BullMQ keeps the job of a dead worker for 30 s or more.
     t.ok(tookMs < 15_000, `a killed writer’s step is written after ${Math.round(tookMs)} ms`)
     await until('the writers share again', async () => (await holders(db)) === 'reader 3, writer 1+2')
     for (let round = 0; round < ROUNDS; round += 1)
