@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { startServices, type RunningServices } from './helpers/services.ts'
+import { joinValues } from './helpers/tap-arguments.ts'
 import { tapFailures } from './helpers/tap-failures.ts'
 import { quickTests, restOfTests } from './tiers.ts'
 
@@ -76,23 +77,6 @@ interface Arguments {
   args: string[]
   isAll: boolean
   outputFile: string | undefined
-}
-
-/** tap's options whose value may be the next argument, which else looks like a file. */
-const WITH_VALUE: Record<string, string> = {
-  '-g': '--grep',
-  '--grep': '--grep',
-  '-R': '--reporter',
-  '--reporter': '--reporter',
-}
-
-/** Writes `-g NAME` as `--grep=NAME`. */
-function joinValues(given: string[]): string[] {
-  const [first, second, ...rest] = given
-  if (first === undefined) return []
-  const option = WITH_VALUE[first]
-  if (option === undefined || second === undefined) return [first, ...joinValues(given.slice(1))]
-  return [`${option}=${second}`, ...joinValues(rest)]
 }
 
 /** The caller's `--output-file` becomes a copy: the counts are read from a file of our own. */

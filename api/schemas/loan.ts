@@ -15,6 +15,13 @@ const channelId = {
   id: z.string().meta({ description: "This index's number of the channel", examples: ['11'] }),
 }
 
+/** One part of a loan. Its example is made of those of its fields. */
+const part = <T extends z.ZodRawShape & Record<string, z.ZodType>>(
+  shape: T,
+  id: string,
+  description: string,
+) => z.strictObject(shape).meta({ id, description, examples: [exampleOf(shape)] })
+
 /** All numbers are strings; unknown values are null. Amounts are decimal text in whole units. */
 const erc20LoanShape = {
   id,
@@ -27,11 +34,7 @@ const erc20LoanShape = {
   contractLoanId,
   ...times,
 }
-export const erc20Loan = z.strictObject(erc20LoanShape).meta({
-  id: 'Erc20Loan',
-  description: "The contract's half of a loan of tokens",
-  examples: [exampleOf(erc20LoanShape)],
-})
+export const erc20Loan = part(erc20LoanShape, 'Erc20Loan', "The contract's half of a loan of tokens")
 
 const collateralLockShape = {
   id,
@@ -43,11 +46,11 @@ const collateralLockShape = {
   contractLoanId,
   ...times,
 }
-export const collateralLock = z.strictObject(collateralLockShape).meta({
-  id: 'CollateralLock',
-  description: "The contract's half of a loan of FIL",
-  examples: [exampleOf(collateralLockShape)],
-})
+export const collateralLock = part(
+  collateralLockShape,
+  'CollateralLock',
+  "The contract's half of a loan of FIL",
+)
 
 const filCollateralShape = {
   ...channelId,
@@ -86,11 +89,11 @@ const filCollateralShape = {
   ),
   ...times,
 }
-export const filCollateral = z.strictObject(filCollateralShape).meta({
-  id: 'FilCollateral',
-  description: 'The channel that holds the FIL collateral of a loan of tokens',
-  examples: [exampleOf(filCollateralShape)],
-})
+export const filCollateral = part(
+  filCollateralShape,
+  'FilCollateral',
+  'The channel that holds the FIL collateral of a loan of tokens',
+)
 
 const LOCK = [
   'collateralLockId',
@@ -127,11 +130,7 @@ const filLoanShape = {
   ),
   ...times,
 }
-export const filLoan = z.strictObject(filLoanShape).meta({
-  id: 'FilLoan',
-  description: 'The channel that lends the FIL',
-  examples: [exampleOf(filLoanShape)],
-})
+export const filLoan = part(filLoanShape, 'FilLoan', 'The channel that lends the FIL')
 
 const filPaybackShape = {
   ...channelId,
@@ -157,11 +156,7 @@ const filPaybackShape = {
   ),
   ...times,
 }
-export const filPayback = z.strictObject(filPaybackShape).meta({
-  id: 'FilPayback',
-  description: 'The channel that pays the lent FIL back',
-  examples: [exampleOf(filPaybackShape)],
-})
+export const filPayback = part(filPaybackShape, 'FilPayback', 'The channel that pays the lent FIL back')
 
 /** A part that does not exist (yet). */
 export const nothing = z

@@ -6,13 +6,10 @@ import t, { type Test } from 'tap'
 import { startAnvil } from '../../devnet/evm/anvil.ts'
 import { deployContracts } from '../../devnet/evm/deploy.ts'
 import { createPlayer } from '../../devnet/evm/player.ts'
-import { createRpc, hex, type Rpc } from '../../devnet/evm/rpc.ts'
 import { startLotus, type Lotus } from '../../devnet/filecoin/lotus.ts'
-import { createLotusRpc, tipsetSchema } from '../../devnet/loans/lotus-rpc.ts'
 import { voucherOutbox } from '../../devnet/loans/voucher-outbox.ts'
 import { replay } from '../../indexer/ingest/replay.ts'
 import { digestReadModel } from '../../indexer/projections/digest.store.ts'
-import * as z from 'zod'
 import { testApi, type TestApi } from '../helpers/api.ts'
 import { compareChannels, type Stage } from '../helpers/compare-channels.ts'
 import { compareWithChain } from '../helpers/compare-with-chain.ts'
@@ -21,6 +18,7 @@ import { queueKinds, type QueueKind } from '../helpers/queue-kinds.ts'
 import { seededRandom } from '../helpers/random-chain.ts'
 import { testRedis } from '../helpers/redis.ts'
 import { withoutStranded } from '../helpers/stranded-channels.ts'
+import { untilBothSynced } from '../helpers/until-both-synced.ts'
 import { untrustyLink } from '../helpers/untrusty-link.ts'
 
 /**
@@ -107,7 +105,7 @@ async function index(t: Test, ground: Playground, redisUrl: string | undefined):
     settleDelayEpochs: SETTLE_DELAY,
   }
   const check = async (t: Test, what: string): Promise<void> => {
-    await untilSynced(stage, createRpc(anvil.url), indexer)
+    await untilBothSynced(api.db, { evmUrl: anvil.url, lotusUrl: lotus.url }, indexer)
     const { differences, ...contracts } = await compareWithChain(api.db, anvil.url, deployment)
     t.same(differences, [], `${what}: contracts ${JSON.stringify(contracts)}`)
     // The node's own vouchers are read at the start, and then only every 30 seconds.
@@ -129,26 +127,6 @@ async function index(t: Test, ground: Playground, redisUrl: string | undefined):
     t.same(channels.differences, [], `${what}: channels ${channels.counts}`)
   }
   return { api, indexer, check }
-}
-
-/** Both networks at what their nodes have: a tipset counts once its child has its receipts. */
-async function untilSynced({ db, lotus }: Stage, rpc: Rpc, indexer: IndexerProcess): Promise<void> {
-  const until = performance.now() + 90_000
-  for (;;) {
-    const block = await rpc.call(z.object({ hash: hex }), 'eth_getBlockByNumber', 'latest', false)
-    const head = await createLotusRpc(lotus.url).call(tipsetSchema, 'ChainHead')
-    const wanted: Record<string, string> = {
-      'evm:31337': block.hash,
-      'filecoin:testnet': head.Blocks[0]?.Parents.join() ?? '',
-    }
-    const positions = await db.selectFrom('ledger.chain_position').select(['network', 'hash']).execute()
-    const isThere = (network: string): boolean =>
-      positions.some((position) => position.network === network && position.hash === wanted[network])
-    if (Object.keys(wanted).every(isThere)) return
-    if (performance.now() > until)
-      throw new Error(`not synced: ${JSON.stringify(positions)} ${JSON.stringify(wanted)}\n${indexer.output}`)
-    await delay(100)
-  }
 }
 
 /** Reorgs of both chains while loans are played. */
