@@ -30,7 +30,7 @@ module.exports = {
     { name: 'entry-points-are-not-imported', severity: 'error', comment: 'Importing a main starts a program.',
       from: {}, to: { path: '(^|/)main\\.ts$' } },
     { name: 'production-not-to-test', severity: 'error', comment: 'What ships must not need what tests.',
-      from: { path: '^(indexer|api|shared|migrations)/' }, to: { path: '^(test|devnet|bench)/' } },
+      from: { path: '^(indexer|api|shared|migrations)/' }, to: { path: '^(test|devnet|bench|client)/' } },
     { name: 'production-not-to-dev-dependencies', severity: 'error', comment: 'npm ci --omit=dev must be enough.',
       from: { path: '^(indexer|api|shared|migrations)/' },
       to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] } },
@@ -60,7 +60,7 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '^(dist|\\.data|bench/peers)/' },
+    exclude: { path: '^(dist|\\.data|bench/peers|client/(dist|generated))/' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default', 'types'] },
