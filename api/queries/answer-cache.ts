@@ -29,13 +29,16 @@ interface VersionedAnswer extends Answer {
 
 type Asking = Promise<VersionedAnswer | undefined>
 
+/** The last indexed heights, a column of json. */
+export const INDEXED = `(
+  select json_object_agg(network, number) from ledger.chain_position where number is not null
+) as indexed`
+
 /**
  * Columns that each statement of an answer has. Each step and each replay writes a new random version, so no two states
  * of the read model share one. A block without events moves the heights alone.
  */
-export const READ_MODEL_STATE = `(select version from projection.fold_state) as version, (
-  select json_object_agg(network, number) from ledger.chain_position where number is not null
-) as indexed`
+export const READ_MODEL_STATE = `(select version from projection.fold_state) as version, ${INDEXED}`
 
 const STATE: Statement = { name: 'read-model-version', text: `select ${READ_MODEL_STATE}` }
 
@@ -95,7 +98,7 @@ export class AnswerCache {
     const asking = ask().then((found) =>
       found === undefined
         ? undefined
-        : { ...taggedAnswer(found.answer), version: found.version, indexed: found.indexed },
+        : { ...taggedAnswer(found.answer, found.indexed), version: found.version },
     )
     this.#asking.set(question, asking)
     void this.#keep(question, asking)
@@ -141,8 +144,9 @@ export class AnswerCache {
   }
 }
 
-/** The answer with the tag of its text. */
-export function taggedAnswer(text: string): Answer {
+/** The answer with the tag of its text. `indexed` is unset where an answer is not of a moment. */
+export function taggedAnswer(text: string, indexed?: Indexed): Answer & { indexed: Indexed } {
   const body = Buffer.from(text)
-  return { body, etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 27)}"` }
+  const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 27)}"`
+  return { body, etag, indexed: indexed ?? null }
 }

@@ -1,5 +1,6 @@
 import { eip55 } from '../../shared/eip55.ts'
 import { builder, toStatement } from './builder.ts'
+import type { Indexed } from './answer-cache.ts'
 import type { ReadDatabase } from './read-database.ts'
 
 const NAMES = { erc20Loans: 'ERC20Loans', erc20CollateralLock: 'ERC20CollateralLock' } as const
@@ -19,15 +20,17 @@ type Watched = Partial<Record<keyof typeof NAMES, { address: string; idPrefix: s
 
 const WATCHED = toStatement(
   'watched-contracts',
-  builder.selectFrom('ledger.chain_position').select(['network', 'watched']).orderBy('network'),
+  builder.selectFrom('ledger.chain_position').select(['network', 'watched', 'number']).orderBy('network'),
 )
 
 /**
  * The contracts of each EVM chain by its chain id. Where a chain has several deployments, the one whose loans have no
  * prefix is told.
  */
-export async function getProtocolContracts(database: ReadDatabase): Promise<ProtocolContracts> {
-  const rows = await database.rows<{ network: string; watched: Watched }>(WATCHED)
+export async function getProtocolContracts(
+  database: ReadDatabase,
+): Promise<{ contracts: ProtocolContracts; indexed: Indexed }> {
+  const rows = await database.rows<{ network: string; watched: Watched; number: number | null }>(WATCHED)
   const found: ProtocolContracts = {}
   for (const { network, watched } of rows) {
     const [, chainId] = /^evm:(\d+)/.exec(network) ?? []
@@ -41,5 +44,6 @@ export async function getProtocolContracts(database: ReadDatabase): Promise<Prot
         contracts[NAMES[role]] = { address }
     }
   }
-  return found
+  const indexed = rows.flatMap(({ network, number }) => (number === null ? [] : [[network, number] as const]))
+  return { contracts: found, indexed: Object.fromEntries(indexed) }
 }

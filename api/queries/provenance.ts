@@ -1,3 +1,4 @@
+import { INDEXED, type Indexed } from './answer-cache.ts'
 import type { ReadDatabase, Statement } from './read-database.ts'
 import { isoTime, recordsJson } from './record-json.ts'
 
@@ -29,6 +30,7 @@ export interface FoundProvenance {
   range: { checks: string[]; readAt: string } | null
   /** The last final block of the event's network. */
   finalized: number | null
+  indexed: Indexed
 }
 
 /** Log entries per record at most: an event seldom comes and goes twice. */
@@ -72,7 +74,8 @@ const PROVENANCE: Statement = {
           ) as range where range.to_number >= last.block
         ) as read
       ) as range,
-      (select finalized_number from last join ledger.chain_position using (network)) as finalized
+      (select finalized_number from last join ledger.chain_position using (network)) as finalized,
+      ${INDEXED}
     from found`,
 }
 

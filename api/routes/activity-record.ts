@@ -29,7 +29,7 @@ export const activityRecord: FastifyPluginCallback = (app, _options, done) => {
       return sendAnswer(
         request,
         reply,
-        taggedAnswer(JSON.stringify({ status: 'OK', payload: provenanceOf(found) })),
+        taggedAnswer(JSON.stringify({ status: 'OK', payload: provenanceOf(found) }), found.indexed),
       )
     },
   })

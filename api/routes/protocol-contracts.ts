@@ -20,8 +20,8 @@ export const protocolContracts: FastifyPluginCallback = (app, _options, done) =>
       response: responses(answer, 304, 400),
     },
     handler: async (request, reply) => {
-      const payload = await getProtocolContracts(app.database)
-      return sendAnswer(request, reply, taggedAnswer(JSON.stringify({ status: 'OK', payload })))
+      const { contracts: payload, indexed } = await getProtocolContracts(app.database)
+      return sendAnswer(request, reply, taggedAnswer(JSON.stringify({ status: 'OK', payload }), indexed))
     },
   })
   done()

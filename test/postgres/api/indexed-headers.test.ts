@@ -1,7 +1,9 @@
 import { sql } from 'kysely'
 import t from 'tap'
 import { testApi } from '../../helpers/api.ts'
+import { ingestStories } from '../../helpers/ingest-ledger.ts'
 import { seedNetwork, seedRecords } from '../../helpers/seed-projection.ts'
+import { tellStories } from '../../helpers/two-chain-stories.ts'
 
 const LISTS = [
   '/api/activity/history',
@@ -41,5 +43,35 @@ void t.test('each answer says how far each network was indexed, kept answers too
       { statusCode: 200, body: '', headers: { etag: headers.etag, 'x-indexed-evm-31337': '8' } },
       url,
     )
+  }
+})
+
+void t.test('answers that are read anew each time carry the same headers', async (t) => {
+  const { app, db } = await testApi(t)
+  const chains = tellStories(1, 1, { market: 'erc20', end: 'repaid', handedIn: 1 })
+  await ingestStories(db, chains)
+  const heights = {
+    'x-indexed-evm-31337': `${chains.evm.at(-1)?.blockNumber}`,
+    'x-indexed-filecoin-testnet': `${chains.filecoin.at(-1)?.blockNumber}`,
+  }
+  for (const url of [
+    '/api/loan/ERC20/1/next',
+    '/api/loan/ERC20/1/vouchers',
+    '/api/activity/1000000',
+    '/api/protocolContracts',
+  ]) {
+    const whole = await app.inject(url)
+    const { etag } = whole.headers
+    const expected = {
+      ...heights,
+      'cache-control': 'public, max-age=0, s-maxage=1, must-revalidate',
+      etag: /^W\/"/,
+    }
+    t.match(whole, { statusCode: 200, headers: expected }, url)
+    const again = await app.inject({ url, headers: { 'if-none-match': `${etag}` } })
+    t.match(again, { statusCode: 304, body: '', headers: expected }, url)
+    const head = await app.inject({ url, method: 'HEAD' })
+    t.match(head, { statusCode: 200, body: '', headers: { ...expected, etag } }, url)
+    t.equal(head.headers['content-length'], `${whole.rawPayload.length}`, url)
   }
 })
