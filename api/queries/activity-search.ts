@@ -1,103 +1,273 @@
+import { withOtherNames } from './account-names.ts'
 import { READ_MODEL_STATE, type Found } from './answer-cache.ts'
 import type { ReadDatabase, Statement } from './read-database.ts'
-import { MORE_THAN_ANY_ID, newestOfLoan, newestThatFit } from './record-json.ts'
+import { firstThatFit, MORE_THAN_ANY_ID, type Direction } from './record-json.ts'
 
-const COLUMNS = {
-  loanId: 'loan_id',
-  loanType: 'loan_type',
-  event: 'event',
-  blockchain: 'blockchain',
-  networkId: 'network_id',
-  txHash: 'tx_hash',
-} as const
-/** Filters that depend on a record's kind alone. */
-const FILTERS_OF_KIND = ['loanType', 'event', 'blockchain', 'networkId'] as const
+/** Loans of the given accounts at most that a page looks at one by one. */
+export const MOST_LOANS = 1_000
+/** Records that a page examines where accounts have more loans than that. */
+export const MOST_EXAMINED = 5_000
 
-export type ActivityFilter = keyof typeof COLUMNS
-const ACTIVITY_FILTERS = Object.keys(COLUMNS) as ActivityFilter[]
-/** The SQL parameter of each given filter. */
-type Parameters = Partial<Record<ActivityFilter, string>>
+/** A record fits a filter if it has any of its values. */
+export interface ActivityFilters {
+  loanId?: string[] | undefined
+  loanType?: string[] | undefined
+  event?: string[] | undefined
+  blockchain?: string[] | undefined
+  networkId?: string[] | undefined
+  txHash?: string[] | undefined
+  /** As lists have them (shared/events/loan-lists.ts): records of the loans that one of the accounts borrows or lends. */
+  account?: string[] | undefined
+}
 
 export interface ActivitySearch {
   /** Only records with a smaller id match. */
   before?: string | undefined
+  /** Only records with a larger id match. The answer is then oldest first. */
+  after?: string | undefined
+  /** ISO times: only records with a `createdAt` between them match, both included. */
+  from?: string | undefined
+  to?: string | undefined
   limit: number
-  filters: Partial<Record<ActivityFilter, string | undefined>>
+  filters: ActivityFilters
 }
 
-/**
- * Returns the JSON answer, newest first: up to `limit` records, or fewer where they would exceed an answer's size.
- * `next` is the `before` of the following page, null on the last page.
- */
-export async function searchActivity(database: ReadDatabase, search: ActivitySearch): Promise<Found> {
-  const filters = ACTIVITY_FILTERS.filter((name) => search.filters[name] !== undefined)
-  const values = [search.limit, ...filters.map((name) => search.filters[name])]
-  const before = search.before === undefined ? [] : [search.before]
-  const statement = statementFor(filters, before.length > 0)
-  const [row] = await database.rows<Found>(statement, [...values, ...before])
-  if (row === undefined) throw new Error('the search has no row')
-  return row
-}
+/** The index by which a page is found. A window examines records one by one, with or without filters on their kind. */
+export const WAYS = [
+  'all',
+  'kinds',
+  'loans',
+  'transactions',
+  'accounts',
+  'window',
+  'window-of-kinds',
+] as const
+export type Way = (typeof WAYS)[number]
 
 /**
- * Each set of filters has its own statement and prepared plan, because one plan for all would suit none. Raw SQL:
- * Postgres bounds the answer by its bytes, so it writes the text (record-json.ts).
+ * Returns the JSON answer: up to `limit` records, or fewer where they would exceed an answer's size. `next` continues
+ * the list as `before`, or as `after` where that was given; null on the last page.
  */
-export function statementFor(filters: ActivityFilter[], before: boolean): Statement {
-  const parameters: Parameters = Object.fromEntries(
-    filters.map((name, index) => [name, `$${index + 2}::text`]),
-  )
-  const ofKind = FILTERS_OF_KIND.flatMap((name) => conditionOn(name, parameters))
-  const end = before ? `$${filters.length + 2}::bigint` : null
+export async function searchActivity(
+  database: Pick<ReadDatabase, 'rows'>,
+  search: ActivitySearch,
+): Promise<Found> {
+  const direction = directionOf(search)
+  const values = valuesOf(search)
+  const ask = async (way: Way): Promise<Found | null> => {
+    type Row = Omit<Found, 'answer'> & { answer: string | null }
+    const [row] = await database.rows<Row>(statementFor(way, direction), values)
+    if (row === undefined) throw new Error('the search has no row')
+    const { answer } = row
+    return answer === null ? null : { ...row, answer }
+  }
+  // No answer: the accounts have too many loans.
+  const found =
+    (await ask(wayOf(search.filters))) ??
+    (await ask(hasFilterOfKind(search.filters) ? 'window-of-kinds' : 'window'))
+  if (found === null) throw new Error('a window has an answer')
+  return found
+}
+
+export function directionOf({ after }: Pick<ActivitySearch, 'after'>): Direction {
+  return after === undefined ? 'desc' : 'asc'
+}
+
+export function wayOf(filters: ActivityFilters): Way {
+  if (filters.txHash !== undefined) return 'transactions'
+  if (filters.loanId !== undefined) return 'loans'
+  if (filters.account !== undefined) return 'accounts'
+  return hasFilterOfKind(filters) ? 'kinds' : 'all'
+}
+
+function hasFilterOfKind({ loanType, event, blockchain, networkId }: ActivityFilters): boolean {
+  return [loanType, event, blockchain, networkId].some((values) => values !== undefined)
+}
+
+/** SQL of the parameters that {@link valuesOf} gives. */
+const LIMIT = '$1::bigint'
+const [BEFORE, AFTER] = ['$2::bigint', '$3::bigint']
+const [FROM, TO] = ['$4::timestamptz', '$5::timestamptz']
+const OF_KIND = {
+  loan_type: '$6::text[]',
+  event: '$7::text[]',
+  blockchain: '$8::text[]',
+  network_id: '$9::text[]',
+}
+const [LOANS, TRANSACTIONS, ACCOUNTS] = ['$10::text[]', '$11::text[]', '$12::text[]']
+
+export function valuesOf({ limit, before, after, from, to, filters }: ActivitySearch): unknown[] {
+  const { loanType, event, blockchain, networkId, loanId, txHash, account } = filters
+  const bounds = [before, after, from, to]
+  const values = [loanType, event, blockchain, networkId, loanId, txHash, account]
+  return [limit, ...[...bounds, ...values].map((value) => value ?? null)]
+}
+
+const IDS_PER_ENTRY = 1_000_000
+const LOW = '(select low from bounds)'
+const HIGH = '(select high from bounds)'
+
+/**
+ * Each way has its own prepared plan, because one plan for all would suit none. Few ways keep the plans of a connection
+ * few. Raw SQL: Postgres bounds the answer by its bytes, so it writes the text (record-json.ts).
+ */
+export function statementFor(way: Way, direction: Direction): Statement {
+  const kinds = Object.entries(OF_KIND).map(([column, given]) => orNull(given, `${column} = any(${given})`))
+  const last = direction === 'asc' ? 'max(id)' : 'min(id)'
+  const isWindow = way === 'window' || way === 'window-of-kinds'
+  const rest = isWindow
+    ? `when (select count(*) from examined) >= ${MOST_EXAMINED} then (select ${last} from examined)::text`
+    : ''
+  // One record more than requested shows whether another page follows.
+  const answer = `'{"status":"OK","payload":['
+    || (select coalesce(string_agg(json, ',' order by id ${direction}), '') from shown) || '],"next":' || case
+      when (select count(*) from found) > (select count(*) from shown) then (select ${last} from shown)::text ${rest}
+      else 'null' end || '}'`
   return {
-    name: `search-${filters.join('-')}${before ? '-before' : ''}`,
-    // One record more than requested shows whether another page follows.
+    name: `search-${way}-${direction}`,
     text: `
-      with kinds as materialized (select id from projection.record_kinds ${where(ofKind)}),
-      found as materialized (
-        select * from (${candidates(parameters, ofKind, end)}) as candidate order by id desc limit $1::bigint + 1
-      ), shown as materialized (${newestThatFit('select * from found order by id desc limit $1::bigint')})
-      select '{"status":"OK","payload":[' || (select coalesce(string_agg(json, ',' order by id desc), '') from shown)
-        || '],"next":' || case when (select count(*) from found) > (select count(*) from shown)
-          then (select min(id) from shown)::text else 'null' end || '}' as answer, ${READ_MODEL_STATE}`,
+      with typed as (select ${LOANS} as loans, ${TRANSACTIONS} as transactions, ${ACCOUNTS} as accounts),
+      bounds as materialized (select
+        greatest(coalesce(${AFTER}, 0), case when ${FROM} is null then 0 else ${firstId(`>= ${FROM}`)} - 1 end) as low,
+        least(coalesce(${BEFORE}, ${MORE_THAN_ANY_ID}),
+          case when ${TO} is null then ${MORE_THAN_ANY_ID} else ${firstId(`> ${TO}`)} end) as high
+      ),
+      kinds as materialized (select id, loan_type from projection.record_kinds where ${kinds.join(' and ')}),
+      lists as materialized (${withOtherNames(ACCOUNTS)}),
+      ${stepsOf(way, direction)},
+      shown as materialized (${firstThatFit(`select * from found order by id ${direction} limit ${LIMIT}`, direction)})
+      select ${way === 'accounts' ? `case when (select count(*) from loan_ids) <= ${MOST_LOANS} then ${answer} end` : answer} as answer,
+        ${READ_MODEL_STATE}`,
   }
+}
+
+/** The common table expressions of a way; the last one is `found`, with one record more than a page has. */
+function stepsOf(way: Way, direction: Direction): string {
+  const found = (rows: string): string =>
+    `found as materialized (select * from (${rows}) as candidate order by id ${direction} limit ${LIMIT} + 1)`
+  switch (way) {
+    case 'all':
+      return found(inOrder('*', direction, `${LIMIT} + 1`))
+    case 'kinds':
+      return found(byIds(ofKinds(direction, `${LIMIT} + 1`)))
+    case 'transactions':
+      // A transaction has few records, so they are read whole.
+      return `few as materialized (
+          select record.* from unnest(${TRANSACTIONS}) as given(hash)
+          cross join lateral (select * from projection.activity where tx_hash = given.hash) as record
+        ), ${found(`
+          select few.* from few join kinds on kinds.id = few.kind
+          where few.id > ${LOW} and few.id < ${HIGH} and ${orNull(LOANS, `few.loan_id = any(${LOANS})`)}
+            and ${orNull(ACCOUNTS, isParty('kinds.loan_type', 'few.loan_id'))}`)}`
+    case 'loans':
+      return `loan_keys as materialized (
+          select loan_id, loan_type from unnest(${LOANS}) as given(loan_id)
+          cross join (values ('ERC20FIL'), ('FILERC20')) as market(loan_type)
+          where ${orNull(ACCOUNTS, isParty('market.loan_type', 'given.loan_id'))}
+        ), ${found(byIds(ofLoans(direction)))}`
+    case 'accounts':
+      return `loan_ids as materialized (
+          select distinct entry.id from lists cross join lateral (
+            select id from projection.loan_lists as one
+            where one.list = lists.list and one.id <= ${HIGH} / ${IDS_PER_ENTRY}
+            order by one.list desc, one.id desc limit ${MOST_LOANS + 1}
+          ) as entry limit ${MOST_LOANS + 1}
+        ), loan_keys as materialized (
+          select loan.loan_id, loan.loan_type from loan_ids cross join lateral (
+            select loan_id, loan_type from projection.loans where loans.id = loan_ids.id limit 1
+          ) as loan
+        ), ${found(byIds(ofLoans(direction)))}`
+    case 'window':
+    case 'window-of-kinds': {
+      const examined =
+        way === 'window'
+          ? inOrder('id, kind, loan_id', direction, `${MOST_EXAMINED}`)
+          : byIds(ofKinds(direction, `${MOST_EXAMINED}`), 'id, kind, loan_id')
+      return `examined as materialized (${examined}), ${found(
+        byIds(`
+          select examined.id from examined join kinds on kinds.id = examined.kind
+          where ${isParty('kinds.loan_type', 'examined.loan_id')}
+          order by examined.id ${direction} limit ${LIMIT} + 1`),
+      )}`
+    }
+  }
+}
+
+/** Passes where a filter is not given. */
+function orNull(given: string, condition: string): string {
+  return `(${given} is null or ${condition})`
 }
 
 /**
- * Selects rows whose newest are the answer. Only one index fits the statement: the planner could choose wrongly, since its
- * statistics may be missing or describe another value. A transaction has few records, so they are read whole.
+ * A pair of plain comparisons would count as so rare that a planner without statistics reads and sorts the whole range. A
+ * comparison of rows has the same meaning and no partner.
  */
-function candidates(parameters: Parameters, ofKind: string[], before: string | null): string {
-  const earlier = before === null ? [] : [`id < ${before}`]
-  if (parameters.txHash !== undefined) {
-    const isOfKind = ofKind.length === 0 ? [] : ['kind in (select id from kinds)']
-    return `
-      with few as materialized (select * from projection.activity ${where(conditionOn('txHash', parameters))})
-      select * from few ${where([...conditionOn('loanId', parameters), ...isOfKind, ...earlier])}`
-  }
-  if (parameters.loanId !== undefined) {
-    const limit = '$1::bigint + 1'
-    return newestOfLoan({ loan: parameters.loanId, before: before ?? MORE_THAN_ANY_ID, limit })
-  }
-  if (ofKind.length === 0) {
-    return `select * from projection.activity ${where(earlier)} order by id desc limit $1::bigint + 1`
-  }
-  // Selects the newest ids of each kind, however rare it is, in an order that only this index has.
+function inOrder(columns: string, direction: Direction, limit: string): string {
+  const range = `(id, id) > (${LOW}, ${LOW}) and id < ${HIGH}`
+  return `select ${columns} from projection.activity where ${range} order by id ${direction} limit ${limit}`
+}
+
+function byIds(ids: string, columns = '*'): string {
+  return `select ${columns} from projection.activity where id = any(array(${ids}))`
+}
+
+/** Selects the next ids of each kind, however rare it is. */
+function ofKinds(direction: Direction, limit: string): string {
   return `
-    select * from projection.activity where id = any(array(
-      select newest.id from kinds cross join lateral (
-        select id from projection.activity
-        where kind >= kinds.id and (kind, id) < (kinds.id, ${before ?? MORE_THAN_ANY_ID})
-        order by kind desc, id desc limit $1::bigint + 1
-      ) as newest order by newest.id desc limit $1::bigint + 1
-    ))`
+    select near.id from kinds cross join lateral (${near({ kind: 'kinds.id' }, direction, limit)}) as near
+    order by near.id ${direction} limit ${limit}`
 }
 
-function where(conditions: string[]): string {
-  return conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`
+/**
+ * Selects the next ids of each loan, kind by kind. The other market's loan of the same number may have any number of
+ * records.
+ */
+function ofLoans(direction: Direction): string {
+  const key = { loan_id: 'loan_keys.loan_id', kind: 'kinds.id' }
+  return `
+    select near.id from loan_keys join kinds on kinds.loan_type = loan_keys.loan_type
+    cross join lateral (${near(key, direction, `${LIMIT} + 1`)}) as near
+    order by near.id ${direction} limit ${LIMIT} + 1`
 }
 
-function conditionOn(name: ActivityFilter, parameters: Parameters): string[] {
-  const parameter = parameters[name]
-  return parameter === undefined ? [] : [`${COLUMNS[name]} = ${parameter}`]
+/** The order over all columns is that of one index, so the planner cannot choose another. */
+function near(key: Record<string, string>, direction: Direction, limit: string): string {
+  const columns = [...Object.keys(key), 'id']
+  const values = Object.values(key).join()
+  return `
+    select id from projection.activity
+    where (${columns.join()}) > (${values}, ${LOW}) and (${columns.join()}) < (${values}, ${HIGH})
+    order by ${columns.map((column) => `${column} ${direction}`).join()} limit ${limit}`
+}
+
+/** Whether one of the accounts borrows or lends in a loan: two look-ups, which the planner cannot turn around. */
+function isParty(loanType: string, loanId: string): string {
+  return `coalesce((
+    select true from (
+      select id from projection.loans where loan_type = ${loanType} and loan_id = ${loanId} limit 1
+    ) as loan cross join lists cross join lateral (
+      select from projection.loan_lists as one where one.list = lists.list and one.id = loan.id limit 1
+    ) as entry limit 1
+  ), false)`
+}
+
+/**
+ * The smallest possible id of the records whose `createdAt` compares so. It never decreases with the id, so halving the
+ * log finds it in some 25 look-ups, and no index on times is needed.
+ */
+function firstId(comparison: string): string {
+  return `(
+    with recursive halving(low, high) as (
+      select 0::bigint, coalesce((select id / ${IDS_PER_ENTRY} from projection.activity order by id desc limit 1), 0) + 1
+      union all
+      select case when upper.fits then low else middle + 1 end, case when upper.fits then middle else high end
+      from halving cross join lateral (select (low + high) / 2 as middle) as half
+      cross join lateral (
+        select coalesce((
+          select created_at ${comparison} from projection.activity where id >= half.middle * ${IDS_PER_ENTRY} order by id limit 1
+        ), true) as fits
+      ) as upper
+      where low < high
+    ) select low * ${IDS_PER_ENTRY} from halving where low = high
+  )`
 }

@@ -1,4 +1,5 @@
 import type { LoanType } from '../../shared/events/chain-event.ts'
+import { withOtherNames } from './account-names.ts'
 import { READ_MODEL_STATE, type Found } from './answer-cache.ts'
 import { CONTRACT_HALF, channelHalf, object } from './loan-json.ts'
 import type { ReadDatabase, Statement } from './read-database.ts'
@@ -14,9 +15,6 @@ export interface LoanPage {
 
 /** Bytes of JSON after which a page takes no further loan. */
 const MOST_BYTES = 1024 * 1024
-
-/** Channels that are read for the other names of an account. Each has all names of its parties. */
-const CHANNELS_OF_NAMES = 50
 
 /** Raw SQL: Postgres bounds a page by its bytes, so it writes the text (record-json.ts). */
 const ORDERS: Statement = {
@@ -93,30 +91,13 @@ async function findPage(
   return row
 }
 
-/** All names of a party, a column of json. */
-function namesOf(party: string): string {
-  return `
-    select 'f' || substr(name, 2) as name from (
-      select ${party}->>'asWritten' as name union select ${party}->>'id'
-      union select jsonb_array_elements_text(${party}->'robust')
-    ) as written`
-}
-
 /**
  * Reads the newest entries of each list by the primary key, then the loans by their ids. LIMIT and the order over both
  * columns leave one index. `entry` is the JSON of a row `loan`, `payload` joins `json` of rows with `id` and `loan_type`.
  */
 function page(entry: string, payload: string): string {
   return `
-    with wanted as materialized (
-      select list from unnest($1::text[]) as list
-      union
-      select name from (
-        select state from projection.channels where parties && $1::text[] limit ${CHANNELS_OF_NAMES}
-      ) as channel
-      cross join lateral (values (state->'from'), (state->'recipient')) as party(names)
-      cross join lateral (${namesOf('names')}) as one
-      where name is not null and exists (select from (${namesOf('names')}) as other where other.name = any($1::text[]))
+    with wanted as materialized (${withOtherNames('$1::text[]')}
     ), listed as materialized (
       select distinct newest.id from wanted cross join lateral (
         select id from projection.loan_lists as entry

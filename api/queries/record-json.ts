@@ -8,6 +8,9 @@ export function isoTime(column: string): string {
   return `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 }
 
+/** Greater than every record's id. */
+export const MORE_THAN_ANY_ID = '9223372036854775807::bigint'
+
 /** The ten fields of a record in the specification's order; those that depend on the kind are stored as JSON. */
 const RECORD = `'{"id":' || found.id || ',"txHash":' || to_json(found.tx_hash)::text || kind.json_before_loan
   || to_json(found.loan_id)::text || kind.json_after_loan || ',"createdAt":"' || ${isoTime('found.created_at')}
@@ -23,19 +26,27 @@ export function recordsJson(found: string): string {
     from (${found}) as found join projection.record_kinds as kind on kind.id = found.kind`
 }
 
+/** Order of a list by its records' ids. */
+export type Direction = 'asc' | 'desc'
+
+/** Builds a select of `id` and `json` for the newest of the activity rows that `found` selects, at least one. */
+export function newestThatFit(found: string): string {
+  return firstThatFit(found, 'desc')
+}
+
 /**
- * Builds a select of `id` and `json` for the newest of the activity rows that `found` selects. It takes as many as fit
+ * Builds a select of `id` and `json` for the first of the activity rows that `found` selects. It takes as many as fit
  * into an answer, at least one.
  */
-export function newestThatFit(found: string): string {
+export function firstThatFit(found: string, direction: Direction): string {
   return `
     select id, json from (
-      select id, json, sum(octet_length(json)) over (order by id desc) - octet_length(json) as newer_bytes
+      select id, json, sum(octet_length(json)) over (order by id ${direction}) - octet_length(json) as bytes_before
       from (
         select found.id, ${RECORD} as json
         from (${found}) as found join projection.record_kinds as kind on kind.id = found.kind
       ) as written
-    ) as measured where newer_bytes < ${MOST_RECORD_BYTES}`
+    ) as measured where bytes_before < ${MOST_RECORD_BYTES}`
 }
 
 /**
@@ -62,6 +73,3 @@ export function newestOfLoan({
       order by loan_id desc, kind desc, id desc limit ${limit}
     ) as of_kind order by of_kind.id desc limit ${limit}`
 }
-
-/** Greater than every record's id. */
-export const MORE_THAN_ANY_ID = '9223372036854775807::bigint'

@@ -1,10 +1,11 @@
 import type { FastifyPluginCallback } from 'fastify'
+import type * as z from 'zod'
 import { sendError } from '../plugins/errors.ts'
 import type { ZodTypes } from '../plugins/schemas.ts'
-import { searchActivity } from '../queries/activity-search.ts'
+import { searchActivity, type ActivityFilters, type ActivitySearch } from '../queries/activity-search.ts'
 import type { ReadDatabase } from '../queries/read-database.ts'
 import { getKnownChains } from '../queries/known-chains.ts'
-import { searchAnswer, searchQuery } from '../schemas/activity.ts'
+import { PAGE_RECORDS, searchAnswer, searchQuery } from '../schemas/activity.ts'
 import { notOneOf } from '../schemas/parameters.ts'
 import { responses } from '../schemas/common.ts'
 import { READ } from './read.ts'
@@ -25,12 +26,14 @@ export const activitySearch: FastifyPluginCallback = (app, _options, done) => {
       response: responses(searchAnswer, 304, 400),
     },
     handler: async (request, reply) => {
-      const { before, limit, ...filters } = request.query
-      const answer = await app.answers.answer(`search/${JSON.stringify(request.query)}`, () =>
-        searchActivity(app.database, { before, limit, filters }),
+      const search = toSearch(request.query)
+      const answer = await app.answers.answer(`search/${JSON.stringify(search)}`, () =>
+        searchActivity(app.database, search),
       )
       if (answer === undefined) throw new Error('a search is never missing')
-      const mistake = answer.body.equals(NOTHING) ? await mistakeInNetwork(app.database, filters) : null
+      // A single chain that has records exists.
+      const isSure = !hasSeveralChains(search.filters) && !answer.body.equals(NOTHING)
+      const mistake = isSure ? null : await mistakeInChains(app.database, search.filters)
       if (mistake !== null) return sendError(reply, 400, mistake)
       return sendAnswer(request, reply, answer)
     },
@@ -38,17 +41,23 @@ export const activitySearch: FastifyPluginCallback = (app, _options, done) => {
   done()
 }
 
-/** Checks for an unknown chain only after an empty search: a chain that has records exists. */
-async function mistakeInNetwork(
+function toSearch(query: z.output<typeof searchQuery>): ActivitySearch {
+  const { before, after, from, to, limit = PAGE_RECORDS, ...filters } = query
+  return { before, after, from, to, limit, filters }
+}
+
+function hasSeveralChains({ blockchain = [], networkId = [] }: ActivityFilters): boolean {
+  return blockchain.length > 1 || networkId.length > 1
+}
+
+async function mistakeInChains(
   database: ReadDatabase,
-  { blockchain, networkId }: { blockchain?: string | undefined; networkId?: string | undefined },
+  { blockchain = [], networkId = [] }: ActivityFilters,
 ): Promise<string | null> {
-  if (blockchain === undefined && networkId === undefined) return null
+  if (blockchain.length + networkId.length === 0) return null
   const { blockchains, networkIds } = await getKnownChains(database)
-  if (blockchain !== undefined && !blockchains.includes(blockchain))
-    return notOneOf('blockchain', blockchains)
+  if (!blockchain.every((one) => blockchains.includes(one))) return notOneOf('blockchain', blockchains)
   // No chain is known before one is configured.
-  if (networkId !== undefined && networkIds.length > 0 && !networkIds.includes(networkId))
-    return notOneOf('networkId', networkIds)
-  return null
+  const isKnown = networkIds.length === 0 || networkId.every((one) => networkIds.includes(one))
+  return isKnown ? null : notOneOf('networkId', networkIds)
 }

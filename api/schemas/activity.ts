@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { MAX_TX_HASH } from '../../shared/events/event-place.ts'
 import { RECORD_EVENTS } from '../../shared/events/record-events.ts'
+import { account } from './accounts.ts'
 import { createdAt, updatedAt } from './common.ts'
 import { loanId, notOneOf } from './parameters.ts'
 
@@ -79,49 +80,121 @@ function asKept(txHash: string): string {
   return /^0x[0-9a-f]{64}$/i.test(txHash) ? txHash.toLowerCase() : txHash.replaceAll(' ', '+')
 }
 
+/** Values of one filter at most. */
+const MOST_VALUES = 32
+
+/** A filter that may be given several times. */
+const several = <T extends z.ZodType>(name: string, one: T, said: { description: string; example: string }) =>
+  z
+    .preprocess(
+      (given) => (typeof given === 'string' ? [given] : given),
+      z
+        .array(one)
+        .max(MOST_VALUES, `${name} may be given at most ${MOST_VALUES} times`)
+        .transform((values) => [...new Set(values)].sort()),
+    )
+    .meta({ description: said.description, examples: [[said.example]] })
+    .optional()
+
+const [FIRST_MS, LAST_MS] = [0, Date.UTC(9999, 11, 31, 23, 59, 59, 999)]
+const DAY_MS = 24 * 60 * 60 * 1000
+const isDay = (text: string): boolean => z.iso.date().safeParse(text).success
+const isTime = (text: string): boolean => z.iso.datetime({ offset: true }).safeParse(text).success
+
+/** An ISO time or day. A day means its first moment, or its last one with `atEnd`. An unescaped `+` arrives as a space. */
+const moment = (name: string, said: { description: string; example: string; atEnd: boolean }) =>
+  z
+    .string()
+    .transform((text) => text.replace(' ', '+'))
+    .refine(
+      (text) => isDay(text) || isTime(text),
+      `${name} must be an ISO time with its zone, such as 2026-11-21T17:48:47Z, or a day, such as 2026-11-21`,
+    )
+    .transform((text) => Date.parse(text) + (said.atEnd && isDay(text) ? DAY_MS - 1 : 0))
+    .transform((ms) => new Date(Math.min(Math.max(ms, FIRST_MS), LAST_MS)).toISOString())
+    .meta({ description: said.description, examples: [said.example] })
+    .optional()
+
+const recordIdText = (name: string) =>
+  z.string().regex(/^[1-9]\d{0,17}$/, `${name} must be the id of a record`)
+
+/** Records of a page when `limit` is not given. */
+export const PAGE_RECORDS = 25
+
 /** `blockchain` and `networkId` are closed sets as well, but only the database knows their values. */
-export const searchQuery = z.strictObject({
-  before: z
-    .string()
-    .regex(/^[1-9]\d{0,17}$/, 'before must be the id of a record')
-    .optional()
-    .meta({
-      description: 'Only records with a smaller id: the `next` of the page before',
-      examples: ['282000000'],
+export const searchQuery = z
+  .strictObject({
+    before: recordIdText('before')
+      .optional()
+      .meta({
+        description: 'Only records with a smaller id: the `next` of the page before',
+        examples: ['282000000'],
+      }),
+    after: recordIdText('after')
+      .optional()
+      .meta({
+        description:
+          'Only records with a larger id, oldest first: the `next` of the page before, or the last id that is known',
+        examples: ['1000000'],
+      }),
+    limit: z
+      .string()
+      .regex(/^([1-9]\d?|1\d\d|200)$/, 'limit must be an integer from 1 to 200')
+      .meta({ description: `Records of a page, 1 to 200; ${PAGE_RECORDS} when omitted`, examples: ['25'] })
+      .transform(Number)
+      .optional(),
+    loanId: several('loanId', loanId, { description: 'Loans of either market', example: '1' }),
+    loanType: several('loanType', oneOf('loanType', LOAN_TYPES), {
+      ...{ description: 'Markets', example: 'ERC20FIL' },
     }),
-  limit: z
-    .string()
-    .regex(/^([1-9]\d?|1\d\d|200)$/, 'limit must be an integer from 1 to 200')
-    .meta({ description: 'Records of a page, 1 to 200', examples: ['25'] })
-    .default('25')
-    .transform(Number),
-  loanId: loanId.optional().meta({ description: 'A loan of either market', examples: ['1'] }),
-  loanType: oneOf('loanType', LOAN_TYPES)
-    .optional()
-    .meta({ description: 'A market', examples: ['ERC20FIL'] }),
-  event: oneOf('event', RECORD_EVENTS)
-    .optional()
-    .meta({ description: 'What happened', examples: ['CreateLoanOffer'] }),
-  blockchain: text('blockchain', 64)
-    .optional()
-    .meta({ description: 'The name of a configured or indexed chain', examples: ['DEVNET'] }),
-  networkId: text('networkId', 64)
-    .optional()
-    .meta({ description: 'The network of a configured or indexed chain', examples: ['31337'] }),
-  txHash: text('txHash', MAX_TX_HASH)
-    .meta({ description: 'As in the record; hex in any case', examples: [RECORD.txHash] })
-    .transform(asKept)
-    .optional(),
-})
+    event: several('event', oneOf('event', RECORD_EVENTS), {
+      ...{ description: 'What happened', example: 'CreateLoanOffer' },
+    }),
+    blockchain: several('blockchain', text('blockchain', 64), {
+      ...{ description: 'Names of configured or indexed chains', example: 'DEVNET' },
+    }),
+    networkId: several('networkId', text('networkId', 64), {
+      ...{ description: 'Networks of configured or indexed chains', example: '31337' },
+    }),
+    txHash: several('txHash', text('txHash', MAX_TX_HASH).transform(asKept), {
+      ...{ description: 'As in the record; hex in any case', example: RECORD.txHash },
+    }),
+    account: several('account', account, {
+      description:
+        'Records of the loans that the account borrows or lends: an EVM address with or without its checksum, or a Filecoin address with either letter',
+      example: '0xa513E6E4b8f2a923D98304ec87F64353C4D5C853',
+    }),
+    from: moment('from', {
+      ...{
+        description: 'Only records with this `createdAt` or a later one',
+        example: '2026-11-21T17:48:47Z',
+      },
+      atEnd: false,
+    }),
+    to: moment('to', {
+      description: 'Only records with this `createdAt` or an earlier one; a day means all of it',
+      ...{ example: '2030-11-21', atEnd: true },
+    }),
+  })
+  .refine(
+    ({ from, to }) => from === undefined || to === undefined || from <= to,
+    'from must not be later than to',
+  )
 
 export const searchAnswer = z
   .strictObject({
     status: z.literal('OK'),
-    payload: z.array(activityRecord).max(200).meta({ description: 'Newest first' }),
-    next: recordId.nullable().meta({ description: "The next page's `before`; null on the last page" }),
+    payload: z
+      .array(activityRecord)
+      .max(200)
+      .meta({ description: 'Newest first; oldest first with `after`' }),
+    next: recordId.nullable().meta({
+      description: "The next page's `before`, or its `after` where that was given; null on the last page",
+    }),
   })
   .meta({
     id: 'SearchAnswer',
-    description: 'Records that fit all filters; a page is shorter than its limit where it would exceed 2 MB',
+    description:
+      'Records that fit all filters; a page can be shorter than its limit, so `next` alone says whether one follows',
     examples: [{ status: 'OK', payload: [RECORD], next: 282000000 }],
   })

@@ -83,6 +83,14 @@ export function componentSchemas(): object[] {
 /** The JSON schema of a route's parameters as a client sends them. */
 export function parameterSchema(schema: unknown): unknown {
   if (!(schema instanceof z.ZodType)) return schema
-  const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { target: 'draft-7', io: 'input' })
+  const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, {
+    target: 'draft-7',
+    io: 'input',
+    // Zod leaves out the examples of values that it transforms, for they may be of the output.
+    override: ({ zodSchema, jsonSchema }) => {
+      const examples = z.globalRegistry.get(zodSchema)?.['examples']
+      if (examples !== undefined) jsonSchema.examples = examples as unknown[]
+    },
+  })
   return rest
 }
