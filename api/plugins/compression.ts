@@ -9,6 +9,8 @@ const THRESHOLD_BYTES = 1024
  * 12 ms for 68 kB. Higher levels save at most 5 % of the bytes.
  */
 const IN_PLACE_BYTES = 2 * 1024 * 1024
+/** Beside the types that the plugin knows. An event stream must not wait in a compressor. */
+const COMPRESSED = /^text\/(?!event-stream)|[+/](?:x-nd)?json(?:;|$)/u
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }
 const GZIP = { level: 1 }
 
@@ -24,6 +26,7 @@ export const compression = fp(
       encodings: ['br', 'gzip'],
       threshold: THRESHOLD_BYTES,
       syncThreshold: IN_PLACE_BYTES,
+      customTypes: COMPRESSED,
       globalDecompression: false,
       brotliOptions: BROTLI,
       zlibOptions: GZIP,

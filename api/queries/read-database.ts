@@ -6,17 +6,22 @@ import { SessionClient } from '../../shared/db/session-client.ts'
 import { SteadyClient } from '../../shared/db/steady-client.ts'
 import { isDatabaseRetryable } from '../../shared/db/transaction.ts'
 import type { Tables } from '../../shared/db/schema.ts'
+import { openSnapshot, type Snapshot } from './snapshot.ts'
+import type { Statement } from './statement.ts'
 import { watchForStalls, type StallWatch } from './stalls.ts'
 
-/** An SQL statement that each connection prepares once, under its name. */
-export interface Statement {
-  name: string
-  text: string
-}
+export type { Statement } from './statement.ts'
 
 export interface ReadDatabase {
   /** Runs one statement and returns its rows. Throws {@link DatabaseAway} when the database cannot answer now. */
   rows: <Row extends object>(statement: Statement, values?: unknown[]) => Promise<Row[]>
+  /**
+   * Begins a transaction in which all statements see one moment; it takes a connection until it is closed. Throws {@link
+   * DatabaseAway} as `rows` does.
+   */
+  openSnapshot: () => Promise<Snapshot>
+  /** Connections at most. */
+  connections: number
   /** Calls the listener after a lost connection or a time-out, because another server may answer next. */
   onLoss: (listener: () => void) => void
   /** The same connections, as the schema check needs them. */
@@ -57,6 +62,14 @@ const KEEP_ALIVE_MS = 30_000
 const PLANS = { plan_cache_mode: 'force_generic_plan', enable_seqscan: 'off', jit: 'off' }
 const SESSION = reading({ ...PLANS, statement_timeout: String(STATEMENT_TIMEOUT_MS) })
 
+/** Between two statements of a snapshot its reader takes up to a megabyte. */
+const READER_TIMEOUT_MS = 60_000
+const SNAPSHOT = reading({
+  ...SESSION.settings,
+  idle_in_transaction_session_timeout: String(READER_TIMEOUT_MS),
+})
+const BEGIN_SNAPSHOT = `begin isolation level repeatable read read only; ${settleTransaction(SNAPSHOT)}`
+
 /**
  * `sharesSessions`: a pooler gives each transaction another session, so no statement or setting can last for a session.
  * Each statement then is a transaction that begins with its settings, sent in one message.
@@ -65,13 +78,15 @@ export function openReadDatabase(
   url: string,
   options: { connections?: number; sharesSessions?: boolean; onError: (error: Error) => void },
 ): ReadDatabase {
+  const connections = options.connections ?? CONNECTIONS
+  const isPrepared = options.sharesSessions !== true
   const pool = new pg.Pool({
     ...(options.sharesSessions === true
       ? { Client: SteadyClient, pipeline: true }
       : { Client: SessionClient, session: SESSION }),
     connectionString: url,
     application_name: 'loan-activity api',
-    max: options.connections ?? CONNECTIONS,
+    max: connections,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     query_timeout: ANSWER_TIMEOUT_MS,
     idleTimeoutMillis: KEPT_IDLE_MS,
@@ -98,6 +113,11 @@ export function openReadDatabase(
         throw error
       }
     },
+    openSnapshot: async () => {
+      const { rows, close } = await namingAway(openSnapshot(pool, { begin: BEGIN_SNAPSHOT, isPrepared }))
+      return { rows: (statement, values) => namingAway(rows(statement, values)), close }
+    },
+    connections,
     onLoss: (listener) => void losses.push(listener),
     db: new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }),
     close: () => {
@@ -134,8 +154,12 @@ async function ask<Row extends object>(
   statement: Statement,
   values: unknown[],
 ): Promise<Row[]> {
+  return namingAway(asker<Row>(pool, statement, values))
+}
+
+async function namingAway<T>(work: Promise<T>): Promise<T> {
   try {
-    return await asker<Row>(pool, statement, values)
+    return await work
   } catch (error) {
     if (isAway(error)) throw new DatabaseAway('the database does not answer', { cause: error })
     throw error

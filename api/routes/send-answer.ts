@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Answer } from '../queries/answer-cache.ts'
+import type { Answer, Indexed } from '../queries/answer-cache.ts'
 
 /** A browser asks each time whether its copy still holds; a CDN asks once a second for all its readers. */
 const CACHE_CONTROL = 'public, max-age=0, s-maxage=1, must-revalidate'
@@ -17,14 +17,25 @@ export function sendAnswer(
   { body, etag, indexed, isSettled = false }: Answer,
 ): FastifyReply {
   reply.header('etag', `W/${etag}`).header('cache-control', isSettled ? SETTLED_CACHE_CONTROL : CACHE_CONTROL)
-  for (const [network, height] of Object.entries(indexed ?? {})) {
-    reply.header(`x-indexed-${network.replaceAll(/[^\w.-]/g, '-')}`, height)
-  }
+  setIndexed(reply, indexed ?? null)
   const isKnown = hasIt(request.headers['if-none-match'], etag)
   if (isKnown) reply.code(304)
   // A HEAD reports the length that a GET would send; Fastify leaves the body itself out.
   if (isKnown && request.method !== 'HEAD') return reply.send()
   return reply.type('application/json; charset=utf-8').send(body)
+}
+
+/** Says how far each network was indexed at the answer's moment. */
+export function setIndexed(reply: FastifyReply, indexed: Indexed): void {
+  for (const [network, height] of Object.entries(indexed ?? {})) {
+    reply.header(`x-indexed-${network.replaceAll(/[^\w.-]/g, '-')}`, height)
+  }
+}
+
+/** Tells caches that the answer depends on this header of the request. */
+export function addVary(reply: FastifyReply, header: string): void {
+  const before = reply.getHeader('vary')
+  reply.header('vary', before === undefined ? header : `${String(before)}, ${header}`)
 }
 
 function hasIt(condition: string | undefined, etag: string): boolean {

@@ -198,3 +198,25 @@ export const searchAnswer = z
       'Records that fit all filters; a page can be shorter than its limit, so `next` alone says whether one follows',
     examples: [{ status: 'OK', payload: [RECORD], next: 282000000 }],
   })
+
+export type SearchAnswer = z.infer<typeof searchAnswer>
+
+const EXPORTS = {
+  'text/csv': {
+    schema: {
+      type: 'string',
+      description: 'RFC 4180 with a line of names; the fields and order of a record',
+    },
+    example: `${Object.keys(RECORD).join(',')}\r\n${Object.values(RECORD).join(',')}\r\n`,
+  },
+  'application/x-ndjson': {
+    schema: { type: 'string', description: 'One record a line, as JSON' },
+    example: `${JSON.stringify(RECORD)}\n`,
+  },
+}
+
+/** Adds the media types of an export to the answer of a search. */
+export function withExports(answers: Record<string, unknown>): Record<string, unknown> {
+  const ok = answers['200'] as { content: object }
+  return { ...answers, 200: { ...ok, content: { ...ok.content, ...EXPORTS } } }
+}

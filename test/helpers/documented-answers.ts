@@ -35,11 +35,13 @@ export function judgeBy(document: OpenapiDocument): JudgeAnswer {
     const code = response.statusCode
     if (route.responses[code] === undefined) return `${route.path} has no answer ${code}`
     if (code === 304) return null
-    const place = ['paths', route.path, 'get', 'responses', code, 'content', 'application/json', 'schema']
+    const [type = ''] = String(response.headers['content-type']).split(';')
+    const place = ['paths', route.path, 'get', 'responses', code, 'content', type, 'schema']
     const pointer = place.map((name) => encodeURIComponent(`${name}`.replaceAll('/', '~1'))).join('/')
     const validate = ajv.getSchema(`document#/${pointer}`)
-    if (validate === undefined) return `${route.path} has no schema for ${code}`
-    return validate(response.json()) === true ? null : `${url} ${code}: ${ajv.errorsText(validate.errors)}`
+    if (validate === undefined) return `${route.path} has no schema for ${code} as ${type}`
+    const body: unknown = type === 'application/json' ? response.json() : response.body
+    return validate(body) === true ? null : `${url} ${code}: ${ajv.errorsText(validate.errors)}`
   }
 }
 

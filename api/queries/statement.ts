@@ -1,0 +1,5 @@
+/** An SQL statement that each connection prepares once, under its name. */
+export interface Statement {
+  name: string
+  text: string
+}

@@ -1,0 +1,56 @@
+import { Readable } from 'node:stream'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { exportLines, exportPage } from '../exports/export-lines.ts'
+import { ExportPlaces } from '../exports/export-places.ts'
+import type { ExportFormat } from '../exports/formats.ts'
+import { clientKey } from '../plugins/client-key.ts'
+import { Overloaded } from '../plugins/errors.ts'
+import type { ActivitySearch } from '../queries/activity-search.ts'
+import type { Found } from '../queries/answer-cache.ts'
+import type { Snapshot } from '../queries/snapshot.ts'
+import { setIndexed } from './send-answer.ts'
+
+/** Each export holds a database connection, so that most of them are left for other requests. */
+const MOST_EXPORTS = 2
+const NO_PLACE = new Overloaded('as many exports run as may, or one of this client: try again')
+
+export type SendExport = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  asked: { search: ActivitySearch; format: ExportFormat },
+) => Promise<FastifyReply>
+
+/** Returns the function that streams all records of a search, from one snapshot, as fast as the client reads. */
+export function exportsOf(app: FastifyInstance): SendExport {
+  const places = new ExportPlaces(Math.min(MOST_EXPORTS, app.database.connections - 1))
+  return async (request, reply, { search, format }) => {
+    const free = places.take(clientKey(request))
+    if (free === null) throw NO_PLACE
+    let snapshot: Snapshot | undefined
+    const end = async (): Promise<void> => {
+      await snapshot?.close()
+      free()
+    }
+    const begin = async (): Promise<{ first: Found; lines: AsyncGenerator<string> }> => {
+      snapshot = await app.database.openSnapshot()
+      const first = await exportPage(snapshot, search)
+      return { first, lines: closing(exportLines(snapshot, search, { first, format }), end) }
+    }
+    const { first, lines } = await begin().catch(async (error: unknown) => {
+      await end()
+      throw error
+    })
+    if (request.method === 'HEAD') await end()
+    const stream = Readable.from(request.method === 'HEAD' ? [] : lines, { objectMode: false })
+    // Comes also where the client disappears before it has read anything.
+    stream.once('close', () => void end())
+    setIndexed(reply, first.indexed)
+    return reply.header('cache-control', 'no-store').type(format.contentType).send(stream)
+  }
+}
+
+/** A client that has the end of an export may begin another one: its place is free by then. */
+async function* closing(lines: AsyncGenerator<string>, end: () => Promise<void>): AsyncGenerator<string> {
+  yield* lines
+  await end()
+}
