@@ -227,14 +227,14 @@ function isPartOf(part: unknown, whole: unknown): boolean {
 }
 
 void t.test('the events are those that records can have', (t) => {
-  const rows = [
-    ...(documents.get('docs/api.md') ?? '').matchAll(/^\| `(ERC20FIL|FILERC20)` \| (EVM|FIL) \| (.*) \|$/gm),
-  ]
-  const names = rows.map(([, loanType, chain, events = '']) => ({
-    loanType,
-    chain,
-    events: [...events.matchAll(/`([\w/]+)`/g)].map(([, name = '']) => name),
+  const tables = (documents.get('docs/api.md') ?? '').matchAll(
+    /^`(ERC20FIL|FILERC20)`, (EVM|FIL):\n\n\| event .*\n.*\n((?:\|.*\n)+)/gm,
+  )
+  const names = [...tables].map(([, loanType, chain, rows = '']) => ({
+    ...{ loanType, chain },
+    events: [...rows.matchAll(/^\| `([\w/]+)` \|/gm)].map(([, name = '']) => name),
   }))
+  t.equal(names.length, 4)
   t.same(names.flatMap(({ events }) => events).sort(), [...RECORD_EVENTS].sort())
   t.same(
     names.find(({ chain, loanType }) => chain === 'EVM' && loanType === 'ERC20FIL')?.events,
