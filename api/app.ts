@@ -15,6 +15,7 @@ import { activityHistory } from './routes/activity-history.ts'
 import { activityRecord } from './routes/activity-record.ts'
 import { activitySearch } from './routes/activity-search.ts'
 import { health } from './routes/health.ts'
+import { loanAssets } from './routes/loan-assets.ts'
 import { loanLists } from './routes/loan-lists.ts'
 import { loanLookups } from './routes/loan-lookups.ts'
 import { loanNext } from './routes/loan-next.ts'
@@ -73,6 +74,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   app.register(loanNext)
   app.register(loanLists)
   app.register(protocolContracts)
+  app.register(loanAssets)
   app.register(status)
   app.register(health)
   await app.after()

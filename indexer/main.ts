@@ -23,6 +23,7 @@ import { openQueueBackend } from './open-queue-backend.ts'
 import type { NetworkRun } from './network-run.ts'
 import { ByteBudget } from './queue/byte-budget.ts'
 import { runNetwork } from './run-network.ts'
+import { runTokens } from './run-tokens.ts'
 import { runNodeVouchers, runVouchers } from './run-vouchers.ts'
 import { FIRST_WIDTH } from './sources/block-ranges.ts'
 import { Wakeup } from '../shared/async/wakeup.ts'
@@ -115,7 +116,7 @@ await runProgram('indexer', HELP, async () => {
           const own = health[index] ?? newNetworkHealth({ ...watched, roles }, () => changed.raise(), log)
           const shared = { db, spread, backend, queueWatch, log, signal: stopping.signal }
           const run = { ...watched, ...shared, health: own, budget, firstWidth }
-          return runOne({ ...run, beside: vouchersBeside(watched, run, configured) })
+          return runOne({ ...run, beside: workBeside(watched, run, configured) })
         }),
       )
       // Every network has stopped for good or was told to: health stays up until the program is told to stop.
@@ -161,14 +162,24 @@ async function checkNodes(networks: WatchedNetwork[], log: Logger): Promise<void
   }
 }
 
-/** Vouchers of the queue are taken beside the writer of a Filecoin network, those of its node's store beside its reader. */
-function vouchersBeside(
+/**
+ * Vouchers of the queue are taken beside the writer of a Filecoin network, those of its node's store beside its reader.
+ * Tokens' symbols are read beside the reader of an EVM network.
+ */
+function workBeside(
   watched: WatchedNetwork,
   { health, db, backend, log }: Omit<NetworkRun, 'beside'>,
   configured: Networks,
 ): NetworkRun['beside'] {
   const { network, handedIn: counts } = health
-  if (watched.chain !== 'filecoin' || counts === null) return {}
+  if (watched.chain === 'evm') {
+    const { networkId, source } = watched
+    return {
+      reader: (signal) =>
+        runTokens({ network, networkId, db, log, signal }, (token) => source.tokenSymbol(token)),
+    }
+  }
+  if (counts === null) return {}
   const networks = configured.filecoin.map(filecoinNetworkKey)
   const run = { network, counts, db, log }
   return {

@@ -69,6 +69,25 @@ const EVENT_LOG = `
   );
   create index channel_addresses_robust on ledger.channel_addresses (robust, network);
   create index channel_addresses_id on ledger.channel_addresses (channel_id, network);
+
+  -- The tokens that loans name. The log has their decimals; the node is asked for their symbols.
+  create table ledger.tokens (
+    network_id text not null,
+    -- EIP-55.
+    token text not null,
+    -- The order in which they were seen.
+    seen bigint generated always as identity,
+    -- Null where the token gives none that are below 256.
+    decimals integer,
+    -- Null until it was read, and while the token gives none that can be shown.
+    symbol text,
+    -- How often the token was asked, and when it is asked again.
+    reads integer not null default 0,
+    next_read_at timestamptz(3) not null default 'epoch',
+    primary key (network_id, token)
+  );
+  create index tokens_seen on ledger.tokens (network_id, seen);
+  create index tokens_unread on ledger.tokens (network_id, next_read_at) where symbol is null;
 `
 
 const CHAINS = `

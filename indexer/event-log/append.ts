@@ -3,6 +3,7 @@ import type { NewEntry, WholeEntry } from '../../shared/events/log-entry.ts'
 import { copyRows } from '../../shared/db/copy-rows.ts'
 import type { Trx } from '../../shared/db/transaction.ts'
 import { updateChannelAddresses } from './channel-addresses.ts'
+import { noteTokens } from './tokens.ts'
 
 /**
  * Assigns positions to entries, which {@link writeEntries} must write in this transaction. The log's head stays locked
@@ -31,6 +32,7 @@ export async function takePositions(trx: Trx, entries: NewEntry[]): Promise<Whol
 export async function writeEntries(trx: Trx, entries: WholeEntry[]): Promise<void> {
   await copyRows(trx, 'ledger.event_log', entries.map(toRow))
   await updateChannelAddresses(trx, entries)
+  await noteTokens(trx, entries)
 }
 
 function toRow(entry: WholeEntry) {

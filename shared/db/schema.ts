@@ -41,6 +41,16 @@ interface ChannelAddressesTable {
   block_number: number
 }
 
+interface TokensTable {
+  network_id: string
+  token: string
+  seen: GeneratedAlways<number>
+  decimals: number | null
+  symbol: string | null
+  reads: Generated<number>
+  next_read_at: Generated<Date>
+}
+
 export interface ChainPositionTable {
   network: string
   start_number: number
@@ -300,6 +310,7 @@ export interface Tables extends ReadModelTables, LiveTables {
   'ledger.log_head': LogHeadTable
   'ledger.event_log': EventLogTable
   'ledger.channel_addresses': ChannelAddressesTable
+  'ledger.tokens': TokensTable
   'ledger.chain_position': ChainPositionTable
   'ledger.block_headers': BlockHeadersTable
   'ledger.ranges_read': RangesReadTable

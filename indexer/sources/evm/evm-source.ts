@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import pMap from 'p-map'
 import { networkKey, type EvmNetwork } from '../../../shared/config/networks.ts'
 import { messageOf, PermanentError, RetryableError } from '../../../shared/errors.ts'
-import type { ContractRole, UintText } from '../../../shared/events/chain-event.ts'
+import type { AddressText, ContractRole, UintText } from '../../../shared/events/chain-event.ts'
 import type {
   BlockHeader,
   BlockRef,
@@ -33,6 +33,7 @@ import { readLoans } from './loan-reader.ts'
 import { evidenceOf, RangeEvidence } from './range-evidence.ts'
 import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { TokenDecimals } from './token-decimals.ts'
+import { readTokenSymbol } from './token-symbol.ts'
 import { watchedContracts } from './watched-contracts.ts'
 
 export interface EvmSourceOptions extends SourceOptions {
@@ -56,6 +57,8 @@ export interface EvmSource extends ChainSource {
    * endpoint answers and a PermanentError for a contract that is not configured.
    */
   fetchLoanStates(queries: readonly LoanAsked[], block: BlockRef): Promise<LoanAnswer[]>
+  /** Returns a token's symbol, null if it has none that can be shown. Throws a RetryableError when no endpoint answers. */
+  tokenSymbol(token: AddressText): Promise<string | null>
   fetchLoanState(role: ContractRole, contractLoanId: UintText, block: BlockRef): Promise<LoanAnswer>
 }
 
@@ -242,6 +245,7 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
       client.close()
       return Promise.resolve()
     },
+    tokenSymbol: (token) => readTokenSymbol(client, token),
     fetchLoanStates,
     fetchLoanState: async (role, contractLoanId, block) => {
       const [answer] = await fetchLoanStates([{ role, contractLoanId }], block)
