@@ -3,7 +3,7 @@
 
 import { client } from './client.gen.js';
 import type { Client, Options as Options2, TDataShape } from './client/index.js';
-import type { GetBorrowOrdersData, GetBorrowOrdersErrors, GetBorrowOrdersResponses, GetErc20LoanData, GetErc20LoanErrors, GetErc20LoanNextData, GetErc20LoanNextErrors, GetErc20LoanNextResponses, GetErc20LoanResponses, GetErc20LoanVouchersData, GetErc20LoanVouchersErrors, GetErc20LoanVouchersResponses, GetFilLoanData, GetFilLoanErrors, GetFilLoanNextData, GetFilLoanNextErrors, GetFilLoanNextResponses, GetFilLoanResponses, GetFilLoanVouchersData, GetFilLoanVouchersErrors, GetFilLoanVouchersResponses, GetHistoryPageData, GetHistoryPageErrors, GetHistoryPageResponses, GetLendOrdersData, GetLendOrdersErrors, GetLendOrdersResponses, GetLivenessData, GetLivenessResponses, GetLoansOfAccountData, GetLoansOfAccountErrors, GetLoansOfAccountResponses, GetNewestHistoryData, GetNewestHistoryErrors, GetNewestHistoryResponses, GetProtocolContractsData, GetProtocolContractsErrors, GetProtocolContractsResponses, GetReadinessData, GetReadinessErrors, GetReadinessResponses, GetRecordData, GetRecordErrors, GetRecordResponses, GetStatusData, GetStatusErrors, GetStatusResponses, SearchActivityData, SearchActivityErrors, SearchActivityResponses } from './types.gen.js';
+import type { GetBorrowOrdersData, GetBorrowOrdersErrors, GetBorrowOrdersResponses, GetErc20LoanData, GetErc20LoanErrors, GetErc20LoanNextData, GetErc20LoanNextErrors, GetErc20LoanNextResponses, GetErc20LoanResponses, GetErc20LoanVouchersData, GetErc20LoanVouchersErrors, GetErc20LoanVouchersResponses, GetFilLoanData, GetFilLoanErrors, GetFilLoanNextData, GetFilLoanNextErrors, GetFilLoanNextResponses, GetFilLoanResponses, GetFilLoanVouchersData, GetFilLoanVouchersErrors, GetFilLoanVouchersResponses, GetHistoryPageData, GetHistoryPageErrors, GetHistoryPageResponses, GetLendOrdersData, GetLendOrdersErrors, GetLendOrdersResponses, GetLivenessData, GetLivenessResponses, GetLoanAssetsData, GetLoanAssetsErrors, GetLoanAssetsResponses, GetLoansOfAccountData, GetLoansOfAccountErrors, GetLoansOfAccountResponses, GetNewestHistoryData, GetNewestHistoryErrors, GetNewestHistoryResponses, GetProtocolContractsData, GetProtocolContractsErrors, GetProtocolContractsResponses, GetReadinessData, GetReadinessErrors, GetReadinessResponses, GetRecordData, GetRecordErrors, GetRecordResponses, GetStatusData, GetStatusErrors, GetStatusResponses, SearchActivityData, SearchActivityErrors, SearchActivityResponses } from './types.gen.js';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -88,6 +88,11 @@ export const getLoansOfAccount = <ThrowOnError extends boolean = false>(options:
  * The contracts of each EVM chain
  */
 export const getProtocolContracts = <ThrowOnError extends boolean = false>(options?: Options<GetProtocolContractsData, ThrowOnError>) => (options?.client ?? client).get<GetProtocolContractsResponses, GetProtocolContractsErrors, ThrowOnError>({ url: '/api/protocolContracts', ...options });
+
+/**
+ * The tokens that loans name
+ */
+export const getLoanAssets = <ThrowOnError extends boolean = false>(options: Options<GetLoanAssetsData, ThrowOnError>) => (options.client ?? client).get<GetLoanAssetsResponses, GetLoanAssetsErrors, ThrowOnError>({ url: '/api/loanAssets/{networkId}', ...options });
 
 /**
  * How far every network is indexed

@@ -78,16 +78,16 @@ export type HistoryAnswer = {
 };
 
 /**
- * Records that fit all filters; a page is shorter than its limit where it would exceed 2 MB
+ * Records that fit all filters; a page can be shorter than its limit, so `next` alone says whether one follows
  */
 export type SearchAnswer = {
     status: 'OK';
     /**
-     * Newest first
+     * Newest first; oldest first with `after`
      */
     payload: Array<ActivityRecord>;
     /**
-     * The next page's `before`; null on the last page
+     * The next page's `before`, or its `after` where that was given; null on the last page
      */
     next: number | null;
 };
@@ -305,6 +305,37 @@ export type ReadinessAnswer = {
             synced: boolean;
             note: string;
         }>;
+    };
+};
+
+/**
+ * A token that loans name
+ */
+export type LoanAsset = {
+    /**
+     * At most 32 visible characters; null until it was read, and where the token gives none such
+     */
+    symbol: string | null;
+    /**
+     * Null where the token gives none, or more than 255
+     */
+    decimals: number | null;
+    /**
+     * EVM chain id in decimal
+     */
+    networkId: string;
+};
+
+/**
+ * The tokens that loans name
+ */
+export type LoanAssets = {
+    status: 'OK';
+    /**
+     * By the EIP-55 address of the token
+     */
+    payload: {
+        [key: string]: LoanAsset;
     };
 };
 
@@ -826,6 +857,14 @@ export type Erc20LoanAnswer = {
          */
         loanEventsTotal: number;
     };
+    /**
+     * Only with `explain=1`: for each part, the records that set each field
+     */
+    explain?: {
+        [key: string]: {
+            [key: string]: Array<number>;
+        };
+    };
 };
 
 /**
@@ -845,6 +884,14 @@ export type FilLoanAnswer = {
          * Number of the loan's records; /api/activity?loanId= pages through all of them
          */
         loanEventsTotal: number;
+    };
+    /**
+     * Only with `explain=1`: for each part, the records that set each field
+     */
+    explain?: {
+        [key: string]: {
+            [key: string]: Array<number>;
+        };
     };
 };
 
@@ -1297,33 +1344,49 @@ export type SearchActivityData = {
          */
         before?: string;
         /**
-         * Records of a page, 1 to 200
+         * Only records with a larger id, oldest first: the `next` of the page before, or the last id that is known
+         */
+        after?: string;
+        /**
+         * Records of a page, 1 to 200; 25 when omitted
          */
         limit?: string;
         /**
-         * A loan of either market
+         * Loans of either market
          */
-        loanId?: string;
+        loanId?: Array<string>;
         /**
-         * A market
+         * Markets
          */
-        loanType?: 'ERC20FIL' | 'FILERC20';
+        loanType?: Array<'ERC20FIL' | 'FILERC20'>;
         /**
          * What happened
          */
-        event?: 'CreateLoanOffer' | 'ApproveRequest' | 'Withdraw' | 'Payback' | 'AcceptRepayment' | 'RefundPayback' | 'CancelLoan' | 'CreateBorrowRequest' | 'AcceptOffer' | 'UnlockCollateral' | 'SeizeCollateral' | 'UnlockRefundableCollateral' | 'CancelBorrowRequest' | 'LendERC20/LockCollateral' | 'LendERC20/SignCollateralVoucher' | 'LendERC20/SignUnlockCollateralVoucher' | 'LendERC20/RedeemSeizeCollateralVoucher' | 'LendERC20/RedeemUnlockCollateralVoucher' | 'LendERC20/SettleSeizeCollateral' | 'LendERC20/SettleUnlockCollateral' | 'LendERC20/CollectSeizeCollateral' | 'LendERC20/CollectUnlockCollateral' | 'LendFIL/CreatePaymentChannel' | 'LendFIL/SignWithdrawVoucher' | 'LendFIL/RedeemWithdrawVoucher' | 'LendFIL/SettleWithdraw' | 'LendFIL/CollectWithdraw' | 'LendFIL/PaybackPaymentChannel' | 'LendFIL/SignPaybackVoucher' | 'LendFIL/RedeemPaybackVoucher' | 'LendFIL/SettlePayback' | 'LendFIL/CollectPayback';
+        event?: Array<'CreateLoanOffer' | 'ApproveRequest' | 'Withdraw' | 'Payback' | 'AcceptRepayment' | 'RefundPayback' | 'CancelLoan' | 'CreateBorrowRequest' | 'AcceptOffer' | 'UnlockCollateral' | 'SeizeCollateral' | 'UnlockRefundableCollateral' | 'CancelBorrowRequest' | 'LendERC20/LockCollateral' | 'LendERC20/SignCollateralVoucher' | 'LendERC20/SignUnlockCollateralVoucher' | 'LendERC20/RedeemSeizeCollateralVoucher' | 'LendERC20/RedeemUnlockCollateralVoucher' | 'LendERC20/SettleSeizeCollateral' | 'LendERC20/SettleUnlockCollateral' | 'LendERC20/CollectSeizeCollateral' | 'LendERC20/CollectUnlockCollateral' | 'LendFIL/CreatePaymentChannel' | 'LendFIL/SignWithdrawVoucher' | 'LendFIL/RedeemWithdrawVoucher' | 'LendFIL/SettleWithdraw' | 'LendFIL/CollectWithdraw' | 'LendFIL/PaybackPaymentChannel' | 'LendFIL/SignPaybackVoucher' | 'LendFIL/RedeemPaybackVoucher' | 'LendFIL/SettlePayback' | 'LendFIL/CollectPayback'>;
         /**
-         * The name of a configured or indexed chain
+         * Names of configured or indexed chains
          */
-        blockchain?: string;
+        blockchain?: Array<string>;
         /**
-         * The network of a configured or indexed chain
+         * Networks of configured or indexed chains
          */
-        networkId?: string;
+        networkId?: Array<string>;
         /**
          * As in the record; hex in any case
          */
-        txHash?: string;
+        txHash?: Array<string>;
+        /**
+         * Records of the loans that the account borrows or lends: an EVM address with or without its checksum, or a Filecoin address with either letter
+         */
+        account?: Array<string>;
+        /**
+         * Only records with this `createdAt` or a later one
+         */
+        from?: string;
+        /**
+         * Only records with this `createdAt` or an earlier one; a day means all of it
+         */
+        to?: string;
     };
     url: '/api/activity';
 };
@@ -1351,7 +1414,7 @@ export type SearchActivityError = SearchActivityErrors[keyof SearchActivityError
 
 export type SearchActivityResponses = {
     /**
-     * Records that fit all filters; a page is shorter than its limit where it would exceed 2 MB
+     * Records that fit all filters; a page can be shorter than its limit, so `next` alone says whether one follows
      */
     200: SearchAnswer;
 };
@@ -1412,7 +1475,16 @@ export type GetErc20LoanData = {
          */
         loanId: string;
     };
-    query?: never;
+    query?: {
+        /**
+         * Answers as of a moment: just after a record (its id), at a time, or at a block of a network (`<network>@<block>`)
+         */
+        asOf?: string;
+        /**
+         * 1 adds `explain`: the records that set each field
+         */
+        explain?: string;
+    };
     url: '/api/loan/ERC20/{loanId}';
 };
 
@@ -1458,7 +1530,16 @@ export type GetFilLoanData = {
          */
         loanId: string;
     };
-    query?: never;
+    query?: {
+        /**
+         * Answers as of a moment: just after a record (its id), at a time, or at a block of a network (`<network>@<block>`)
+         */
+        asOf?: string;
+        /**
+         * 1 adds `explain`: the records that set each field
+         */
+        explain?: string;
+    };
     url: '/api/loan/FIL/{loanId}';
 };
 
@@ -1869,6 +1950,48 @@ export type GetProtocolContractsResponses = {
 };
 
 export type GetProtocolContractsResponse = GetProtocolContractsResponses[keyof GetProtocolContractsResponses];
+
+export type GetLoanAssetsData = {
+    body?: never;
+    path: {
+        /**
+         * An EVM chain id, or ALL
+         */
+        networkId: string;
+    };
+    query?: never;
+    url: '/api/loanAssets/{networkId}';
+};
+
+export type GetLoanAssetsErrors = {
+    /**
+     * A parameter is malformed or unknown
+     */
+    400: ErrorAnswer;
+    /**
+     * Too many requests of this client
+     */
+    429: ErrorAnswer;
+    /**
+     * A fault of the service
+     */
+    500: ErrorAnswer;
+    /**
+     * The database is away, or the API is overloaded
+     */
+    503: ErrorAnswer;
+};
+
+export type GetLoanAssetsError = GetLoanAssetsErrors[keyof GetLoanAssetsErrors];
+
+export type GetLoanAssetsResponses = {
+    /**
+     * The tokens that loans name
+     */
+    200: LoanAssets;
+};
+
+export type GetLoanAssetsResponse = GetLoanAssetsResponses[keyof GetLoanAssetsResponses];
 
 export type GetStatusData = {
     body?: never;
