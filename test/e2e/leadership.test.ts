@@ -4,8 +4,9 @@ import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { startAnvil } from '../../devnet/evm/anvil.ts'
 import { deployContracts } from '../../devnet/evm/deploy.ts'
-import { connect, type Db } from '../../shared/db/connect.ts'
+import type { Db } from '../../shared/db/connect.ts'
 import { testDatabase } from '../helpers/database.ts'
+import { strangerOf } from '../helpers/stranger.ts'
 import { indexerProcess, type IndexerProcess } from '../helpers/indexer-process.ts'
 
 t.setTimeout(300_000)
@@ -74,16 +75,7 @@ async function readiness(indexer: IndexerProcess): Promise<Readiness> {
 void t.test('the lead: held against strangers, passed on by the killed and by the frozen', async (t) => {
   const { url, db, indexers } = await ground(t)
   const [first, second] = indexers
-  const role = `connects_${process.pid}`
-  await sql`create role ${sql.id(role)} login password 'x'`.execute(db)
-  const strangerUrl = new URL(url)
-  strangerUrl.username = role
-  strangerUrl.password = 'x'
-  const stranger = connect(strangerUrl.href, { name: 'stranger', max: 1 })
-  t.teardown(async () => {
-    await stranger.destroy()
-    await sql`drop role ${sql.id(role)}`.execute(db)
-  })
+  const { stranger } = await strangerOf(t, { url, db })
   // The key that the writer's lock had.
   await sql`select pg_advisory_lock(
     ('x' || left(encode(sha256('loan-activity/writer of evm:31337'), 'hex'), 16))::bit(64)::bigint)`.execute(

@@ -5,10 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
-import { connect } from '../../../../shared/db/connect.ts'
 import { findHolder, takeLease, type Lease } from '../../../../shared/db/leases.ts'
 import { untilAborted } from '../../../../shared/async/abort.ts'
 import { testDatabase } from '../../../helpers/database.ts'
+import { strangerOf } from '../../../helpers/stranger.ts'
 
 const HOLDER = fileURLToPath(new URL('../../../helpers/lease-holder-main.ts', import.meta.url))
 
@@ -117,16 +117,7 @@ void t.test('a row that came with a failover names a session that is not on this
 
 void t.test('a role that may only connect can neither take nor disturb a lease', async (t) => {
   const { url, db } = await testDatabase(t)
-  const role = `stranger_${process.pid}`
-  await sql`create role ${sql.id(role)} login password 'x'`.execute(db)
-  const strangerUrl = new URL(url)
-  strangerUrl.username = role
-  strangerUrl.password = 'x'
-  const stranger = connect(strangerUrl.href, { name: 'stranger', max: 1 })
-  t.teardown(async () => {
-    await stranger.destroy()
-    await sql`drop role ${sql.id(role)}`.execute(db)
-  })
+  const { stranger } = await strangerOf(t, { url, db })
   // Whatever key a lock of any name may have had: those of the service's names, and many others.
   await sql`select pg_advisory_lock(hashtextextended(key, 0)) from generate_series(1, 1000) as key`
     .execute(stranger)

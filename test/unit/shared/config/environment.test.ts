@@ -1,16 +1,6 @@
 import t from 'tap'
 import { loadEnvironment, requireDatabaseUrl } from '../../../../shared/config/config.ts'
-import { ConfigError, messageOf } from '../../../../shared/errors.ts'
-
-function mistake(work: () => unknown): string {
-  try {
-    work()
-  } catch (error) {
-    if (error instanceof ConfigError) return messageOf(error)
-    throw error
-  }
-  return 'no mistake'
-}
+import { mistake } from '../../../helpers/config-mistake.ts'
 
 void t.test('nothing set: the defaults', (t) => {
   t.strictSame(loadEnvironment({}), {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { loadNetworks, parseNetworks } from '../../../../shared/config/config.ts'
 import { networkKey } from '../../../../shared/config/networks.ts'
-import { ConfigError, messageOf } from '../../../../shared/errors.ts'
+import { mistake } from '../../../helpers/config-mistake.ts'
 
 const ADDRESS = '0x5FbDB2315678afecb367f032d93F642f64180aa3'
 
@@ -15,16 +15,6 @@ function evm(change: object = {}): object {
     erc20Loans: { address: ADDRESS },
     ...change,
   }
-}
-
-function mistake(work: () => unknown): string {
-  try {
-    work()
-  } catch (error) {
-    if (error instanceof ConfigError) return messageOf(error)
-    throw error
-  }
-  return 'no mistake'
 }
 
 const parse = (json: unknown, environment: Record<string, string> = {}) =>
