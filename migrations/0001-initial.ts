@@ -405,7 +405,17 @@ const LOANS = `
     list text collate "C" not null,
     -- The loan's id.
     id bigint not null,
+    -- The log position from which the loan is in the list: in its last step, or before.
+    since bigint not null,
     primary key (list, id)
+  );
+  -- The loans that left a list: in it from log position "since", and no longer at "until".
+  create table projection.loan_lists_past (
+    list text collate "C" not null,
+    id bigint not null,
+    until bigint not null,
+    since bigint not null,
+    primary key (list, id, until)
   );
 `
 

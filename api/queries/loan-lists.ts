@@ -14,7 +14,7 @@ export interface LoanPage {
 }
 
 /** Bytes of JSON after which a page takes no further loan. */
-const MOST_BYTES = 1024 * 1024
+export const MOST_BYTES = 1024 * 1024
 
 /** Raw SQL: Postgres bounds a page by its bytes, so it writes the text (record-json.ts). */
 const ORDERS: Statement = {

@@ -4,14 +4,22 @@ import { channelSubject } from '../../shared/events/natural-key.ts'
 import { channelAt, loanAt, type ChannelAt, type KeyedEntry, type LoanAt } from '../loan-past/loan-at.ts'
 import type { RecordsByKey } from '../loan-past/explain.ts'
 import { MOST_LOAN_EVENTS } from '../schemas/activity.ts'
+import { withOtherNames } from './account-names.ts'
 import { READ_MODEL_STATE, type Indexed } from './answer-cache.ts'
 import { IDS_PER_ENTRY } from './as-of.ts'
+import type { LoanPage } from './loan-lists.ts'
 import { MOST_COUNTED } from './loans.ts'
 import type { ReadDatabase, Statement } from './read-database.ts'
 import { isoTime, newestOfLoan, newestThatFit } from './record-json.ts'
 
 /** Entries of a loan, or of one of its channels, that are folded at most; their number bounds the cost of an answer. */
 const MOST_ENTRIES = 2_000
+
+/** As above, for each loan of a page. */
+const MOST_ENTRIES_LISTED = 200
+
+/** Entries of each list that are examined for a page at most. A page can be empty although others follow. */
+const MOST_EXAMINED = 2_000
 
 /** A loan as the service knew it, with the channels that its lookup showed. */
 export interface PastLoan {
@@ -25,7 +33,7 @@ export interface PastLookup extends PastLoan {
   /** JSON of the newest records, oldest first, without brackets. */
   records: string
   /** Number of the loan's records. */
-  total: number
+  total: string
   recordsByKey: RecordsByKey
   indexed: Indexed
 }
@@ -43,18 +51,18 @@ const ENTRY = `json_build_object('key', network || ' ' || natural_key, 'position
  * All entries, up to the position, of the events that ever were this subject's. A correction may have given one to
  * another loan. The order over both columns leaves one index; the operations on columns keep others away.
  */
-const entriesOf = (subject: string, position: string): string => `(
+const entriesOf = (subject: string, position: string, most: number): string => `(
   select coalesce(json_agg(${ENTRY} order by position), '[]') from (
     select entry.* from (
       select distinct network, natural_key from (
         select network, natural_key from ledger.event_log as own
         where own.subject >= ${subject} and (own.subject, own.position) <= (${subject}, ${position})
-        order by own.subject desc, own.position desc limit ${MOST_ENTRIES + 1}
+        order by own.subject desc, own.position desc limit ${most + 1}
       ) as own
     ) as key cross join lateral (
       select * from ledger.event_log as one
       where one.natural_key = key.natural_key and (one.network || '') = key.network and one.position + 0 <= ${position}
-    ) as entry limit ${MOST_ENTRIES + 1}
+    ) as entry limit ${most + 1}
   ) as entries
 )`
 
@@ -62,10 +70,10 @@ const entriesOf = (subject: string, position: string): string => `(
  * Columns of a past loan; the arguments are SQL. A loan shows one channel in each role at a time, so the first of its past
  * rows that ended later is the one that was shown, if it had begun.
  */
-export function pastLoanColumns(type: string, id: string, position: string): string {
+function pastLoanColumns(type: string, id: string, position: string, most: number): string {
   const columns = 'network, robust, id, created_at, updated_at, since'
   return `
-    ${entriesOf(`(${type} || '/' || ${id})`, position)} as entries,
+    ${entriesOf(`(${type} || '/' || ${id})`, position, most)} as entries,
     (
       select json_build_object('position', position, 'state', derived_state, 'at', ${isoTime('recorded_at')})
       from projection.derived_states as derived
@@ -75,7 +83,7 @@ export function pastLoanColumns(type: string, id: string, position: string): str
     (
       select coalesce(json_agg(json_build_object('role', role.name, 'network', network, 'robust', robust, 'id', shown.id,
         'createdAt', ${isoTime('created_at')}, 'updatedAt', ${isoTime('updated_at')},
-        'entries', ${entriesOf(`('channel/' || split_part(shown.network, ':', 2) || '/' || shown.robust)`, position)})), '[]')
+        'entries', ${entriesOf(`('channel/' || split_part(shown.network, ':', 2) || '/' || shown.robust)`, position, most)})), '[]')
       from unnest(array['collateral', 'principal', 'payback']) as role(name) cross join lateral (
         select * from (
           select ${columns} from projection.channels as now
@@ -91,7 +99,7 @@ export function pastLoanColumns(type: string, id: string, position: string): str
     ) as channels`
 }
 
-export interface PastLoanRow {
+interface PastLoanRow {
   entries: Json<KeyedEntry>[]
   derived: { position: number; state: string | null; at: string } | null
   channels: {
@@ -134,7 +142,7 @@ const LOOKUP: Statement = {
         ) as counted
       ) + (select count(*) from (select from ${PAST} limit ${MOST_COUNTED}) as past) end as records from found
     )
-    select ${pastLoanColumns('$1::text', '$2::text', '$3::bigint')},
+    select ${pastLoanColumns('$1::text', '$2::text', '$3::bigint', MOST_ENTRIES)},
       (select coalesce(string_agg(json, ',' order by id), '') from shown) as records, (select records from total) as total,
       (
         select coalesce(json_object_agg(natural_key, id), '{}') from found where natural_key is not null
@@ -149,23 +157,24 @@ export async function findPastLoan(
 ): Promise<PastLookup | undefined> {
   interface Row extends PastLoanRow {
     records: string
-    total: number
+    total: string
     recordsByKey: Record<string, number>
     indexed: Indexed
   }
   const [row] = await database.rows<Row>(LOOKUP, [loan.loanType, loan.loanId, position])
-  const found = row && toPastLoan(loan, row)
+  const found = row && toPastLoan(loan, row, MOST_ENTRIES)
   if (row === undefined || found === undefined) return undefined
   const { records, total, recordsByKey, indexed } = row
   return { ...found, records, total, recordsByKey: new Map(Object.entries(recordsByKey)), indexed }
 }
 
 /** Folds a row; undefined if the loan did not exist then. */
-export function toPastLoan(
+function toPastLoan(
   { loanType, loanId }: { loanType: LoanType; loanId: string },
   { entries, derived, channels }: PastLoanRow,
+  most: number,
 ): PastLoan | undefined {
-  const folded = loanAt(`${loanType}/${loanId}`, toEntries(entries))
+  const folded = loanAt(`${loanType}/${loanId}`, toEntries(entries, most))
   if (folded === undefined) return undefined
   // A reorg can remove a loan and bring it back: what was derived before is not of this life.
   const own = derived !== null && derived.position >= folded.id ? derived : null
@@ -175,7 +184,7 @@ export function toPastLoan(
     at: { ...folded, updatedAt },
     derivedState: own?.state ?? null,
     channels: channels.map(({ robust, network, ...one }): ChannelAt => {
-      const found = channelAt(channelSubject(network, robust), toEntries(one.entries))
+      const found = channelAt(channelSubject(network, robust), toEntries(one.entries, most))
       if (found === undefined) throw new Error(`the log has no creation of channel ${robust}`)
       const times = { createdAt: new Date(one.createdAt), updatedAt: new Date(one.updatedAt) }
       return { role: one.role, network, id: one.id, ...times, ...found }
@@ -183,10 +192,96 @@ export function toPastLoan(
   }
 }
 
-function toEntries(entries: Json<KeyedEntry>[]): KeyedEntry[] {
-  if (entries.length > MOST_ENTRIES) throw new TooManyEntries(`more than ${MOST_ENTRIES} entries`)
+function toEntries(entries: Json<KeyedEntry>[], most: number): KeyedEntry[] {
+  if (entries.length > most) throw new TooManyEntries(`more than ${most} entries`)
   return entries.map((entry) => ({ ...entry, recordedAt: new Date(entry.recordedAt) }))
 }
 
-/** The statement, for tests of its plan. */
-export const LOANS_PAST = { lookup: LOOKUP }
+/** A page of loans as of a position of the log, the newest first. */
+export interface PastPage {
+  loans: PastLoan[]
+  /** Whether loans are left that fit, or were not examined, below the id `rest`. */
+  rest: number | null
+  indexed: Indexed
+}
+
+/** The newest entries of a list, current (`loan_lists`) or past, without regard to the moment: their number is bounded. */
+const examined = (table: 'loan_lists' | 'loan_lists_past', until: string): string => `
+  select one.id, one.since, ${until} as until, min(one.id) over () as lowest, count(*) over () as examined from (
+    select * from projection.${table} as entry where entry.list = wanted.list and entry.id < asked.before
+    order by entry.list desc, entry.id desc limit ${MOST_EXAMINED}
+  ) as one`
+
+/**
+ * Loans have rising ids, the positions of their first entries, so none above the position existed. Below the highest id
+ * at which a list was not examined further (`floor`), nothing is known.
+ */
+const PAGE: Statement = {
+  name: 'loans-past',
+  text: `
+    with asked as materialized (
+      select least(coalesce($2::bigint, $4::bigint + 1), $4::bigint + 1) as before
+    ), wanted as materialized (${withOtherNames('$1::text[]')}),
+    examined as materialized (
+      select entry.* from asked cross join wanted cross join lateral (
+        ${examined('loan_lists', 'null::bigint')} union all ${examined('loan_lists_past', 'one.until')}
+      ) as entry
+    ), bound as materialized (
+      select coalesce(max(lowest) filter (where examined = ${MOST_EXAMINED}), 0) as floor from examined
+    ), listed as materialized (
+      select distinct id from examined, bound
+      where id > floor and since <= $4::bigint and (until is null or until > $4::bigint)
+      order by id desc limit $3::bigint + 1
+    )
+    select loan.*, floor, (select count(*) from listed) as listed, ${READ_MODEL_STATE}
+    from bound left join lateral (
+      select one.id, made.loan_type, made.loan_id, ${pastLoanColumns('made.loan_type', 'made.loan_id', '$4::bigint', MOST_ENTRIES_LISTED)}
+      from (select id from listed order by id desc limit $3::bigint) as one cross join lateral (
+        select split_part(subject, '/', 1) as loan_type, split_part(subject, '/', 2) as loan_id
+        from ledger.event_log where position = one.id
+      ) as made
+    ) as loan on true order by loan.id desc`,
+}
+
+/**
+ * Reads a page of the loans that were in any of these lists. A loan with too many entries is left out, because one
+ * party must not spoil a list for all.
+ */
+export async function findPastPage(
+  database: ReadDatabase,
+  { lists, before, limit }: LoanPage,
+  position: number,
+): Promise<PastPage> {
+  interface Row extends PastLoanRow {
+    id: string | null
+    loan_type: LoanType
+    loan_id: string
+    floor: string
+    listed: string
+    indexed: Indexed
+  }
+  const rows = await database.rows<Row>(PAGE, [lists, before ?? null, limit, position])
+  const [first] = rows
+  if (first === undefined) throw new Error('a page of past loans has no row')
+  const found = rows.filter(({ id }) => id !== null)
+  const floor = Number(first.floor)
+  const isMore = Number(first.listed) > found.length
+  const lowest = Number(found.at(-1)?.id ?? '0')
+  return {
+    loans: found.flatMap((row) => toListed(row) ?? []),
+    rest: isMore ? lowest : floor > 0 ? floor + 1 : null,
+    indexed: first.indexed,
+  }
+}
+
+function toListed(row: PastLoanRow & { loan_type: LoanType; loan_id: string }): PastLoan | undefined {
+  try {
+    return toPastLoan({ loanType: row.loan_type, loanId: row.loan_id }, row, MOST_ENTRIES_LISTED)
+  } catch (error) {
+    if (error instanceof TooManyEntries) return undefined
+    throw error
+  }
+}
+
+/** Both statements, for tests of their plans. */
+export const LOANS_PAST = { lookup: LOOKUP, page: PAGE }

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import type { LoanType } from '../../shared/events/chain-event.ts'
 import { listOfState } from '../../shared/events/loan-lists.ts'
 import { account } from './accounts.ts'
+import { asOf } from './as-of.ts'
 import { collateralLock, erc20Loan, filCollateral, filLoan, filPayback, nothing } from './loan.ts'
 import { CHANNEL_FIELDS, CONTRACT_FIELDS, exampleOf, fields } from './loan-fields.ts'
 import { notOneOf } from './parameters.ts'
@@ -55,6 +56,7 @@ export const loanPageQuery = z.strictObject({
     .meta({ description: 'Loans of a page, 1 to 200', examples: ['100'] })
     .default('100')
     .transform(Number),
+  asOf,
 })
 
 const next = z

@@ -1778,6 +1778,10 @@ export type GetBorrowOrdersData = {
          * Loans of a page, 1 to 200
          */
         limit?: string;
+        /**
+         * Answers as of a moment: just after a record (its id), at a time, or at a block of a network (`<network>@<block>`)
+         */
+        asOf?: string;
     };
     url: '/api/orders/borrow/{state}';
 };
@@ -1787,6 +1791,10 @@ export type GetBorrowOrdersErrors = {
      * A parameter is malformed or unknown
      */
     400: ErrorAnswer;
+    /**
+     * There is no such thing
+     */
+    404: ErrorAnswer;
     /**
      * Too many requests of this client
      */
@@ -1829,6 +1837,10 @@ export type GetLendOrdersData = {
          * Loans of a page, 1 to 200
          */
         limit?: string;
+        /**
+         * Answers as of a moment: just after a record (its id), at a time, or at a block of a network (`<network>@<block>`)
+         */
+        asOf?: string;
     };
     url: '/api/orders/lend/{state}';
 };
@@ -1838,6 +1850,10 @@ export type GetLendOrdersErrors = {
      * A parameter is malformed or unknown
      */
     400: ErrorAnswer;
+    /**
+     * There is no such thing
+     */
+    404: ErrorAnswer;
     /**
      * Too many requests of this client
      */
@@ -1880,6 +1896,10 @@ export type GetLoansOfAccountData = {
          * Loans of a page, 1 to 200
          */
         limit?: string;
+        /**
+         * Answers as of a moment: just after a record (its id), at a time, or at a block of a network (`<network>@<block>`)
+         */
+        asOf?: string;
     };
     url: '/api/loans/account/{account}';
 };
@@ -1889,6 +1909,10 @@ export type GetLoansOfAccountErrors = {
      * A parameter is malformed or unknown
      */
     400: ErrorAnswer;
+    /**
+     * There is no such thing
+     */
+    404: ErrorAnswer;
     /**
      * Too many requests of this client
      */

@@ -54,7 +54,6 @@ const RECORDS: Rows = sql`(
 
 /** The tables whose rows have a key of several columns, and so no id. */
 const KEYED: [key: string[], rows: Rows][] = [
-  [['list', 'id'], keyedRows('loan_lists', ['list', 'id'])],
   [
     ['id', 'until'],
     sql`(
@@ -66,6 +65,8 @@ const KEYED: [key: string[], rows: Rows][] = [
   ],
   ...(
     [
+      ['loan_lists', ['list', 'id']],
+      ['loan_lists_past', ['list', 'id', 'until']],
       ['derived_states', ['loan_type', 'loan_id', 'position']],
       ['channels_past', ['loan_type', 'loan_id', 'role', 'until', 'network', 'robust']],
     ] as const

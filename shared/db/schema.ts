@@ -252,6 +252,11 @@ interface DerivedStatesTable {
 interface LoanListsTable {
   list: string
   id: number
+  since: number
+}
+
+interface LoanListsPastTable extends LoanListsTable {
+  until: number
 }
 
 export interface ChannelsTable {
@@ -299,6 +304,7 @@ interface ReadModelTables {
   loans: LoansTable
   derived_states: DerivedStatesTable
   loan_lists: LoanListsTable
+  loan_lists_past: LoanListsPastTable
   channels: ChannelsTable
   channels_past: ChannelsPastTable
 }

@@ -9,6 +9,12 @@ export interface TimedLoan {
   updatedAt: Date
 }
 
+/** The loan after a step; `position` is that of its last entry there. */
+export interface LoanVersion {
+  loan: Loan | undefined
+  position: number
+}
+
 /** Whether the entries can be folded one by one onto the loan. */
 export function isInOrder(loan: Loan | undefined, entries: LogEntry[]): boolean {
   let last: PlaceInChain | null =
@@ -28,21 +34,23 @@ export function foldSteps(
   before: TimedLoan | undefined,
   entries: LogEntry[],
   held: HeldEntry[] | undefined,
-): TimedLoan {
+): TimedLoan & { versions: LoanVersion[] } {
   let loan = before?.loan
   let updatedAt = before?.updatedAt ?? firstOf(entries).recordedAt
   const become = (next: Loan | undefined, at: Date): void => {
     if (!saysTheSame(loan, next)) updatedAt = at
     loan = next
   }
-  for (const step of held === undefined ? [entries] : stepsOf(entries)) {
+  const versions: LoanVersion[] = []
+  for (const step of stepsOf(entries)) {
     if (isInOrder(loan, step)) {
       for (const entry of step) become(evolveLoan(loan, entry), entry.recordedAt)
     } else {
       become(foldAnew(held, step), firstOf(step).recordedAt)
     }
+    versions.push({ loan, position: step.at(-1)?.position ?? 0 })
   }
-  return { loan, updatedAt }
+  return { loan, updatedAt, versions }
 }
 
 /**

@@ -127,7 +127,7 @@ export async function putFilecoinSides(context: FoldContext, changes: SideChange
     return {
       id: loan.id,
       before: listsOf(loanType, loan.part, loan),
-      after: listsOf(loanType, loan.part, side),
+      after: [{ lists: listsOf(loanType, loan.part, side), position }],
     }
   })
   await putLists(context, lists)

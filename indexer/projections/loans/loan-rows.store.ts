@@ -6,6 +6,7 @@ import { upsertRows } from '../../../shared/db/upsert-rows.ts'
 import { addressIn } from '../../../shared/loans/loan-facts.evolve.ts'
 import type { FoldContext } from '../projection.ts'
 import { LOAN_KEY, loanKeyOf } from './loan-key.ts'
+import type { LoanVersion } from '../../../shared/loans/loan-steps.evolve.ts'
 import { listsOf, type FilecoinSide } from './loan-lists.evolve.ts'
 import { putLists, type ListChange } from './loan-lists.store.ts'
 import type { Loan } from '../../../shared/loans/loans.evolve.ts'
@@ -28,6 +29,8 @@ export interface Change {
   firstPosition: number
   createdAt: Date
   updatedAt: Date
+  /** The loan after each step of the segment that concerns it. */
+  versions: LoanVersion[]
 }
 
 /** A change of a loan that still has events. */
@@ -95,12 +98,14 @@ export async function writeChanges(context: FoldContext, changes: Change[]): Pro
 
 const NO_SIDE: FilecoinSide = { derivedState: null, channelParty: null }
 
-function listChangeOf({ loan, before, firstPosition }: Change): ListChange {
+function listChangeOf({ before, firstPosition, versions }: Change): ListChange {
   const side = before?.side ?? NO_SIDE
+  const listsIn = (loan: Loan | undefined): string[] =>
+    loan === undefined ? [] : listsOf(loan.loanType, loan.part, side)
   return {
     id: before?.id ?? firstPosition,
-    before: before === undefined ? [] : listsOf(before.loan.loanType, before.loan.part, side),
-    after: loan === undefined ? [] : listsOf(loan.loanType, loan.part, side),
+    before: listsIn(before?.loan),
+    after: versions.map(({ loan, position }) => ({ lists: listsIn(loan), position })),
   }
 }
 

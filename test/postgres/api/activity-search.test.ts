@@ -195,8 +195,8 @@ async function seedBusyAccount(db: TestApi['db'], records: number): Promise<void
     select case n % 2 when 0 then 'ERC20FIL' else 'FILERC20' end, n::text, n * 3, 'evm:31337', '{"state":"0"}', 1, 0, now(), now()
     from generate_series(1, ${records}::integer) n`.execute(db)
   await sql`insert into projection.loan_lists
-    select 'f099', n * 9 from generate_series(1, ${BUSY.loans}::integer) n
-    union all select 'f0' || n, n * 3 from generate_series(100, ${records}::integer) n`.execute(db)
+    select 'f099', n * 9, n * 9 from generate_series(1, ${BUSY.loans}::integer) n
+    union all select 'f0' || n, n * 3, n * 3 from generate_series(100, ${records}::integer) n`.execute(db)
 }
 
 void t.test('an account with more loans than a page looks at is found by examining records', async (t) => {

@@ -15,7 +15,7 @@ import { EVM, FILECOIN, handIn, ingestLedger, ingestStories } from '../../helper
 import { RandomChain, seededRandom } from '../../helpers/random-chain.ts'
 import { RecordingClient } from '../../helpers/recording-client.ts'
 import { openLedger, type Written } from '../../helpers/restless-ledger.ts'
-import { tellStories } from '../../helpers/two-chain-stories.ts'
+import { tellStories, type TwoChains } from '../../helpers/two-chain-stories.ts'
 
 const LOANS = 8
 const STEPS = 60
@@ -28,12 +28,33 @@ function lookups(loans: number): string[] {
   ]).flat()
 }
 
+const LISTS = [
+  '/api/orders/borrow/available',
+  '/api/orders/borrow/closed?limit=3',
+  '/api/orders/borrow/1',
+  '/api/orders/lend/available?limit=2',
+  '/api/orders/lend/closed',
+  '/api/orders/lend/0.5',
+]
+
+/** Accounts on both chains, by the names that contracts and channels use. */
+function accounts({ evm }: TwoChains): string[] {
+  const named = evm.flatMap((event) =>
+    Object.entries({ ...event.args, ...event.terms.values }).flatMap(([name, value]) => {
+      if (name === 'borrower' || name === 'lender') return [String(value)]
+      if (name !== 'filBorrower' && name !== 'filLender') return []
+      return [Buffer.from(String(value).slice(2), 'hex').toString()]
+    }),
+  )
+  return [...new Set(named)].slice(0, 6).map((account) => `/api/loans/account/${account}`)
+}
+
 /** Both chains and handed-in vouchers in a random order with reorgs, and a client that looks after each step. */
 async function recordStories(api: TestApi, seed: number): Promise<RecordingClient> {
   const { app, db } = api
   const random = seededRandom(seed)
   const chains = tellStories(seed, LOANS, { people: 2 + (seed % 4), handedIn: 0.5, rivals: seed % 2 === 0 })
-  const client = new RecordingClient(app, db, lookups(LOANS))
+  const client = new RecordingClient(app, db, [...lookups(LOANS), ...LISTS, ...accounts(chains)])
   let written: Written | undefined
   const note = (blocks: Written): void => void (written = blocks)
   const evm = await openLedger(db, EVM, chains.evm, random, 0.3, note)
@@ -55,11 +76,11 @@ async function recordChain(api: TestApi, seed: number): Promise<RecordingClient>
   const { app, db } = api
   const random = seededRandom(seed)
   const chain = new RandomChain(seed)
-  const client = new RecordingClient(
-    app,
-    db,
-    lookups(2 * LOANS).filter((path) => path.includes('ERC20')),
-  )
+  const client = new RecordingClient(app, db, [
+    ...lookups(2 * LOANS).filter((path) => path.includes('ERC20')),
+    ...LISTS.filter((path) => path.includes('lend')),
+    '/api/loans/account/0x00000000000000000000000000000000000000b1?limit=2',
+  ])
   const epoch = await raiseEpoch(db, EVM.network, 'writer', { startNumber: 0, watched: {} })
   for (let step = 0; step < STEPS; step += 1) {
     const depth = 1 + random.below(4)
@@ -176,6 +197,7 @@ void t.test('the past of a loan among many is found by indexes', async (t) => {
   await db.connection().execute(async (session) => {
     for (const [name, types, values] of [
       ['lookup', 'text, text, bigint', `'ERC20FIL', 'f-700', 15000`],
+      ['page', 'text[], bigint, bigint, bigint', `'{ERC20FIL/0}', null, 25, 15000`],
       ['time', 'timestamptz', `to_timestamp(1650012345)`],
       ['record', 'bigint', '12345000000'],
       ['block', 'text, bigint', `'evm:1', 5`],
@@ -189,6 +211,43 @@ void t.test('the past of a loan among many is found by indexes', async (t) => {
       }
     }
   })
+})
+
+void t.test('a page as of a moment is bounded: it can be empty although others follow', async (t) => {
+  const { app, db } = await testApi(t)
+  const { evm } = tellStories(1, 1, { market: 'erc20', end: 'cancelled' })
+  const [offer, cancel] = [
+    evm.find(({ kind }) => kind === 'CreateLoanOffer'),
+    evm.findLast(({ kind }) => kind === 'CancelLoan'),
+  ]
+  if (offer === undefined || cancel === undefined) throw new Error('no offer that is cancelled')
+  const offers = Array.from({ length: 4_500 }, (_, index) => ({
+    ...offer,
+    ...{ txHash: `offer-${index}`, loanId: String(index), contractLoanId: String(index), logIndex: index },
+  }))
+  const cancelled = offers.slice(3).map(({ loanId, contractLoanId, logIndex }) => ({
+    ...cancel,
+    ...{ txHash: `cancel-${loanId}`, loanId, contractLoanId, logIndex, blockNumber: offer.blockNumber + 1 },
+  }))
+  await ingestLedger(db, EVM, [...offers, ...cancelled])
+  // One step wrote all: as if each had been open for a while.
+  await sql`insert into projection.loan_lists_past (list, id, since, until)
+    select 'ERC20FIL/0', id, id, 5000 from projection.loans where evm_part->>'state' = '6'`.execute(db)
+  const pages: number[] = []
+  const found: string[] = []
+  for (let before = ''; ;) {
+    const url = `/api/orders/lend/available?asOf=2100-01-01T00:00:00Z${before}`
+    const { payload, next } = (await app.inject(url)).json<{
+      payload: { id: string }[]
+      next: number | null
+    }>()
+    pages.push(payload.length)
+    found.push(...payload.map(({ id }) => id))
+    if (next === null) break
+    before = `&before=${next}`
+  }
+  t.strictSame(found, ['2', '1', '0'])
+  t.ok(pages.length > 2 && pages[0] === 0, pages.join())
 })
 
 void t.test('a loan with more entries than are folded is refused', async (t) => {

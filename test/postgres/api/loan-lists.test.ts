@@ -279,8 +279,8 @@ void t.test('a page of an account with 10,000 loans, among others, reads little'
     select 'ERC20FIL', n::text, n, 'evm:31337', '{"state":"0"}', 1, 0, now(), now() from generate_series(1, 20000) n`.execute(
     db,
   )
-  await sql`insert into projection.loan_lists select case n % 2 when 0 then 'f099' else 'f0' || n end, n from generate_series(1, 20000) n
-    union all select 'ERC20FIL/0', n from generate_series(1, 20000) n`.execute(db)
+  await sql`insert into projection.loan_lists select case n % 2 when 0 then 'f099' else 'f0' || n end, n, n from generate_series(1, 20000) n
+    union all select 'ERC20FIL/0', n, n from generate_series(1, 20000) n`.execute(db)
   for (const analyzed of [false, true]) {
     if (analyzed)
       await sql`vacuum analyze projection.loans, projection.loan_lists, projection.channels`.execute(db)
