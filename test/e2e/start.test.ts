@@ -12,6 +12,7 @@ import {
   runScript,
   type RunningProgram,
 } from '../helpers/programs.ts'
+import { playDappPages } from '../helpers/dapp-pages.ts'
 import { samplesOf, shapeOf } from '../helpers/documents.ts'
 
 /** `npm start` as somebody runs it who has just cloned the project: everything is real, nothing is configured. */
@@ -127,6 +128,14 @@ void t.test('one command, from nothing to the first record and through every mis
       async () => JSON.stringify(shapeOf(await get(`${api}${path}`, z.unknown()))) === wanted,
     )
   }
+
+  await eventually('the pages of the dapp show loans of both markets', async () => {
+    const { records, requests, offers, filLoans, erc20Loans, named } = await playDappPages(api)
+    t.comment(JSON.stringify({ requests, offers, filLoans, erc20Loans, named }))
+    return (
+      records === 25 && filLoans > 0 && erc20Loans > 0 && requests + offers > 0 && named === requests + offers
+    )
+  })
 
   const before = await allRecords(api)
   t.ok(processesWith(dataDir).length > 5, 'they can be seen')
