@@ -14,6 +14,7 @@ import type { ReadDatabase } from './queries/read-database.ts'
 import { activityHistory } from './routes/activity-history.ts'
 import { activityRecord } from './routes/activity-record.ts'
 import { activitySearch } from './routes/activity-search.ts'
+import { activityStream } from './routes/activity-stream.ts'
 import { health } from './routes/health.ts'
 import { loanAssets } from './routes/loan-assets.ts'
 import { loanLists } from './routes/loan-lists.ts'
@@ -22,6 +23,7 @@ import { loanNext } from './routes/loan-next.ts'
 import { openapiDocument } from './routes/openapi-document.ts'
 import { protocolContracts } from './routes/protocol-contracts.ts'
 import { status } from './routes/status.ts'
+import { STREAM_LIMITS, type StreamLimits } from './stream/open-streams.ts'
 
 export type { ApiSettings } from './plugins/services.ts'
 
@@ -35,11 +37,12 @@ export interface AppOptions {
   keptBytes?: number
   /** Defaults to any origin and no limit per client. */
   settings?: ApiSettings
+  streamLimits?: StreamLimits
 }
 
 /** Returns the HTTP server, not yet listening. Closing it leaves the database open. */
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
-  const { database, log, version, keptBytes, settings = UNLIMITED } = options
+  const { database, log, version, keptBytes, settings = UNLIMITED, streamLimits = STREAM_LIMITS } = options
   const { API_TRUST_PROXY: proxies } = settings
   const { onUnroutable, onClientError } = protocolErrors(settings.API_CORS_ORIGINS)
   const app = fastify({
@@ -56,7 +59,11 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     frameworkErrors: onUnroutable,
     clientErrorHandler: onClientError,
   })
-  app.register(services, { database, keptBytes, config: { ...settings, packageVersion: version } })
+  app.register(services, {
+    database,
+    keptBytes,
+    config: { ...settings, packageVersion: version, streamLimits },
+  })
   app.register(schemas)
   // Registered before the plugins that refuse requests, so that refusals carry its headers too.
   app.register(headers)
@@ -69,6 +76,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   app.register(openapiDocument)
   app.register(activityHistory)
   app.register(activitySearch)
+  app.register(activityStream)
   app.register(activityRecord)
   app.register(loanLookups)
   app.register(loanNext)

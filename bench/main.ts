@@ -20,6 +20,7 @@ import type { ShapeName } from './synthetic-evm/synthetic-chain.ts'
 import { runSyntheticLotus } from './synthetic-lotus/lotus-node.ts'
 import type { LotusShape } from './synthetic-lotus/tipsets.ts'
 import { runSyntheticNode } from './synthetic-evm/synthetic-node.ts'
+import { benchStream, type StreamOptions } from './stream.ts'
 import { benchTakeover, type TakeoverOptions } from './takeover.ts'
 
 const count = (text: string): number => {
@@ -101,6 +102,15 @@ program
   .option('--only <text>', 'only the cases with this in their name', '')
   .option('--json', 'the figures as JSON', false)
   .action((options: LoadOptions) => benchLoad(options))
+program
+  .command('stream')
+  .description(
+    'memory of the API with open streams, and the time from a commit until its events are there (builds first)',
+  )
+  .option('--streams <n>', 'open at once', count, 1000)
+  .option('--steps <n>', 'written meanwhile', count, 200)
+  .option('--json', 'the figures as JSON', false)
+  .action((options: StreamOptions) => benchStream(options))
 program
   .command('attack <plan>', { hidden: true })
   .action((plan: string) => attack(JSON.parse(plan) as Attack))

@@ -307,6 +307,8 @@ const HISTORY = `
     primary key (id, until)
   );
   create index activity_past_loan on projection.activity_past (loan_id, id);
+  -- The stream reads changes in the order of the log.
+  create index activity_past_until on projection.activity_past (until, id);
 
   -- How many records come before. Three look-ups find the record of any number; a deleted record changes at most 512 rows at
   -- each level. Level 0 counts stretches; 512 of them make one of level 1, and 512 of those one of level 2.

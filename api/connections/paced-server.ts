@@ -57,10 +57,14 @@ export class PacedServer extends Server {
     const connection = new PacedConnection(socket, this.held)
     this.clients.add(connection)
     connection.once('close', () => this.clients.delete(connection))
-    if (this.clients.size > MOST_CONNECTIONS) {
-      const [oldest] = this.clients
-      oldest?.destroy()
-    }
+    if (this.clients.size > MOST_CONNECTIONS) this.longestIdle()?.destroy()
     return super.emit(event, connection)
+  }
+
+  /** The oldest of all only where none is idle: an open stream sent its request long ago. */
+  private longestIdle(): PacedConnection | undefined {
+    const [oldest] = this.clients
+    for (const connection of this.clients) if (connection.isIdle) return connection
+    return oldest
   }
 }

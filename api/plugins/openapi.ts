@@ -73,6 +73,7 @@ const transform: SwaggerTransform = ({ schema, url }) => ({
     ...schema,
     params: parameterSchema(schema.params),
     querystring: parameterSchema(schema.querystring),
+    headers: parameterSchema(schema.headers),
   },
 })
 

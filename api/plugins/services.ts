@@ -2,6 +2,7 @@ import fp from 'fastify-plugin'
 import type { Environment } from '../../shared/config/config.ts'
 import { createAnswerCache, type AnswerCache } from '../queries/answer-cache.ts'
 import type { ReadDatabase } from '../queries/read-database.ts'
+import type { StreamLimits } from '../stream/open-streams.ts'
 
 /** The API's limits and headers from the environment. */
 export type ApiSettings = Pick<
@@ -12,6 +13,7 @@ export type ApiSettings = Pick<
 export interface ApiConfig extends ApiSettings {
   /** The package's version, for `/api/status`. */
   packageVersion: string
+  streamLimits: StreamLimits
 }
 
 export interface ServiceOptions {

@@ -46,9 +46,13 @@ const UNCHANGED = { description: 'The client has this answer already (`If-None-M
  * that every route can give.
  */
 export function responses(ok: z.ZodType, ...codes: (304 | 400 | 404)[]): Record<string, unknown> {
+  return { 200: response(ok), ...otherResponses(...codes) }
+}
+
+/** The same without the answer itself. */
+export function otherResponses(...codes: (304 | 400 | 404)[]): Record<string, unknown> {
   const failures = [...codes.filter((code) => code !== 304), 429, 500, 503] as const
   return Object.fromEntries([
-    [200, response(ok)],
     ...(codes.includes(304) ? [[304, UNCHANGED]] : []),
     ...failures.map((code) => {
       const [description, message] = ERRORS[code]

@@ -3,7 +3,7 @@
 
 import { client } from './client.gen.js';
 import type { Client, Options as Options2, TDataShape } from './client/index.js';
-import type { GetBorrowOrdersData, GetBorrowOrdersErrors, GetBorrowOrdersResponses, GetErc20LoanData, GetErc20LoanErrors, GetErc20LoanNextData, GetErc20LoanNextErrors, GetErc20LoanNextResponses, GetErc20LoanResponses, GetErc20LoanVouchersData, GetErc20LoanVouchersErrors, GetErc20LoanVouchersResponses, GetFilLoanData, GetFilLoanErrors, GetFilLoanNextData, GetFilLoanNextErrors, GetFilLoanNextResponses, GetFilLoanResponses, GetFilLoanVouchersData, GetFilLoanVouchersErrors, GetFilLoanVouchersResponses, GetHistoryPageData, GetHistoryPageErrors, GetHistoryPageResponses, GetLendOrdersData, GetLendOrdersErrors, GetLendOrdersResponses, GetLivenessData, GetLivenessResponses, GetLoanAssetsData, GetLoanAssetsErrors, GetLoanAssetsResponses, GetLoansOfAccountData, GetLoansOfAccountErrors, GetLoansOfAccountResponses, GetNewestHistoryData, GetNewestHistoryErrors, GetNewestHistoryResponses, GetProtocolContractsData, GetProtocolContractsErrors, GetProtocolContractsResponses, GetReadinessData, GetReadinessErrors, GetReadinessResponses, GetRecordData, GetRecordErrors, GetRecordResponses, GetStatusData, GetStatusErrors, GetStatusResponses, SearchActivityData, SearchActivityErrors, SearchActivityResponses } from './types.gen.js';
+import type { GetBorrowOrdersData, GetBorrowOrdersErrors, GetBorrowOrdersResponses, GetErc20LoanData, GetErc20LoanErrors, GetErc20LoanNextData, GetErc20LoanNextErrors, GetErc20LoanNextResponses, GetErc20LoanResponses, GetErc20LoanVouchersData, GetErc20LoanVouchersErrors, GetErc20LoanVouchersResponses, GetFilLoanData, GetFilLoanErrors, GetFilLoanNextData, GetFilLoanNextErrors, GetFilLoanNextResponses, GetFilLoanResponses, GetFilLoanVouchersData, GetFilLoanVouchersErrors, GetFilLoanVouchersResponses, GetHistoryPageData, GetHistoryPageErrors, GetHistoryPageResponses, GetLendOrdersData, GetLendOrdersErrors, GetLendOrdersResponses, GetLivenessData, GetLivenessResponses, GetLoanAssetsData, GetLoanAssetsErrors, GetLoanAssetsResponses, GetLoansOfAccountData, GetLoansOfAccountErrors, GetLoansOfAccountResponses, GetNewestHistoryData, GetNewestHistoryErrors, GetNewestHistoryResponses, GetProtocolContractsData, GetProtocolContractsErrors, GetProtocolContractsResponses, GetReadinessData, GetReadinessErrors, GetReadinessResponses, GetRecordData, GetRecordErrors, GetRecordResponses, GetStatusData, GetStatusErrors, GetStatusResponses, SearchActivityData, SearchActivityErrors, SearchActivityResponses, StreamActivityData, StreamActivityErrors, StreamActivityResponse, StreamActivityResponses } from './types.gen.js';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -33,6 +33,11 @@ export const getHistoryPage = <ThrowOnError extends boolean = false>(options: Op
  * Records by filters, page by page
  */
 export const searchActivity = <ThrowOnError extends boolean = false>(options?: Options<SearchActivityData, ThrowOnError>) => (options?.client ?? client).get<SearchActivityResponses, SearchActivityErrors, ThrowOnError>({ url: '/api/activity', ...options });
+
+/**
+ * Changes of the history as they happen
+ */
+export const streamActivity = <ThrowOnError extends boolean = false>(options?: Options<StreamActivityData, ThrowOnError, StreamActivityResponse>) => (options?.client ?? client).sse.get<StreamActivityResponses, StreamActivityErrors, ThrowOnError>({ url: '/api/activity/stream', ...options });
 
 /**
  * A record, and how this service knows it

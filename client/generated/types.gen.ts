@@ -1421,6 +1421,54 @@ export type SearchActivityResponses = {
 
 export type SearchActivityResponse = SearchActivityResponses[keyof SearchActivityResponses];
 
+export type StreamActivityData = {
+    body?: never;
+    headers?: {
+        /**
+         * The id of the last event that was received; 0 for all from the beginning
+         */
+        'last-event-id'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * As the header `Last-Event-ID`, which a browser cannot set on its first connection: the id of the last event that was received; 0 for all from the beginning; unset for all from now on
+         */
+        lastEventId?: string;
+    };
+    url: '/api/activity/stream';
+};
+
+export type StreamActivityErrors = {
+    /**
+     * A parameter is malformed or unknown
+     */
+    400: ErrorAnswer;
+    /**
+     * Too many requests of this client
+     */
+    429: ErrorAnswer;
+    /**
+     * A fault of the service
+     */
+    500: ErrorAnswer;
+    /**
+     * The database is away, or the API is overloaded
+     */
+    503: ErrorAnswer;
+};
+
+export type StreamActivityError = StreamActivityErrors[keyof StreamActivityErrors];
+
+export type StreamActivityResponses = {
+    /**
+     * Server-sent events. `record`: a new record; `changed`: a record says other than before; `retracted`: a record is gone. Each has the record's ten fields, its `network` and its `position` in the log. `finality`: no reorg takes away records of this `network` with an id below `recordsBefore`.
+     */
+    200: string;
+};
+
+export type StreamActivityResponse = StreamActivityResponses[keyof StreamActivityResponses];
+
 export type GetRecordData = {
     body?: never;
     path: {

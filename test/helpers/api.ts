@@ -2,6 +2,7 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { Test } from 'tap'
 import { buildApp, type ApiSettings } from '../../api/app.ts'
 import { openReadDatabase } from '../../api/queries/read-database.ts'
+import type { StreamLimits } from '../../api/stream/open-streams.ts'
 import { createLogger } from '../../shared/log.ts'
 import { testDatabase, type TestDatabase } from './database.ts'
 import { checkAnswers } from './documented-answers.ts'
@@ -22,6 +23,7 @@ export async function testApi(
     log?: FastifyBaseLogger
     /** False for records that no indexer writes: answers may then differ from the OpenAPI document. */
     asDocumented?: boolean
+    streamLimits?: StreamLimits
   } = {},
 ): Promise<TestApi> {
   const own = await testDatabase(t)
@@ -30,6 +32,7 @@ export async function testApi(
     database,
     log: options.log ?? createLogger('test', 'silent'),
     version: '0.0.0-test',
+    ...(options.streamLimits === undefined ? {} : { streamLimits: options.streamLimits }),
     settings: { API_CORS_ORIGINS: '*', API_RATE_LIMIT: null, API_TRUST_PROXY: [], ...options.settings },
   })
   if (options.asDocumented !== false) await checkAnswers(app)

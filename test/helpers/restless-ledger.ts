@@ -3,9 +3,9 @@ import { ingestStep } from '../../indexer/ingest/ingest-step.ts'
 import type { Db } from '../../shared/db/connect.ts'
 import type { ChainEvent } from '../../shared/events/chain-event.ts'
 import type { BlockHeader, BlockRef, ChainStep } from '../../shared/events/chain-step.ts'
-import type { EVM } from './ingest-ledger.ts'
-import type { seededRandom } from './random-chain.ts'
-import { channelAddress, person } from './two-chain-stories.ts'
+import { EVM, FILECOIN, handIn } from './ingest-ledger.ts'
+import { seededRandom } from './random-chain.ts'
+import { channelAddress, person, type TwoChains } from './two-chain-stories.ts'
 
 type Random = ReturnType<typeof seededRandom>
 
@@ -113,4 +113,26 @@ export async function openLedger(
       arrive(here.to, here.batch)
     },
   }
+}
+
+/** Writes stories step by step, one ledger or the other at a time as the seed says; `first` is written whole before. */
+export async function ingestInSomeOrder(
+  db: Db,
+  chains: TwoChains,
+  seed: number,
+  { first, unrest = 0 }: { first?: 'evm' | 'filecoin' | undefined; unrest?: number } = {},
+): Promise<void> {
+  const random = seededRandom(seed)
+  const evm = await openLedger(db, EVM, chains.evm, random, unrest)
+  const filecoin = await openLedger(db, FILECOIN, chains.filecoin, random, unrest)
+  const offchain = [...chains.offchain].sort(() => (random.chance(0.5) ? 1 : -1))
+  if (first === 'evm') while (!evm.isDone()) await evm.writeSome()
+  if (first === 'filecoin') while (!filecoin.isDone()) await filecoin.writeSome()
+  while (!evm.isDone() || !filecoin.isDone() || offchain.length > 0) {
+    const event = random.chance(0.3) ? offchain.pop() : undefined
+    if (event !== undefined) await handIn(db, [event])
+    else if (random.chance(0.5) ? !evm.isDone() : filecoin.isDone()) await evm.writeSome()
+    else if (!filecoin.isDone()) await filecoin.writeSome()
+  }
+  for (const event of chains.offchain.slice(0, 2)) await handIn(db, [event])
 }

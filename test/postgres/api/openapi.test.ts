@@ -13,6 +13,9 @@ import { tellStories } from '../../helpers/two-chain-stories.ts'
 
 const REDOCLY = new URL('../../../node_modules/@redocly/cli/bin/cli.js', import.meta.url).pathname
 
+/** Its answer is text that does not end: activity-stream.test.ts reads it. */
+const STREAM = '/api/activity/stream'
+
 /** Rules that are not errors by themselves. Each would hide a mistake here. */
 const RULES = `extends: [recommended-strict]
 rules:
@@ -53,6 +56,7 @@ void t.test('every parameter has a description and an example, every answer an e
     }
     for (const [code, answer] of Object.entries(get.responses)) {
       if (code === '304') continue
+      if (path === STREAM && code === '200') continue
       t.match(answer, { content: { 'application/json': { example: Object } } }, `${path} ${code}`)
     }
   }
@@ -69,6 +73,7 @@ void t.test('the documented examples are answered as they are documented', async
   const judge = judgeBy(document)
   let asked = 0
   for (const [path, { get }] of Object.entries(document.paths)) {
+    if (path === STREAM) continue
     const { parameters = [] } = get
     const url = path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
       encodeURIComponent(String(parameters.find((one) => one.name === name)?.example)),

@@ -10,33 +10,12 @@ import type { ChainEvent } from '../../../shared/events/chain-event.ts'
 import type { BlockHeader, ChainStep } from '../../../shared/events/chain-step.ts'
 import { miscounts } from '../../helpers/counted-history.ts'
 import { testDatabase } from '../../helpers/database.ts'
-import { EVM, FILECOIN, handIn, ingestStories } from '../../helpers/ingest-ledger.ts'
+import { EVM, ingestStories } from '../../helpers/ingest-ledger.ts'
 import { seededRandom } from '../../helpers/random-chain.ts'
-import { openLedger, otherBranch } from '../../helpers/restless-ledger.ts'
-import { tellStories, type TwoChains } from '../../helpers/two-chain-stories.ts'
+import { ingestInSomeOrder, otherBranch } from '../../helpers/restless-ledger.ts'
+import { tellStories } from '../../helpers/two-chain-stories.ts'
 import { recordRows } from '../../helpers/log-views.ts'
 import { cases } from '../../helpers/cases.ts'
-
-async function ingestInSomeOrder(
-  db: Db,
-  chains: TwoChains,
-  seed: number,
-  { first, unrest = 0 }: { first?: 'evm' | 'filecoin' | undefined; unrest?: number } = {},
-): Promise<void> {
-  const random = seededRandom(seed)
-  const evm = await openLedger(db, EVM, chains.evm, random, unrest)
-  const filecoin = await openLedger(db, FILECOIN, chains.filecoin, random, unrest)
-  const offchain = [...chains.offchain].sort(() => (random.chance(0.5) ? 1 : -1))
-  if (first === 'evm') while (!evm.isDone()) await evm.writeSome()
-  if (first === 'filecoin') while (!filecoin.isDone()) await filecoin.writeSome()
-  while (!evm.isDone() || !filecoin.isDone() || offchain.length > 0) {
-    const event = random.chance(0.3) ? offchain.pop() : undefined
-    if (event !== undefined) await handIn(db, [event])
-    else if (random.chance(0.5) ? !evm.isDone() : filecoin.isDone()) await evm.writeSome()
-    else if (!filecoin.isDone()) await filecoin.writeSome()
-  }
-  for (const event of chains.offchain.slice(0, 2)) await handIn(db, [event])
-}
 
 /** A contract's events in two steps: all of a branch, and all of the one that takes its place. */
 async function ingestBranches(db: Db, left: ChainEvent[], kept: ChainEvent[]): Promise<void> {

@@ -1,0 +1,73 @@
+import { Readable } from 'node:stream'
+import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
+import type { Cursor } from '../../shared/events/record-event.ts'
+import { clientKey } from '../plugins/client-key.ts'
+import { Overloaded, sendError } from '../plugins/errors.ts'
+import type { ZodTypes } from '../plugins/schemas.ts'
+import { otherResponses } from '../schemas/common.ts'
+import { streamAnswer, streamHeaders, streamQuery } from '../schemas/stream.ts'
+import { followFeed } from '../stream/follow-feed.ts'
+import { OpenStreams } from '../stream/open-streams.ts'
+import { RecordFeed } from '../stream/record-feed.ts'
+import { READ } from './read.ts'
+
+const OVERFULL = new Overloaded('the API has as many open streams as it can take: try again')
+
+/** Serves the history's changes as server-sent events. */
+export const activityStream: FastifyPluginCallback = (app, _options, done) => {
+  const feed = new RecordFeed(app.database, app.log)
+  const streams = new OpenStreams(app.config.streamLimits, () => feed.wake())
+  app.addHook('preClose', (next) => {
+    streams.endAll()
+    next()
+  })
+  app.withTypeProvider<ZodTypes>().route({
+    method: READ,
+    url: '/api/activity/stream',
+    schema: {
+      tags: ['Activity'],
+      operationId: 'streamActivity',
+      summary: 'Changes of the history as they happen',
+      querystring: streamQuery,
+      headers: streamHeaders,
+      response: { 200: streamAnswer, ...otherResponses(400) },
+    },
+    handler: async (request, reply) => {
+      const asked = request.headers['last-event-id'] ?? request.query.lastEventId
+      const limit = streams.limitFor(clientKey(request))
+      if (limit === 'all') throw OVERFULL
+      if (limit === 'client') return refuse(reply)
+      // Also asked for a resumed stream: an API without its database opens none.
+      const now = await feed.now()
+      void reply.type('text/event-stream').header('cache-control', 'no-store')
+      // nginx would hold events back until its buffer is full.
+      void reply.header('x-accel-buffering', 'no').header('connection', 'close')
+      return request.method === 'HEAD' ? reply.send() : reply.send(open(request, reply, asked ?? now, now))
+    },
+  })
+  done()
+
+  function open(request: FastifyRequest, reply: FastifyReply, start: Cursor, now: Cursor): Readable {
+    const progress = { isClosed: false, sentMs: undefined }
+    const stream = {
+      client: clientKey(request),
+      progress,
+      end: (isBrokenOff: boolean) => {
+        progress.isClosed = true
+        if (isBrokenOff) reply.raw.destroy()
+      },
+    }
+    streams.add(stream)
+    feed.open(now)
+    reply.raw.once('close', () => {
+      stream.end(true)
+      streams.remove(stream)
+      feed.close()
+    })
+    return Readable.from(followFeed(feed, start, progress), { objectMode: false, highWaterMark: 1 })
+  }
+}
+
+function refuse(reply: FastifyReply): FastifyReply {
+  return sendError(reply.header('retry-after', '10'), 429, 'too many open streams of this client: close one')
+}
