@@ -13,7 +13,7 @@ const homes = [
   ['@glif/[^/]+', ['^indexer/sources/filecoin/']],
   ['bullmq', ['^indexer/queue/']],
   ['ioredis', ['^indexer/queue/', '^api/plugins/rate-windows\\.ts$']],
-  ['fastify|fastify-plugin|@fastify/[^/]+', ['^api/']],
+  ['fastify|fastify-plugin|@fastify/[^/]+', ['^api/', '^indexer/intake/']],
   ['prom-client', ['^indexer/(metrics|telemetry-server)\\.ts$']],
 ]
 /** @type {import('dependency-cruiser').IConfiguration} */

@@ -18,13 +18,14 @@ import { stopRequest } from './stop-request.ts'
 
 const HELP = `Usage: npm start
 
-The whole service on this machine: Postgres, a devnet on which loans are played, migrations, indexer and API.
+The whole service on this machine: Postgres, a devnet on which loans are played, migrations, indexer, API and intake.
 What DATABASE_URL, REDIS_URL or NETWORKS_FILE configure is used instead of the embedded part. What dies is started
 again. Ctrl-C stops everything it started; a second Ctrl-C kills it at once.
 
 Environment (all optional; more in docs/configuration.md):
   API_PORT, API_HOST          where the API listens (3000, 127.0.0.1)
   INDEXER_PORT, INDEXER_HOST  the indexer's health and metrics (3001, 127.0.0.1)
+  INTAKE_PORT                 where signed vouchers may be handed in (3003, or a free one)
   DATA_DIR                    Postgres, devnet and logs (.data); delete it to begin anew
   LOG_LEVEL                   of the files in DATA_DIR/logs (info)
 
@@ -80,7 +81,15 @@ async function makePlan(
     waitMs,
   )
   const memory = await recall(dataDir, [apiPort, indexerPort])
-  return { environment, dataDir, apiPort, indexerPort, memory, onStep }
+  const intakePort =
+    environment.INTAKE_PORT === undefined
+      ? memory.intakePort
+      : await claimListenPort(
+          { host: 'API_HOST', port: 'INTAKE_PORT' },
+          { host: API_HOST, port: environment.INTAKE_PORT },
+          waitMs,
+        )
+  return { environment, dataDir, apiPort, indexerPort, intakePort, memory, onStep }
 }
 
 /** Runs until a stop request, or until a part can never run. No process is left at the end. */

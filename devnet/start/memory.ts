@@ -10,15 +10,18 @@ const memorySchema = z.object({
   devnetPort: z.int().positive(),
   /** Missing in files of versions without a Filecoin node. */
   filecoinPort: z.int().positive().optional(),
+  /** Missing in files of versions without an intake. */
+  intakePort: z.int().positive().optional(),
 })
 
 /** Values that must stay the same over restarts; kept in DATA_DIR, readable by its owner alone. */
-export type Memory = z.infer<typeof memorySchema> & { filecoinPort: number }
+export type Memory = z.infer<typeof memorySchema> & { filecoinPort: number; intakePort: number }
 
 /** Wallets and scripts expect a local chain here. */
 const USUAL_DEVNET_PORT = 8545
 /** The usual port of a Lotus node. */
 const USUAL_FILECOIN_PORT = 1234
+const USUAL_INTAKE_PORT = 3003
 
 /**
  * Returns the embedded parts' ports and password of the last start. A port that another program has taken meanwhile is
@@ -29,11 +32,12 @@ export async function recall(dataDir: string, avoid: number[]): Promise<Memory> 
   const former = read(file)
   const devnetPort = await portOr([former?.devnetPort ?? USUAL_DEVNET_PORT], avoid)
   const filecoinPort = await portOr([former?.filecoinPort ?? USUAL_FILECOIN_PORT], [...avoid, devnetPort])
+  const taken = [...avoid, devnetPort, filecoinPort]
+  const intakePort = await portOr([former?.intakePort ?? USUAL_INTAKE_PORT], taken)
   const memory = {
-    postgresPort: await portOr([former?.postgresPort ?? 0], [...avoid, devnetPort, filecoinPort]),
+    postgresPort: await portOr([former?.postgresPort ?? 0], [...taken, intakePort]),
     postgresPassword: former?.postgresPassword ?? randomBytes(18).toString('base64url'),
-    devnetPort,
-    filecoinPort,
+    ...{ devnetPort, filecoinPort, intakePort },
   }
   writeFileSync(`${file}.new`, JSON.stringify(memory, null, 2), { mode: 0o600 })
   renameSync(`${file}.new`, file)

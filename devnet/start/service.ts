@@ -12,6 +12,7 @@ export interface ServicePlan {
   dataDir: string
   apiPort: number
   indexerPort: number
+  intakePort: number
   /** Ports and password of the embedded parts. */
   memory: Memory
   /** Called as each part begins to work. */
@@ -51,8 +52,15 @@ export async function startService(plan: ServicePlan, family: Family): Promise<v
   const chain = plan.environment.NETWORKS_FILE === undefined ? startDevnet(plan, family) : Promise.resolve()
   await Promise.all([
     database.then(() => startApi(plan, family)),
-    Promise.all([database, chain]).then(() => startIndexer(plan, family)),
+    Promise.all([database, chain]).then(async () => {
+      await Promise.all([startIndexer(plan, family), hasIntake(plan) ? startIntake(plan, family) : undefined])
+    }),
   ])
+}
+
+/** Networks of a file of one's own need no intake unless its port is given. */
+function hasIntake({ environment }: Pick<ServicePlan, 'environment'>): boolean {
+  return environment.NETWORKS_FILE === undefined || environment.INTAKE_PORT !== undefined
 }
 
 async function migrateDatabase(plan: ServicePlan): Promise<void> {
@@ -109,6 +117,18 @@ async function startApi(plan: ServicePlan, family: Family): Promise<void> {
     ready: () => answersOk(`${url}/healthz`),
   })
   plan.onStep(`api        ${url}`)
+}
+
+async function startIntake(plan: ServicePlan, family: Family): Promise<void> {
+  const { environment, intakePort } = plan
+  const url = localUrl(environment.API_HOST, intakePort)
+  await family.start({
+    name: 'intake',
+    program: 'indexer/intake/main.ts',
+    env: { ...process.env, ...partsOf(plan).variables, INTAKE_PORT: `${intakePort}` },
+    ready: () => answersOk(`${url}/healthz`),
+  })
+  plan.onStep(`intake     ${url}/vouchers`)
 }
 
 async function startIndexer(plan: ServicePlan, family: Family): Promise<void> {

@@ -53,11 +53,12 @@ program
 program
   .command('roles')
   .description(
-    'grant each program a database role of its own what it needs and nothing else; run it as the owner, after `migrate`. INDEXER_PASSWORD, API_PASSWORD and PRODUCER_PASSWORD, where set, create the role or change its password',
+    'grant each program a database role of its own what it needs and nothing else; run it as the owner, after `migrate`. INDEXER_PASSWORD, API_PASSWORD, PRODUCER_PASSWORD and INTAKE_PASSWORD, where set, create the role or change its password',
   )
   .option('--indexer <role>', 'the role of the indexer', 'loan_activity_indexer')
   .option('--api <role>', 'the role of the API, which only reads', 'loan_activity_api')
   .option('--producer <role>', 'a role that hands in vouchers through the queue on Postgres (default: none)')
+  .option('--intake <role>', 'a role of the intake (default: none)')
   .option('--json', 'as JSON')
   .action(runRoles)
 program

@@ -10,6 +10,7 @@ const PROGRAMS: Record<RoleProgram, string> = {
   indexer: 'the indexer',
   api: 'the API',
   producer: 'a producer of vouchers',
+  intake: 'the intake',
 }
 
 /**
@@ -32,7 +33,7 @@ export async function runRoles(options: OutputOptions & RoleNames): Promise<void
 }
 
 function entriesOf(names: RoleNames): [RoleProgram, string][] {
-  return (['indexer', 'api', 'producer'] as const).flatMap((program) => {
+  return (['indexer', 'api', 'producer', 'intake'] as const).flatMap((program) => {
     const role = names[program]
     return role === undefined ? [] : [[program, role] satisfies [RoleProgram, string]]
   })

@@ -1,6 +1,6 @@
 import { FILECOIN_BLOCKCHAIN } from '../../shared/config/networks.ts'
 import type { Db } from '../../shared/db/connect.ts'
-import { inTransaction, type Trx } from '../../shared/db/transaction.ts'
+import { inOneState, inTransaction, type Trx } from '../../shared/db/transaction.ts'
 import type { HandInWay } from '../../shared/events/filecoin-event.ts'
 import type { HandedIn } from '../../shared/events/handed-in.ts'
 import type { HeldEntry } from '../../shared/events/log-entry.ts'
@@ -51,6 +51,35 @@ export async function ingestHandedIn(
   const reading = readHandedIn(item, networkLetter(networkIdOf(network)))
   if (!reading.ok) return { outcome: 'refused', reason: reading.reason }
   return inTransaction(db, (trx) => ingestRead(trx, network, reading.read, way))
+}
+
+/**
+ * - `known`: exactly this was accepted before;
+ * - `signed`: a party of the channel signed it, and it is a fact or can become one;
+ * - `unverified`: the signature cannot be judged yet, because the channel is not known or not final;
+ * - `refused`: it can never be a fact.
+ */
+export interface Examination {
+  outcome: 'known' | 'signed' | 'unverified' | 'refused'
+  /** Empty where nothing speaks against it. */
+  reason: string
+}
+
+/** Judges like {@link ingestHandedIn} and writes nothing. Rejects only if the database fails. */
+export async function examineHandedIn(db: Db, network: string, item: HandedIn): Promise<Examination> {
+  const reading = readHandedIn(item, networkLetter(networkIdOf(network)))
+  if (!reading.ok) return { outcome: 'refused', reason: reading.reason }
+  const { read } = reading
+  return inOneState(db, async (trx) => {
+    const { finalizedEpoch } = await getKnown(trx, network)
+    const entries = await getChannelEntries(trx, network, read.channelAddr)
+    if (isProven(entries, read)) return { outcome: 'known', reason: '' }
+    const judgement = judgeBy({ entries, finalizedEpoch }, read, 'queue')
+    if (judgement.ok) return { outcome: 'signed', reason: '' }
+    const { reason, mayChange, isSigned } = judgement
+    if (!mayChange) return { outcome: 'refused', reason }
+    return { outcome: isSigned ? 'signed' : 'unverified', reason }
+  })
 }
 
 /** How far a Filecoin network is known now: the upper bound of an {@link ingestAwaited}. */

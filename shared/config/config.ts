@@ -65,6 +65,8 @@ export const environmentSchema = z.object({
   API_TRUST_PROXY: trustProxySchema.prefault('off'),
   INDEXER_HOST: z.string().default('127.0.0.1'),
   INDEXER_PORT: portSchema.default(3001),
+  /** Where the intake listens, on API_HOST; it does not run without. */
+  INTAKE_PORT: portSchema.optional(),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   DATA_DIR: z.string().default('.data'),
 })
@@ -94,6 +96,7 @@ export interface RolePasswords {
   indexer?: string | undefined
   api?: string | undefined
   producer?: string | undefined
+  intake?: string | undefined
 }
 
 /** The passwords with which `ops roles` creates the programs' database roles; an empty one counts as unset. */
@@ -102,6 +105,7 @@ export function loadRolePasswords(source: EnvironmentSource = process.env): Role
     indexer: source['INDEXER_PASSWORD'] || undefined,
     api: source['API_PASSWORD'] || undefined,
     producer: source['PRODUCER_PASSWORD'] || undefined,
+    intake: source['INTAKE_PASSWORD'] || undefined,
   }
 }
 

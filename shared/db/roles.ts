@@ -3,7 +3,7 @@ import type { Db } from './connect.ts'
 import { inTransaction } from './transaction.ts'
 
 /** Programs with a database role of their own; `producer` hands in vouchers through the queue on Postgres. */
-export type RoleProgram = 'indexer' | 'api' | 'producer'
+export type RoleProgram = 'indexer' | 'api' | 'producer' | 'intake'
 
 /** Privileges of each program's role; none of the roles owns a table. */
 const PRIVILEGES: Record<RoleProgram, { schemas: readonly string[]; tables: string }[]> = {
@@ -13,6 +13,10 @@ const PRIVILEGES: Record<RoleProgram, { schemas: readonly string[]; tables: stri
   ],
   api: [{ schemas: ['ledger', 'projection', 'migration'], tables: 'select' }],
   producer: [{ schemas: ['queue'], tables: 'select, insert, update, delete' }],
+  intake: [
+    { schemas: ['ledger', 'migration'], tables: 'select' },
+    { schemas: ['queue'], tables: 'select, insert, update, delete' },
+  ],
 }
 
 export async function hasRole(db: Db, role: string): Promise<boolean> {

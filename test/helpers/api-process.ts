@@ -3,8 +3,6 @@ import { once } from 'node:events'
 import type { Test } from 'tap'
 import { serviceProgram } from './service-program.ts'
 
-const MAIN = serviceProgram('api/main')
-
 export interface Ended {
   code: number | null
   stdout: string
@@ -20,13 +18,14 @@ export interface ApiProcess {
   said: (text: string) => Promise<void>
 }
 
-/** Starts the API in a process of its own with only the given environment; killed in teardown. */
+/** Starts the API, or the intake, in a process of its own with only the given environment; killed in teardown. */
 export function startApi(
   t: Test,
   env: Record<string, string>,
-  options: { args?: string[]; ipc?: boolean } = {},
+  options: { args?: string[]; ipc?: boolean; program?: 'api/main' | 'indexer/intake/main' } = {},
 ): ApiProcess {
-  const child = spawn(process.execPath, [...MAIN.flags, MAIN.path, ...(options.args ?? [])], {
+  const { flags, path } = serviceProgram(options.program ?? 'api/main')
+  const child = spawn(process.execPath, [...flags, path, ...(options.args ?? [])], {
     stdio: options.ipc === true ? ['ignore', 'pipe', 'pipe', 'ipc'] : ['ignore', 'pipe', 'pipe'],
     env: { PATH: process.env['PATH'] ?? '', ...env },
   })

@@ -6,16 +6,21 @@ import { runOps } from '../../helpers/run-ops.ts'
 
 /** Roles belong to the server, so each test names its own. */
 let made = 0
-function roleNames(t: Test, { serverUrl }: TestDatabase): { indexer: string; api: string; producer: string } {
+function roleNames(
+  t: Test,
+  { serverUrl }: TestDatabase,
+): { indexer: string; api: string; producer: string; intake: string } {
   made += 1
-  const names = ['indexer', 'api', 'producer'].map((program) => `test_${process.pid}_${made}_${program}`)
+  const names = ['indexer', 'api', 'producer', 'intake'].map(
+    (program) => `test_${process.pid}_${made}_${program}`,
+  )
   t.teardown(async () => {
     const admin = connect(`${serverUrl}/postgres`, { name: 'loan-activity test admin', max: 1 })
     for (const name of names) await sql`drop role if exists ${sql.id(name)}`.execute(admin)
     await admin.destroy()
   })
-  const [indexer = '', api = '', producer = ''] = names
-  return { indexer, api, producer }
+  const [indexer = '', api = '', producer = '', intake = ''] = names
+  return { indexer, api, producer, intake }
 }
 
 function connectAs(t: Test, url: string, role: string): Db {
@@ -27,13 +32,25 @@ function connectAs(t: Test, url: string, role: string): Db {
   return db
 }
 
-const PASSWORDS = { INDEXER_PASSWORD: 'letters1', API_PASSWORD: 'letters1', PRODUCER_PASSWORD: 'letters1' }
+const PASSWORDS = {
+  ...{ INDEXER_PASSWORD: 'letters1', API_PASSWORD: 'letters1' },
+  ...{ PRODUCER_PASSWORD: 'letters1', INTAKE_PASSWORD: 'letters1' },
+}
 
 void t.test('each program’s role may do what it needs and nothing else', async (t) => {
   const database = await testDatabase(t)
   const { url, db } = database
   const names = roleNames(t, database)
-  const args = ['--indexer', names.indexer, '--api', names.api, '--producer', names.producer]
+  const args = [
+    '--indexer',
+    names.indexer,
+    '--api',
+    names.api,
+    '--producer',
+    names.producer,
+    '--intake',
+    names.intake,
+  ]
   const roles = (...more: string[]): ReturnType<typeof runOps> =>
     runOps(t, { databaseUrl: url, networks: {}, env: PASSWORDS }, 'roles', ...args, ...more)
   const first = await roles()
@@ -45,9 +62,11 @@ void t.test('each program’s role may do what it needs and nothing else', async
   const api = connectAs(t, url, names.api)
   const indexer = connectAs(t, url, names.indexer)
   const producer = connectAs(t, url, names.producer)
+  const intake = connectAs(t, url, names.intake)
   await sql`select * from projection.activity, ledger.network_status, migration.kysely_migration, ledger.made_later`.execute(api) // prettier-ignore
   await sql`insert into ledger.made_later values (1)`.execute(indexer)
   await sql`select * from migration.kysely_migration`.execute(indexer)
+  await sql`select * from ledger.event_log, migration.kysely_migration`.execute(intake)
 
   const denied: [string, Db, string][] = [
     ['the API writes', api, 'insert into ledger.made_later values (1)'],
@@ -59,6 +78,7 @@ void t.test('each program’s role may do what it needs and nothing else', async
     ['the indexer changes migrations', indexer, 'delete from migration.kysely_migration'],
     ['a producer reads the log', producer, 'select * from ledger.event_log'],
     ['a producer reads the read model', producer, 'select * from projection.loans'],
+    ['the intake writes the log', intake, 'delete from ledger.waiting_vouchers'],
   ]
   for (const [what, role, statement] of denied) {
     await t.rejects(sql.raw(statement).execute(role), { code: '42501' }, what)
@@ -70,10 +90,8 @@ void t.test('each program’s role may do what it needs and nothing else', async
     ...{ code: 1, out: '' },
     err: /^ops: DATABASE_URL: permission denied for .*: use the role of this program, or run `ops roles` as the owner\n$/,
   })
-  await Promise.all([api, indexer, producer].map((one) => one.destroy()))
-  await sql`drop owned by ${sql.id(names.indexer)}, ${sql.id(names.api)}, ${sql.id(names.producer)}`.execute(
-    db,
-  )
+  await Promise.all([api, indexer, producer, intake].map((one) => one.destroy()))
+  await sql`drop owned by ${sql.join(Object.values(names).map((name) => sql.id(name)))}`.execute(db)
 })
 
 void t.test('a role that is not there, without a password to create it, is one line', async (t) => {

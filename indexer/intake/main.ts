@@ -1,0 +1,68 @@
+import { loadEnvironment, loadNetworks, requireDatabaseUrl } from '../../shared/config/config.ts'
+import { filecoinNetworkKey } from '../../shared/config/networks.ts'
+import { connect } from '../../shared/db/connect.ts'
+import { requireKnownSchema } from '../../shared/db/migrate.ts'
+import { ConfigError, messageOf } from '../../shared/errors.ts'
+import { listenFailure } from '../../shared/listen-failure.ts'
+import { createLogger } from '../../shared/log.ts'
+import { onStopRequest, runProgram } from '../../shared/program.ts'
+import { Repeats } from '../../shared/repeats.ts'
+import { getLastPosition } from '../event-log/read-log.ts'
+import { examineHandedIn } from '../ingest/ingest-voucher.ts'
+import { payloadDigest } from '../ingest/storable-json.ts'
+import { openQueueBackend } from '../open-queue-backend.ts'
+import { addVoucher, openVoucherQueue } from '../queue/voucher-queue.ts'
+import { buildIntake } from './intake-app.ts'
+
+const HELP = `Usage: npm run intake
+
+Takes signed vouchers and statements over HTTP, verifies them and adds them to the queue.
+
+Environment: DATABASE_URL, NETWORKS_FILE and INTAKE_PORT are needed; REDIS_URL, API_HOST, API_CORS_ORIGINS,
+API_TRUST_PROXY and LOG_LEVEL are described in docs/configuration.md. Stops on SIGINT or SIGTERM. Exit codes: 0 stopped,
+1 failed, 2 configuration.`
+
+/** One for each signature that is verified at once, and one for the readiness. */
+const CONNECTIONS = 3
+
+await runProgram('intake', HELP, async () => {
+  const environment = loadEnvironment()
+  const { API_HOST: host, INTAKE_PORT: port, LOG_LEVEL } = environment
+  if (port === undefined) throw new ConfigError('INTAKE_PORT is not set: give the port on which it listens')
+  const databaseUrl = requireDatabaseUrl(environment)
+  const networks = loadNetworks(environment.NETWORKS_FILE).filecoin.map(filecoinNetworkKey)
+  if (networks.length === 0) throw new ConfigError('NETWORKS_FILE names no Filecoin network')
+  const log = createLogger('intake', LOG_LEVEL)
+  const stopRequested = new Promise<string>((resolve) => onStopRequest(resolve))
+  const errors = new Repeats({ write: (line) => log.warn(line) })
+  const onError = (error: Error): void => errors.note(messageOf(error))
+  const db = connect(databaseUrl, { name: 'loan-activity intake', max: CONNECTIONS, onError })
+  const backend = openQueueBackend({ redisUrl: environment.REDIS_URL, databaseUrl }, onError)
+  const queue = openVoucherQueue(backend)
+  try {
+    await requireKnownSchema(db)
+    const app = await buildIntake({
+      networks,
+      examine: (network, item) => examineHandedIn(db, network, item),
+      enqueue: (network, item) => {
+        const data = { network, ...item }
+        return addVoucher(queue, data, payloadDigest(data))
+      },
+      check: async () => {
+        await getLastPosition(db)
+        await queue.getJobCounts('waiting')
+      },
+      settings: environment,
+      log,
+    })
+    await app.listen({ host, port }).catch((error: unknown) => {
+      throw listenFailure({ host: 'API_HOST', port: 'INTAKE_PORT' }, { host, port }, error)
+    })
+    log.info({ reason: await stopRequested }, 'stopping')
+    await app.close()
+  } finally {
+    await queue.close()
+    backend.close()
+    await db.destroy()
+  }
+})

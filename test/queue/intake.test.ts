@@ -1,0 +1,218 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { newNetworkHealth } from '../../indexer/network-state.ts'
+import { openQueueBackend } from '../../indexer/open-queue-backend.ts'
+import { openVoucherQueue } from '../../indexer/queue/voucher-queue.ts'
+import { runVouchers } from '../../indexer/run-vouchers.ts'
+import type { Db } from '../../shared/db/connect.ts'
+import { createLogger } from '../../shared/log.ts'
+import { startApi, type ApiProcess } from '../helpers/api-process.ts'
+import { testApi, type TestApi } from '../helpers/api.ts'
+import { creation, deadLetters, NETWORK, writeChain } from '../helpers/handed-in.ts'
+import { EVM, ingestLedger } from '../helpers/ingest-ledger.ts'
+import { eventually } from '../helpers/programs.ts'
+import { queueKinds, type QueueKind } from '../helpers/queue-kinds.ts'
+import { testRedis } from '../helpers/redis.ts'
+import { keyOf, LENDER, signedText, signStatement, STATEMENT, textOf } from '../helpers/signed-vouchers.ts'
+import { actorAddress } from '../../devnet/filecoin/codec.ts'
+
+t.setTimeout(300_000)
+
+interface Ground extends TestApi {
+  url: string
+  redisUrl: string | undefined
+  /** Posts JSON, or a text as it is. */
+  post: (path: string, body: unknown) => Promise<{ status: number; answer: unknown; headers: Headers }>
+  intake: string
+  program: ApiProcess
+}
+
+/** An intake in a process of its own, beside a database with a channel that is final and a loan of its parties. */
+async function ground(t: Test, kind: QueueKind): Promise<Ground | undefined> {
+  const api = await testApi(t)
+  const redisUrl = kind === 'redis' ? await testRedis(t) : undefined
+  if (redisUrl === null) return undefined
+  const chain = await writeChain(api.db)
+  await chain.append(creation())
+  await chain.finalize()
+  await offerLoan(api.db)
+  const networks = join(t.testdir({}), 'networks.json')
+  await writeFile(
+    networks,
+    JSON.stringify({ filecoin: [{ networkId: 'testnet', rpcUrls: ['http://127.0.0.1:1/rpc/v1'] }] }),
+  )
+  const env = { DATABASE_URL: api.url, NETWORKS_FILE: networks, INTAKE_PORT: '0' }
+  const program = startApi(
+    t,
+    { ...env, ...(redisUrl !== undefined && { REDIS_URL: redisUrl }) },
+    {
+      program: 'indexer/intake/main',
+    },
+  )
+  const intake = await program.listening
+  t.teardown(async () => {
+    program.child.kill('SIGTERM')
+    await program.ended
+  })
+  const post: Ground['post'] = async (path, body) => {
+    const response = await fetch(`${intake}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+    })
+    return { status: response.status, answer: await response.json(), headers: response.headers }
+  }
+  return { ...api, redisUrl, post, intake, program }
+}
+
+/** The loan that the statement of the helpers names. */
+async function offerLoan(db: Db): Promise<void> {
+  await ingestLedger(db, EVM, [
+    {
+      ...{ blockNumber: 1, blockHash: '0x01', blockTimeS: 1_600_020_000, txHash: `0x${'1'.repeat(64)}` },
+      ...{ logIndex: 0, txLogIndex: 0, role: 'erc20Loans', tokenDecimals: 18 },
+      contract: '0xDc64a140Aa3E981100a9becA4E685f962f0cF6C9',
+      ...{ contractLoanId: '42', loanId: '42', kind: 'CreateLoanOffer' },
+      args: {
+        lender: '0x00000000000000000000000000000000000000b1',
+        principal: '1',
+        token: '0x00000000000000000000000000000000000000AA',
+      },
+      terms: {
+        values: {
+          secretHashB1: `0x${'cd'.repeat(32)}`,
+          filLender: `0x${Buffer.from(textOf(LENDER)).toString('hex')}`,
+          ...{ interest: '1', loanExpirationPeriod: '60' },
+        },
+      },
+    },
+  ])
+}
+
+/** The vouchers' half of an indexer that leads the network. */
+function takeVouchers(t: Test, { db, url: databaseUrl, redisUrl }: Ground): void {
+  const log = createLogger('test', 'silent')
+  const backend = openQueueBackend({ redisUrl, databaseUrl }, () => undefined)
+  const { handedIn: counts } = newNetworkHealth({ network: NETWORK, blockchain: 'FIL', networkId: 'testnet' })
+  if (counts === null) throw new Error('a Filecoin network counts what is handed in')
+  const stopping = new AbortController()
+  const run = { network: NETWORK, networks: [NETWORK], counts, db, backend, log, signal: stopping.signal }
+  const running = runVouchers(run)
+  t.teardown(async () => {
+    stopping.abort()
+    await running
+    backend.close()
+  })
+}
+
+const SECRET_HASH = new Uint8Array(32).fill(0xab)
+
+for (const kind of queueKinds) {
+  void t.test(`on ${kind}: what a browser hands in is in the API's answers within a second`, async (t) => {
+    const given = await ground(t, kind)
+    if (given === undefined) return
+    takeVouchers(t, given)
+    const { app, post } = given
+    const records = async (event: string): Promise<number> => {
+      const answer = await app.inject(`/api/activity?event=${event}`)
+      return answer.json<{ payload: unknown[] }>().payload.length
+    }
+    t.match(await post('/statements', { network: 'testnet', statement: signStatement(STATEMENT) }), {
+      status: 202,
+      answer: { status: 'OK', payload: { outcome: 'queued' } },
+    })
+    await eventually('the statement ties the channel to its loan', async () => {
+      return (await records('LendERC20/LockCollateral')) === 1
+    })
+    const took: number[] = []
+    for (const nonce of [1n, 2n, 3n]) {
+      const voucher = signedText({ secretHash: SECRET_HASH, nonce })
+      const postedMs = performance.now()
+      t.equal((await post('/vouchers', { voucher })).status, 202)
+      await eventually(`voucher ${nonce} is seen`, async () => {
+        return (await records('LendERC20/SignCollateralVoucher')) === Number(nonce)
+      })
+      took.push(performance.now() - postedMs)
+      t.match(await post('/vouchers', { voucher }), {
+        status: 200,
+        answer: { payload: { outcome: 'known' } },
+      })
+    }
+    t.ok(Math.min(...took) < 1000, `${took.map(Math.round).join(', ')} ms`)
+  })
+}
+
+void t.test('what is refused is not queued, and told why', async (t) => {
+  const given = await ground(t, 'postgres')
+  if (given === undefined) return
+  const { post, db, intake } = given
+  const elsewhere = actorAddress(new TextEncoder().encode('another channel'))
+  const refused: [string, string, unknown, number, RegExp][] = [
+    ['no JSON', '/vouchers', '{', 400, /JSON/],
+    ['no object', '/vouchers', [], 400, /no JSON object/],
+    ['neither', '/vouchers', {}, 400, /must have one of/],
+    ['a voucher among statements', '/statements', { voucher: signedText() }, 400, /must have a `statement`/],
+    ['garbage', '/vouchers', { voucher: 'garbage' }, 422, /./],
+    [
+      'another network',
+      '/vouchers',
+      { network: 'mainnet', voucher: signedText() },
+      400,
+      /no Filecoin network/,
+    ],
+    ['a stranger’s', '/vouchers', { voucher: signedText({}, keyOf('stranger')) }, 422, /neither party/],
+    [
+      'of no known channel',
+      '/vouchers',
+      { voucher: signedText({ channelAddr: elsewhere }) },
+      409,
+      /again later/,
+    ],
+    [
+      'another’s statement',
+      '/statements',
+      { statement: signStatement(STATEMENT, keyOf('stranger')) },
+      422,
+      /./,
+    ],
+    ['too large', '/vouchers', { voucher: 'A'.repeat(200_000) }, 413, /too large/],
+    ['no route', '/', { voucher: signedText() }, 404, /POST to/],
+  ]
+  for (const [what, path, body, status, message] of refused) {
+    t.match(await post(path, body), { status, answer: { status: 'ERROR', message } }, what)
+  }
+  t.equal((await fetch(`${intake}/vouchers`)).status, 404)
+  const form = await fetch(`${intake}/vouchers`, { method: 'POST', body: new URLSearchParams({ a: 'b' }) })
+  t.equal(form.status, 415)
+  const preflight = await fetch(`${intake}/vouchers`, {
+    method: 'OPTIONS',
+    headers: {
+      origin: 'https://dapp.example',
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'content-type',
+    },
+  })
+  t.match(preflight.headers.get('access-control-allow-origin'), '*')
+  for (const path of ['/healthz', '/readyz']) t.equal((await fetch(`${intake}${path}`)).status, 200)
+  const queue = openVoucherQueue(
+    openQueueBackend({ redisUrl: undefined, databaseUrl: given.url }, () => undefined),
+  )
+  t.teardown(() => queue.close())
+  t.same(await queue.getJobCounts('waiting', 'delayed'), { waiting: 0, delayed: 0 })
+  t.same(await deadLetters(db), [])
+  // Health checks do not count.
+  let last = await post('/vouchers', {})
+  for (let asked = 0; last.status !== 429 && asked < 100; asked += 1) last = await post('/vouchers', {})
+  t.match(last, { status: 429, answer: { status: 'ERROR', message: /^too many requests/ } })
+  t.match(last.headers.get('retry-after'), /^\d+$/)
+  t.equal((await fetch(`${intake}/healthz`)).status, 200)
+  given.program.child.kill('SIGTERM')
+  t.equal((await given.program.ended).code, 0)
+})
+
+void t.test('it does not start without its port', async (t) => {
+  const { url } = await testApi(t)
+  const program = startApi(t, { DATABASE_URL: url }, { program: 'indexer/intake/main' })
+  t.match(await program.ended, { code: 2, stderr: /INTAKE_PORT is not set/ })
+})
