@@ -77,9 +77,10 @@ function sendPageOf(
     if (asOf !== undefined) {
       const moment = await findMoment(app.database, asOf)
       if ('code' in moment) return sendError(reply, moment.code, moment.message)
-      const { position, isSettled } = moment
-      const found = await findPastPage(app.database, page, position)
+      const found = await findPastPage(app.database, page, moment.position)
       const { indexed } = found
+      // A later channel can tell another name of a Filecoin account.
+      const isSettled = moment.isSettled && !page.lists.some((list) => list.startsWith('f'))
       return sendAnswer(request, reply, { ...taggedAnswer(pastJson(found)), indexed, isSettled })
     }
     const question = `${find.name}/${JSON.stringify([page.lists, page.before ?? null, page.limit])}`

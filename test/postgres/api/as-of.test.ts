@@ -183,6 +183,12 @@ void t.test('an answer about the settled past may be kept; ETag, 304 and HEAD as
   t.match(await cached(`evm:31337@${number}`), 'max-age=0', 'a block that is not final')
   await sql`update ledger.chain_position set finalized_number = ${number}, finalized_hash = '0x'`.execute(db)
   t.equal(await cached(`evm:31337@${number}`), 'public, max-age=86400', 'a final block')
+  for (const [path, kept] of [
+    ['/api/orders/lend/closed', 'max-age=86400'],
+    ['/api/loans/account/0x00000000000000000000000000000000000000b1', 'max-age=86400'],
+    ['/api/loans/account/f099', 'max-age=0'],
+  ] as const)
+    t.match((await app.inject(`${path}?asOf=1000000`)).headers['cache-control'], kept, path)
   const url = '/api/loan/ERC20/1?asOf=1000000'
   const { headers } = await app.inject(url)
   t.equal((await app.inject({ url, headers: { 'if-none-match': String(headers.etag) } })).statusCode, 304)
