@@ -15,6 +15,7 @@ import { activityHistory } from './routes/activity-history.ts'
 import { activityRecord } from './routes/activity-record.ts'
 import { activitySearch } from './routes/activity-search.ts'
 import { activityStream } from './routes/activity-stream.ts'
+import { dailyFigures } from './routes/daily-figures.ts'
 import { health } from './routes/health.ts'
 import { loanAssets } from './routes/loan-assets.ts'
 import { loanLists } from './routes/loan-lists.ts'
@@ -83,6 +84,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   app.register(loanLists)
   app.register(protocolContracts)
   app.register(loanAssets)
+  app.register(dailyFigures)
   app.register(status)
   app.register(health)
   await app.after()

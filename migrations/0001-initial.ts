@@ -359,6 +359,8 @@ const LOANS = `
     derived_state text,
     -- Canonical address of a party that a payment channel has and the contract does not name yet.
     channel_party text,
+    -- When the lender settled the collateral's channel with the seize voucher, in Unix seconds.
+    seized_s bigint,
     -- What ties a payment channel to the loan, with the hashes and the number below. Canonical addresses, Unix seconds.
     fil_borrower text,
     fil_lender text,
@@ -419,6 +421,26 @@ const LOANS = `
     since bigint not null,
     primary key (list, id, until)
   );
+
+  -- Loans opened and ended on each day of a chain's clock, by market and token.
+  create table projection.daily (
+    loan_type text not null,
+    network_id text not null,
+    token text not null,
+    -- Days since 1970-01-01 UTC.
+    day bigint not null,
+    opened bigint not null default 0,
+    closed bigint not null default 0,
+    seized bigint not null default 0,
+    cancelled bigint not null default 0,
+    -- Of the loans opened, in whole units; unknown counts those whose amount is not known.
+    principal numeric not null default 0,
+    unknown bigint not null default 0,
+    -- Loans that are open at the end of the day.
+    open bigint not null,
+    primary key (loan_type, network_id, token, day)
+  );
+  create index daily_day on projection.daily (day, loan_type, network_id, token);
 `
 
 const CHANNELS = `

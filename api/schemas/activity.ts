@@ -72,6 +72,8 @@ const oneOf = (name: string, known: readonly string[]) =>
     .refine((value) => known.includes(value), notOneOf(name, known))
     .meta({ enum: known })
 
+export const loanType = oneOf('loanType', LOAN_TYPES)
+
 /**
  * Normalizes a query's value to the form in records: hashes are lower case. An unescaped `+` of a voucher arrives as a
  * space, which no stored text contains.
@@ -84,7 +86,11 @@ function asKept(txHash: string): string {
 const MOST_VALUES = 32
 
 /** A filter that may be given several times. */
-const several = <T extends z.ZodType>(name: string, one: T, said: { description: string; example: string }) =>
+export const several = <T extends z.ZodType>(
+  name: string,
+  one: T,
+  said: { description: string; example: string },
+) =>
   z
     .preprocess(
       (given) => (typeof given === 'string' ? [given] : given),
@@ -144,7 +150,7 @@ export const searchQuery = z
       .transform(Number)
       .optional(),
     loanId: several('loanId', loanId, { description: 'Loans of either market', example: '1' }),
-    loanType: several('loanType', oneOf('loanType', LOAN_TYPES), {
+    loanType: several('loanType', loanType, {
       ...{ description: 'Markets', example: 'ERC20FIL' },
     }),
     event: several('event', oneOf('event', RECORD_EVENTS), {

@@ -3,7 +3,7 @@
 
 import { client } from './client.gen.js';
 import type { Client, Options as Options2, TDataShape } from './client/index.js';
-import type { GetBorrowOrdersData, GetBorrowOrdersErrors, GetBorrowOrdersResponses, GetErc20LoanData, GetErc20LoanErrors, GetErc20LoanNextData, GetErc20LoanNextErrors, GetErc20LoanNextResponses, GetErc20LoanResponses, GetErc20LoanVouchersData, GetErc20LoanVouchersErrors, GetErc20LoanVouchersResponses, GetFilLoanData, GetFilLoanErrors, GetFilLoanNextData, GetFilLoanNextErrors, GetFilLoanNextResponses, GetFilLoanResponses, GetFilLoanVouchersData, GetFilLoanVouchersErrors, GetFilLoanVouchersResponses, GetHistoryPageData, GetHistoryPageErrors, GetHistoryPageResponses, GetLendOrdersData, GetLendOrdersErrors, GetLendOrdersResponses, GetLivenessData, GetLivenessResponses, GetLoanAssetsData, GetLoanAssetsErrors, GetLoanAssetsResponses, GetLoansOfAccountData, GetLoansOfAccountErrors, GetLoansOfAccountResponses, GetNewestHistoryData, GetNewestHistoryErrors, GetNewestHistoryResponses, GetProtocolContractsData, GetProtocolContractsErrors, GetProtocolContractsResponses, GetReadinessData, GetReadinessErrors, GetReadinessResponses, GetRecordData, GetRecordErrors, GetRecordResponses, GetStatusData, GetStatusErrors, GetStatusResponses, SearchActivityData, SearchActivityErrors, SearchActivityResponses, StreamActivityData, StreamActivityErrors, StreamActivityResponse, StreamActivityResponses } from './types.gen.js';
+import type { GetBorrowOrdersData, GetBorrowOrdersErrors, GetBorrowOrdersResponses, GetDailyFiguresData, GetDailyFiguresErrors, GetDailyFiguresResponses, GetErc20LoanData, GetErc20LoanErrors, GetErc20LoanNextData, GetErc20LoanNextErrors, GetErc20LoanNextResponses, GetErc20LoanResponses, GetErc20LoanVouchersData, GetErc20LoanVouchersErrors, GetErc20LoanVouchersResponses, GetFilLoanData, GetFilLoanErrors, GetFilLoanNextData, GetFilLoanNextErrors, GetFilLoanNextResponses, GetFilLoanResponses, GetFilLoanVouchersData, GetFilLoanVouchersErrors, GetFilLoanVouchersResponses, GetHistoryPageData, GetHistoryPageErrors, GetHistoryPageResponses, GetLendOrdersData, GetLendOrdersErrors, GetLendOrdersResponses, GetLivenessData, GetLivenessResponses, GetLoanAssetsData, GetLoanAssetsErrors, GetLoanAssetsResponses, GetLoansOfAccountData, GetLoansOfAccountErrors, GetLoansOfAccountResponses, GetNewestHistoryData, GetNewestHistoryErrors, GetNewestHistoryResponses, GetProtocolContractsData, GetProtocolContractsErrors, GetProtocolContractsResponses, GetReadinessData, GetReadinessErrors, GetReadinessResponses, GetRecordData, GetRecordErrors, GetRecordResponses, GetStatusData, GetStatusErrors, GetStatusResponses, SearchActivityData, SearchActivityErrors, SearchActivityResponses, StreamActivityData, StreamActivityErrors, StreamActivityResponse, StreamActivityResponses } from './types.gen.js';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -98,6 +98,11 @@ export const getProtocolContracts = <ThrowOnError extends boolean = false>(optio
  * The tokens that loans name
  */
 export const getLoanAssets = <ThrowOnError extends boolean = false>(options: Options<GetLoanAssetsData, ThrowOnError>) => (options.client ?? client).get<GetLoanAssetsResponses, GetLoanAssetsErrors, ThrowOnError>({ url: '/api/loanAssets/{networkId}', ...options });
+
+/**
+ * Loans opened and ended, day by day
+ */
+export const getDailyFigures = <ThrowOnError extends boolean = false>(options?: Options<GetDailyFiguresData, ThrowOnError>) => (options?.client ?? client).get<GetDailyFiguresResponses, GetDailyFiguresErrors, ThrowOnError>({ url: '/api/stats/daily', ...options });
 
 /**
  * How far every network is indexed

@@ -194,6 +194,72 @@ export type ProvenanceAnswer = {
 };
 
 /**
+ * One day of one market's token
+ */
+export type DailyFigures = {
+    /**
+     * UTC, by the clock of the event's chain
+     */
+    day: string;
+    loanType: 'ERC20FIL' | 'FILERC20';
+    /**
+     * EVM chain id in decimal
+     */
+    networkId: string;
+    /**
+     * The token that is lent, or that secures a loan of FIL; EIP-55
+     */
+    token: string;
+    /**
+     * The token's, as in loanAssets
+     */
+    symbol: string | null;
+    /**
+     * The token's, as in loanAssets
+     */
+    decimals: number | null;
+    /**
+     * Offers or requests made
+     */
+    opened: number;
+    /**
+     * Loans repaid, with the payback accepted or refunded
+     */
+    closed: number;
+    /**
+     * Loans whose collateral was seized
+     */
+    seized: number;
+    /**
+     * Offers or requests cancelled
+     */
+    cancelled: number;
+    /**
+     * Of the loans opened: whole tokens for ERC20FIL, whole FIL for FILERC20; null where an amount is not known
+     */
+    principal: string | null;
+    /**
+     * Loans that are open at the end of the day
+     */
+    open: number;
+};
+
+/**
+ * Days on which no loan of a token was opened or ended are left out
+ */
+export type DailyAnswer = {
+    status: 'OK';
+    /**
+     * The first day first
+     */
+    payload: Array<DailyFigures>;
+    /**
+     * The `from` of the following answer; null where this one has all
+     */
+    next: string | null;
+};
+
+/**
  * How far one network is indexed
  */
 export type NetworkHealth = {
@@ -2064,6 +2130,56 @@ export type GetLoanAssetsResponses = {
 };
 
 export type GetLoanAssetsResponse = GetLoanAssetsResponses[keyof GetLoanAssetsResponses];
+
+export type GetDailyFiguresData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * The first day (UTC); the 30 days up to `to` when omitted
+         */
+        from?: string;
+        /**
+         * The last day (UTC), included; today when omitted
+         */
+        to?: string;
+        /**
+         * Markets
+         */
+        loanType?: Array<'ERC20FIL' | 'FILERC20'>;
+    };
+    url: '/api/stats/daily';
+};
+
+export type GetDailyFiguresErrors = {
+    /**
+     * A parameter is malformed or unknown
+     */
+    400: ErrorAnswer;
+    /**
+     * Too many requests of this client
+     */
+    429: ErrorAnswer;
+    /**
+     * A fault of the service
+     */
+    500: ErrorAnswer;
+    /**
+     * The database is away, or the API is overloaded
+     */
+    503: ErrorAnswer;
+};
+
+export type GetDailyFiguresError = GetDailyFiguresErrors[keyof GetDailyFiguresErrors];
+
+export type GetDailyFiguresResponses = {
+    /**
+     * Days on which no loan of a token was opened or ended are left out
+     */
+    200: DailyAnswer;
+};
+
+export type GetDailyFiguresResponse = GetDailyFiguresResponses[keyof GetDailyFiguresResponses];
 
 export type GetStatusData = {
     body?: never;

@@ -67,6 +67,7 @@ const KEYED: [key: string[], rows: Rows][] = [
     [
       ['loan_lists', ['list', 'id']],
       ['loan_lists_past', ['list', 'id', 'until']],
+      ['daily', ['loan_type', 'network_id', 'token', 'day']],
       ['derived_states', ['loan_type', 'loan_id', 'position']],
       ['channels_past', ['loan_type', 'loan_id', 'role', 'until', 'network', 'robust']],
     ] as const

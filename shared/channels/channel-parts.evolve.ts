@@ -74,6 +74,12 @@ function collateralState(channel: Channel, loan: LoanFacts): string {
   return vouchersFor('seize', 'collateral', channel, loan).length > 0 ? '1' : '0'
 }
 
+/** Unix seconds at which the collateral was settled with the seize voucher, states 7 and 8; else null. */
+export function seizedAtS({ redemptions, settlement }: Channel): number | null {
+  const isSeized = lastUse('collateral', redemptions, redemptions.length) === 'seize'
+  return isSeized ? (settlement?.timeS ?? null) : null
+}
+
 /** 0 channel made, 1 voucher signed, 2 redeemed, 3 settling, 4 collected. */
 function payState(role: ChannelRole, channel: Channel, loan: LoanFacts): string {
   const { redemptions, settlement, collection } = channel

@@ -226,6 +226,7 @@ export interface LoansTable {
   evm_part: unknown
   derived_state: string | null
   channel_party: string | null
+  seized_s: number | null
   fil_borrower: string | null
   fil_lender: string | null
   named_channel: string | null
@@ -239,6 +240,21 @@ export interface LoansTable {
   last_log_index: number
   created_at: Date
   updated_at: Date
+}
+
+interface DailyTable {
+  loan_type: LoanType
+  network_id: string
+  token: string
+  day: number
+  opened: Generated<number>
+  closed: Generated<number>
+  seized: Generated<number>
+  cancelled: Generated<number>
+  /** Exact decimal text. */
+  principal: Generated<string>
+  unknown: Generated<number>
+  open: number
 }
 
 interface DerivedStatesTable {
@@ -305,6 +321,7 @@ interface ReadModelTables {
   derived_states: DerivedStatesTable
   loan_lists: LoanListsTable
   loan_lists_past: LoanListsPastTable
+  daily: DailyTable
   channels: ChannelsTable
   channels_past: ChannelsPastTable
 }

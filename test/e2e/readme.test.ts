@@ -6,6 +6,7 @@ import { historyAnswer } from '../../api/schemas/activity.ts'
 import { accountLoans, lendOrders } from '../../api/schemas/loan-lists.ts'
 import { nextAnswer, vouchersAnswer } from '../../api/schemas/loan-next.ts'
 import { erc20LoanAnswer } from '../../api/schemas/loan.ts'
+import { dailyAnswer } from '../../api/schemas/daily-figures.ts'
 import { provenanceAnswer } from '../../api/schemas/provenance.ts'
 import { statusAnswer } from '../../api/schemas/status.ts'
 import { metricsOf } from '../../indexer/metrics.ts'
@@ -196,6 +197,7 @@ void t.test('other answers are whole, or their OpenAPI example with fields left 
     '/api/loan/ERC20/1/vouchers': vouchersAnswer,
     '/api/orders/lend/closed': lendOrders,
     '/api/loans/account/0xa513E6E4b8f2a923D98304ec87F64353C4D5C853': accountLoans,
+    '/api/stats/daily': dailyAnswer,
     '/api/activity/282000000': provenanceAnswer,
   }
   const samples = shortenedOf('docs/api.md')

@@ -12,7 +12,7 @@ import { IDS_PER_ENTRY, type FoldContext, type Projection } from '../projection.
 import { subjectsOf } from '../../../shared/events/entry-steps.ts'
 import { isAboutChannel } from '../segments.evolve.ts'
 import { putChannelHistories, type ChannelHistory } from './channel-history.store.ts'
-import { partOf } from '../../../shared/channels/channel-parts.evolve.ts'
+import { partOf, seizedAtS } from '../../../shared/channels/channel-parts.evolve.ts'
 import {
   recordsOf,
   vouchersFor,
@@ -224,12 +224,22 @@ async function putSides(
       return named === null ? [[subjectOfLink(link), nameIn(stored.channel.from)] as const] : []
     }),
   )
+  const seizedOf = new Map(
+    shown.flatMap(({ stored, link }) => {
+      const seizedS = link?.role === 'collateral' ? seizedAtS(stored.channel) : null
+      return link === null || seizedS === null ? [] : [[subjectOfLink(link), seizedS] as const]
+    }),
+  )
   const changed = [...sides.values()].flatMap((loan) => {
     const side = {
       derivedState: ahead.has(loan.subject) ? '0.5' : null,
       channelParty: partyOf.get(loan.subject) ?? null,
+      seizedS: seizedOf.get(loan.subject) ?? null,
     }
-    const isSame = side.derivedState === loan.derivedState && side.channelParty === loan.channelParty
+    const isSame =
+      side.derivedState === loan.derivedState &&
+      side.channelParty === loan.channelParty &&
+      side.seizedS === loan.seizedS
     return isSame ? [] : [{ loan, side }]
   })
   await putFilecoinSides(context, changed, at)

@@ -5,6 +5,8 @@ import { isOneOf, unnest } from '../../../shared/db/unnest.ts'
 import { canonicalAddress } from '../../../shared/filecoin/address.ts'
 import type { CollateralLockPart } from '../../../shared/loans/collateral-lock.evolve.ts'
 import type { Erc20LoanPart } from '../../../shared/loans/erc20-loan.evolve.ts'
+import { daysOf } from '../daily/daily.evolve.ts'
+import { putDays } from '../daily/daily.store.ts'
 import { LOAN_KEY, loanKeyOf } from '../loans/loan-key.ts'
 import { listsOf, type FilecoinSide } from '../loans/loan-lists.evolve.ts'
 import { putLists } from '../loans/loan-lists.store.ts'
@@ -101,14 +103,16 @@ export async function putFilecoinSides(context: FoldContext, changes: SideChange
     ...loanKeyOf(loan.subject),
     state: side.derivedState,
     party: side.channelParty,
+    seized_s: side.seizedS,
   }))
   await trx
     .withSchema(schema)
     .updateTable('loans')
-    .from(unnest('changed', { ...LOAN_KEY, state: 'text', party: 'text' }, changed))
+    .from(unnest('changed', { ...LOAN_KEY, state: 'text', party: 'text', seized_s: 'bigint' }, changed))
     .set((eb) => ({
       derived_state: eb.ref('changed.state'),
       channel_party: eb.ref('changed.party'),
+      seized_s: eb.ref('changed.seized_s'),
       updated_at: sql<Date>`case when loans.derived_state is distinct from changed.state then ${at}::timestamptz else loans.updated_at end`,
     }))
     .whereRef('loans.loan_type', '=', 'changed.loan_type')
@@ -131,6 +135,14 @@ export async function putFilecoinSides(context: FoldContext, changes: SideChange
     }
   })
   await putLists(context, lists)
+  const days = changes.map(({ loan, side }) => {
+    const { loanType, times } = loan.facts
+    return {
+      before: daysOf(loanType, loan.part, times, loan.seizedS),
+      after: daysOf(loanType, loan.part, times, side.seizedS),
+    }
+  })
+  await putDays(context, days)
 }
 
 function toSide(row: Selectable<LoansTable>): StoredLoanSide {
@@ -144,5 +156,6 @@ function toSide(row: Selectable<LoansTable>): StoredLoanSide {
     part,
     derivedState: row.derived_state,
     channelParty: row.channel_party,
+    seizedS: row.seized_s,
   }
 }

@@ -9,6 +9,8 @@ export interface FilecoinSide {
   derivedState: string | null
   /** Canonical address of the party that the contract does not name yet and that a channel does; else null. */
   channelParty: string | null
+  /** Unix seconds at which the lender of tokens settled the collateral with the seize voucher; else null. */
+  seizedS: number | null
 }
 
 /** The lists in which a loan is found: that of its state, and one for each address of a party. */

@@ -4,6 +4,8 @@ import type { LoansTable } from '../../../shared/db/schema.ts'
 import { isOneOf, unnest } from '../../../shared/db/unnest.ts'
 import { upsertRows } from '../../../shared/db/upsert-rows.ts'
 import { addressIn } from '../../../shared/loans/loan-facts.evolve.ts'
+import { daysOf } from '../daily/daily.evolve.ts'
+import { putDays, type DaysChange } from '../daily/daily.store.ts'
 import type { FoldContext } from '../projection.ts'
 import { LOAN_KEY, loanKeyOf } from './loan-key.ts'
 import type { LoanVersion } from '../../../shared/loans/loan-steps.evolve.ts'
@@ -73,7 +75,7 @@ function toStored(row: Selectable<LoansTable>): StoredLoan {
       lastLogIndex: row.last_log_index,
     },
     id: row.id,
-    side: { derivedState: row.derived_state, channelParty: row.channel_party },
+    side: { derivedState: row.derived_state, channelParty: row.channel_party, seizedS: row.seized_s },
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   }
@@ -94,9 +96,10 @@ export async function writeChanges(context: FoldContext, changes: Change[]): Pro
     left.filter(({ before }) => before !== undefined),
   )
   await putLists(context, changes.map(listChangeOf))
+  await putDays(context, changes.map(daysChangeOf))
 }
 
-const NO_SIDE: FilecoinSide = { derivedState: null, channelParty: null }
+const NO_SIDE: FilecoinSide = { derivedState: null, channelParty: null, seizedS: null }
 
 function listChangeOf({ before, firstPosition, versions }: Change): ListChange {
   const side = before?.side ?? NO_SIDE
@@ -107,6 +110,13 @@ function listChangeOf({ before, firstPosition, versions }: Change): ListChange {
     before: listsIn(before?.loan),
     after: versions.map(({ loan, position }) => ({ lists: listsIn(loan), position })),
   }
+}
+
+function daysChangeOf({ loan, before }: Change): DaysChange {
+  const seizedS = before?.side.seizedS ?? null
+  const of = (one: Loan | undefined) =>
+    one === undefined ? [] : daysOf(one.loanType, one.part, one.times, seizedS)
+  return { before: of(before?.loan), after: of(loan) }
 }
 
 async function deleteLoans({ trx, schema }: FoldContext, gone: Change[]): Promise<void> {

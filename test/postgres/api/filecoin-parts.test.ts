@@ -210,7 +210,7 @@ void t.test('every id that an answer has of a loan leads to that loan, with a pr
       'loanId' in event ? { ...event, loanId: `goerli-${event.contractLoanId}` } : event,
     )
     await sql`truncate ledger.chain_position, ledger.event_log, projection.loans, projection.loan_lists, projection.channels,
-      projection.activity, projection.activity_counts, projection.activity_past, projection.loan_lists_past, projection.derived_states, projection.channels_past,
+      projection.activity, projection.activity_counts, projection.activity_past, projection.loan_lists_past, projection.daily, projection.derived_states, projection.channels_past,
       ledger.channel_addresses, ledger.block_positions`.execute(api.db)
     await ingestStories(api.db, { ...chains, evm })
     const route = market === 'erc20' ? 'ERC20' : 'FIL'

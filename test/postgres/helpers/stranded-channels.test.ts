@@ -10,7 +10,7 @@ const HASH = `0x${'b1'.repeat(32)}`
 
 const loan = (loan_id: string, agreed_s: number, ended_s: number | null): LoansTable => ({
   ...{ loan_type: 'FILERC20', loan_id, id: Number(loan_id), network: 'evm:1', evm_part: '{}' },
-  ...{ derived_state: null, channel_party: null, fil_borrower: 'f01', fil_lender: 'f02' },
+  ...{ derived_state: null, channel_party: null, seized_s: null, fil_borrower: 'f01', fil_lender: 'f02' },
   ...{ named_channel: 'f099', secret_hash_a1: null, secret_hash_b1: HASH, contract_loan_id: loan_id },
   ...{ opened_s: agreed_s - 60, agreed_s, ended_s, last_block: 1, last_log_index: 0, ...AT },
 })

@@ -70,7 +70,7 @@ void t.test(
         async (seed, acts) => {
           await sql`truncate ledger.event_log, ledger.chain_position, ledger.block_headers,
           ledger.ranges_read, projection.activity, projection.activity_counts, projection.loans, projection.loan_lists,
-          ledger.block_positions, projection.activity_past, projection.loan_lists_past, projection.derived_states, projection.channels_past`.execute(
+          ledger.block_positions, projection.activity_past, projection.loan_lists_past, projection.daily, projection.derived_states, projection.channels_past`.execute(
             db,
           )
           await sql`update ledger.log_head set last_position = 0`.execute(db)

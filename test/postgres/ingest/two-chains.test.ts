@@ -15,6 +15,7 @@ import { seededRandom } from '../../helpers/random-chain.ts'
 import { ingestInSomeOrder, otherBranch } from '../../helpers/restless-ledger.ts'
 import { tellStories } from '../../helpers/two-chain-stories.ts'
 import { recordRows } from '../../helpers/log-views.ts'
+import { recountedDays, storedDays } from '../../helpers/recount-days.ts'
 import { cases } from '../../helpers/cases.ts'
 
 /** A contract's events in two steps: all of a branch, and all of the one that takes its place. */
@@ -90,7 +91,7 @@ async function empty(db: Db): Promise<void> {
   await sql`truncate ledger.event_log, ledger.chain_position, ledger.block_headers,
     ledger.ranges_read, ledger.channel_addresses, projection.activity, projection.activity_counts,
     projection.loans, projection.loan_lists, projection.channels,
-    ledger.block_positions, projection.activity_past, projection.loan_lists_past, projection.derived_states, projection.channels_past`.execute(
+    ledger.block_positions, projection.activity_past, projection.loan_lists_past, projection.daily, projection.derived_states, projection.channels_past`.execute(
     db,
   )
   await sql`update ledger.log_head set last_position = 0`.execute(db)
@@ -115,6 +116,7 @@ void t.test(
       const chains = tellStories(seed, 14)
       await ingestInSomeOrder(db, chains, seed, { first })
       t.same((await seen(db)).records, [...chains.expected].sort(), `seed ${seed}`)
+      t.same(await storedDays(db), await recountedDays(db), 'the daily figures are those of a recount')
       await checkOrder(t, db)
       const digest = await digestReadModel(db)
       await replay(db, QUIETLY)
@@ -142,6 +144,7 @@ void t.test('any interleaving of the two chains ends in the same loans and the s
           wanted ??= found
           t.same(found, wanted, `stories ${seed} of ${people} people in order ${order}`)
           await checkOrder(t, db)
+          t.same(await storedDays(db), await recountedDays(db), 'the daily figures are those of a recount')
         }
         const digest = await digestReadModel(db)
         await replay(db, QUIETLY)
@@ -170,6 +173,7 @@ void t.test(
             wanted ??= found
             t.same(found, wanted, `stories ${seed} in order ${order}`)
             t.same(await shownWhileOpen(db), [...chains.awaited].sort(), `stories ${seed} in order ${order}`)
+            t.same(await storedDays(db), await recountedDays(db), 'the daily figures are those of a recount')
           }
           const digest = await digestReadModel(db)
           await replay(db, QUIETLY)
