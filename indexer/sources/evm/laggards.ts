@@ -1,5 +1,6 @@
 import { headersAt } from './block-reader.ts'
 import type { EvmHeader } from './decode-answer.ts'
+import { judgeHeads, type HeadVerdict } from './judge-heads.ts'
 import type { RpcClient } from '../rpc/rpc-client.ts'
 import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { BadAnswer } from '../rpc/rpc-error.ts'
@@ -66,34 +67,30 @@ export class Laggards {
     }
     await Promise.all(others.map(ask))
     for (const [endpoint, found] of heads) this.#client.apply(endpoint, { type: 'head seen', head: found })
-    // Endpoints that are behind do not show how far the chain is.
-    if (heads.size < 2 || [...heads.keys()].every((endpoint) => this.#isBehind(endpoint))) return
-    const newest = Math.max(...heads.values())
-    const told = this.#isBehind(first) ? newest : head
-    for (const [endpoint, found] of heads) {
-      if (this.#isBehind(endpoint)) this.#lookAgain(endpoint, found, told)
-      else if (found < Math.min(newest, this.#newestBefore)) this.#putBehind(endpoint, found, newest)
-    }
-    this.#newestBefore = newest
+    const found = [...heads].map(([endpoint, head]) => ({
+      endpoint,
+      head,
+      isBehind: this.#isBehind(endpoint),
+    }))
+    const judged = judgeHeads(found, this.#newestBefore)
+    if (judged === null) return
+    for (const verdict of judged.verdicts) this.#follow(verdict, judged.newest)
+    this.#newestBefore = judged.newest
   }
 
   #isBehind(endpoint: RpcEndpoint): boolean {
     return this.#client.stateOf(endpoint).behindAt !== null
   }
 
-  #putBehind(endpoint: RpcEndpoint, head: number, newest: number): void {
+  #follow({ endpoint, head, verdict }: HeadVerdict<RpcEndpoint>, newest: number): void {
     this.#client.apply(endpoint, { type: 'fell behind', head })
+    if (verdict === 'caught up') this.#client.apply(endpoint, { type: 'caught up' })
+    if (verdict === 'still behind') return
     this.#client.say(
-      `${endpoint.label} is behind: its head ${head} is ${newest - head} below another endpoint’s; it is asked last`,
+      verdict === 'caught up'
+        ? `${endpoint.label} has caught up: its head is ${head}`
+        : `${endpoint.label} is behind: its head ${head} is ${newest - head} below another endpoint’s; it is asked last`,
     )
-  }
-
-  /** An endpoint has caught up when it has the head that another one gave just before. */
-  #lookAgain(endpoint: RpcEndpoint, head: number, told: number): void {
-    this.#client.apply(endpoint, { type: 'fell behind', head })
-    if (head < told) return
-    this.#client.apply(endpoint, { type: 'caught up' })
-    this.#client.say(`${endpoint.label} has caught up: its head is ${head}`)
   }
 
   /** Ignores failures of endpoints that are already marked as behind. */
