@@ -24,9 +24,7 @@ const SLOW_TESTS = [
 const QUICK_TESTS = [
   'test/chain/filecoin/follow-tipsets',
   'test/chain/sources/follow-chain',
-  'test/e2e/handed-in',
   'test/e2e/index-equals-chain',
-  'test/e2e/production',
   'test/e2e/readme',
   'test/e2e/standby',
   'test/e2e/start.test.ts',
