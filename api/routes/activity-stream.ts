@@ -39,6 +39,8 @@ export const activityStream: FastifyPluginCallback = (app, _options, done) => {
       if (limit === 'client') return refuse(reply)
       // Also asked for a resumed stream: an API without its database opens none.
       const now = await feed.now()
+      // It disappeared meanwhile: nothing would tell when to give its place back.
+      if (reply.raw.destroyed) return reply.send()
       void reply.type('text/event-stream').header('cache-control', 'no-store')
       // nginx would hold events back until its buffer is full.
       void reply.header('x-accel-buffering', 'no').header('connection', 'close')

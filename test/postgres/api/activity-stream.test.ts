@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
+import { promisify } from 'node:util'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { EventSource } from 'undici'
@@ -282,6 +283,28 @@ void t.test(
     }
   },
 )
+
+void t.test('a client that disappears before its stream begins takes no place', async (t) => {
+  const { app, db, origin } = await listeningApi(t, {
+    streamLimits: { most: 1, mostOfClient: 1, mostBehindMs: 10_000 },
+  })
+  const openConnections = promisify(app.server.getConnections.bind(app.server))
+  await db.transaction().execute(async (trx) => {
+    await sql`lock table projection.fold_state, ledger.log_head in access exclusive mode`.execute(trx)
+    const socket = connect(Number(new URL(origin).port), '127.0.0.1')
+    socket.write(`GET ${STREAM} HTTP/1.1\r\nHost: localhost\r\n\r\n`)
+    await eventually('the stream waits for the database', async () => {
+      const { rows } = await sql`select 1 from pg_locks where not granted and database = (
+        select oid from pg_database where datname = current_database())`.execute(trx)
+      return rows.length > 0
+    })
+    socket.destroy()
+    await eventually('the server has closed', async () => (await openConnections()) === 0)
+  })
+  await eventually('there is room for a stream', async () => {
+    return (await app.inject({ method: 'HEAD', url: STREAM })).statusCode === 200
+  })
+})
 
 void t.test('open streams do not take the places of requests', async (t) => {
   const { origin } = await listeningApi(t)
