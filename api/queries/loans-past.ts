@@ -12,11 +12,16 @@ import { MOST_COUNTED } from './loans.ts'
 import type { ReadDatabase, Statement } from './read-database.ts'
 import { isoTime, newestOfLoan, newestThatFit } from './record-json.ts'
 
-/** Entries of a loan, or of one of its channels, that are folded at most; their number bounds the cost of an answer. */
-const MOST_ENTRIES = 2_000
+/** Entries of a loan, or of one of its channels, that are folded at most. They bound an answer's cost and memory. */
+interface Most {
+  entries: number
+  /** Of their events' JSON: a contract's log alone may carry 64 KiB. */
+  kibibytes: number
+}
+const MOST: Most = { entries: 2_000, kibibytes: 2_048 }
 
 /** As above, for each loan of a page. */
-const MOST_ENTRIES_LISTED = 200
+const MOST_LISTED: Most = { entries: 200, kibibytes: 64 }
 
 /** Entries of each list that are examined for a page at most. A page can be empty although others follow. */
 const MOST_EXAMINED = 2_000
@@ -38,7 +43,7 @@ export interface PastLookup extends PastLoan {
   indexed: Indexed
 }
 
-/** More entries than are folded: this loan has no answer for a past moment. */
+/** More entries, or bytes of them, than are folded: this loan has no answer for a past moment. */
 export class TooManyEntries extends Error {
   override name = 'TooManyEntries'
 }
@@ -48,21 +53,26 @@ const ENTRY = `json_build_object('key', network || ' ' || natural_key, 'position
   'previousSubject', previous_subject, 'event', body)`
 
 /**
- * All entries, up to the position, of the events that ever were this subject's. A correction may have given one to
- * another loan. The order over both columns leaves one index; the operations on columns keep others away.
+ * All entries, up to the position, of the events that ever were this subject's; null where they have too many bytes. A
+ * correction may have given one to another loan. The order over both columns leaves one index; the operations on columns
+ * keep others away.
  */
-const entriesOf = (subject: string, position: string, most: number): string => `(
-  select coalesce(json_agg(${ENTRY} order by position), '[]') from (
-    select entry.* from (
-      select distinct network, natural_key from (
-        select network, natural_key from ledger.event_log as own
-        where own.subject >= ${subject} and (own.subject, own.position) <= (${subject}, ${position})
-        order by own.subject desc, own.position desc limit ${most + 1}
-      ) as own
-    ) as key cross join lateral (
-      select * from ledger.event_log as one
-      where one.natural_key = key.natural_key and (one.network || '') = key.network and one.position + 0 <= ${position}
-    ) as entry limit ${most + 1}
+const entriesOf = (subject: string, position: string, { entries: most, kibibytes }: Most): string => `(
+  select case when coalesce(max(bytes), 0) <= ${kibibytes * 1024} then
+    coalesce(json_agg(${ENTRY} order by position) filter (where bytes <= ${kibibytes * 1024}), '[]') end
+  from (
+    select few.*, sum(coalesce(octet_length(body::text), 0)) over (order by position) as bytes from (
+      select entry.* from (
+        select distinct network, natural_key from (
+          select network, natural_key from ledger.event_log as own
+          where own.subject >= ${subject} and (own.subject, own.position) <= (${subject}, ${position})
+          order by own.subject desc, own.position desc limit ${most + 1}
+        ) as own
+      ) as key cross join lateral (
+        select * from ledger.event_log as one
+        where one.natural_key = key.natural_key and (one.network || '') = key.network and one.position + 0 <= ${position}
+      ) as entry limit ${most + 1}
+    ) as few
   ) as entries
 )`
 
@@ -70,7 +80,7 @@ const entriesOf = (subject: string, position: string, most: number): string => `
  * Columns of a past loan; the arguments are SQL. A loan shows one channel in each role at a time, so the first of its past
  * rows that ended later is the one that was shown, if it had begun.
  */
-function pastLoanColumns(type: string, id: string, position: string, most: number): string {
+function pastLoanColumns(type: string, id: string, position: string, most: Most): string {
   const columns = 'network, robust, id, created_at, updated_at, since'
   return `
     ${entriesOf(`(${type} || '/' || ${id})`, position, most)} as entries,
@@ -100,7 +110,7 @@ function pastLoanColumns(type: string, id: string, position: string, most: numbe
 }
 
 interface PastLoanRow {
-  entries: Json<KeyedEntry>[]
+  entries: Json<KeyedEntry>[] | null
   derived: { position: number; state: string | null; at: string } | null
   channels: {
     role: ChannelRole
@@ -109,7 +119,7 @@ interface PastLoanRow {
     id: number
     createdAt: string
     updatedAt: string
-    entries: Json<KeyedEntry>[]
+    entries: Json<KeyedEntry>[] | null
   }[]
 }
 
@@ -142,7 +152,7 @@ const LOOKUP: Statement = {
         ) as counted
       ) + (select count(*) from (select from ${PAST} limit ${MOST_COUNTED}) as past) end as records from found
     )
-    select ${pastLoanColumns('$1::text', '$2::text', '$3::bigint', MOST_ENTRIES)},
+    select ${pastLoanColumns('$1::text', '$2::text', '$3::bigint', MOST)},
       (select coalesce(string_agg(json, ',' order by id), '') from shown) as records, (select records from total) as total,
       (
         select coalesce(json_object_agg(natural_key, id), '{}') from found where natural_key is not null
@@ -162,7 +172,7 @@ export async function findPastLoan(
     indexed: Indexed
   }
   const [row] = await database.rows<Row>(LOOKUP, [loan.loanType, loan.loanId, position])
-  const found = row && toPastLoan(loan, row, MOST_ENTRIES)
+  const found = row && toPastLoan(loan, row, MOST)
   if (row === undefined || found === undefined) return undefined
   const { records, total, recordsByKey, indexed } = row
   return { ...found, records, total, recordsByKey: new Map(Object.entries(recordsByKey)), indexed }
@@ -172,7 +182,7 @@ export async function findPastLoan(
 function toPastLoan(
   { loanType, loanId }: { loanType: LoanType; loanId: string },
   { entries, derived, channels }: PastLoanRow,
-  most: number,
+  most: Most,
 ): PastLoan | undefined {
   const folded = loanAt(`${loanType}/${loanId}`, toEntries(entries, most))
   if (folded === undefined) return undefined
@@ -192,8 +202,9 @@ function toPastLoan(
   }
 }
 
-function toEntries(entries: Json<KeyedEntry>[], most: number): KeyedEntry[] {
-  if (entries.length > most) throw new TooManyEntries(`more than ${most} entries`)
+function toEntries(entries: Json<KeyedEntry>[] | null, most: Most): KeyedEntry[] {
+  if (entries === null) throw new TooManyEntries(`more than ${most.kibibytes} KiB of entries`)
+  if (entries.length > most.entries) throw new TooManyEntries(`more than ${most.entries} entries`)
   return entries.map((entry) => ({ ...entry, recordedAt: new Date(entry.recordedAt) }))
 }
 
@@ -235,7 +246,7 @@ const PAGE: Statement = {
     )
     select loan.*, floor, (select count(*) from listed) as listed, ${READ_MODEL_STATE}
     from bound left join lateral (
-      select one.id, made.loan_type, made.loan_id, ${pastLoanColumns('made.loan_type', 'made.loan_id', '$4::bigint', MOST_ENTRIES_LISTED)}
+      select one.id, made.loan_type, made.loan_id, ${pastLoanColumns('made.loan_type', 'made.loan_id', '$4::bigint', MOST_LISTED)}
       from (select id from listed order by id desc limit $3::bigint) as one cross join lateral (
         select split_part(subject, '/', 1) as loan_type, split_part(subject, '/', 2) as loan_id
         from ledger.event_log where position = one.id
@@ -276,7 +287,7 @@ export async function findPastPage(
 
 function toListed(row: PastLoanRow & { loan_type: LoanType; loan_id: string }): PastLoan | undefined {
   try {
-    return toPastLoan({ loanType: row.loan_type, loanId: row.loan_id }, row, MOST_ENTRIES_LISTED)
+    return toPastLoan({ loanType: row.loan_type, loanId: row.loan_id }, row, MOST_LISTED)
   } catch (error) {
     if (error instanceof TooManyEntries) return undefined
     throw error

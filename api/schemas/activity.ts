@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { MAX_TX_HASH } from '../../shared/events/event-place.ts'
 import { RECORD_EVENTS } from '../../shared/events/record-events.ts'
 import { account } from './accounts.ts'
-import { createdAt, updatedAt } from './common.ts'
+import { createdAt, isDay, storableTime, updatedAt } from './common.ts'
 import { loanId, notOneOf } from './parameters.ts'
 
 const LOAN_TYPES = ['ERC20FIL', 'FILERC20'] as const
@@ -102,9 +102,7 @@ export const several = <T extends z.ZodType>(
     .meta({ description: said.description, examples: [[said.example]] })
     .optional()
 
-const [FIRST_MS, LAST_MS] = [0, Date.UTC(9999, 11, 31, 23, 59, 59, 999)]
 const DAY_MS = 24 * 60 * 60 * 1000
-const isDay = (text: string): boolean => z.iso.date().safeParse(text).success
 const isTime = (text: string): boolean => z.iso.datetime({ offset: true }).safeParse(text).success
 
 /** An ISO time or day. A day means its first moment, or its last one with `atEnd`. An unescaped `+` arrives as a space. */
@@ -117,7 +115,7 @@ const moment = (name: string, said: { description: string; example: string; atEn
       `${name} must be an ISO time with its zone, such as 2026-11-21T17:48:47Z, or a day, such as 2026-11-21`,
     )
     .transform((text) => Date.parse(text) + (said.atEnd && isDay(text) ? DAY_MS - 1 : 0))
-    .transform((ms) => new Date(Math.min(Math.max(ms, FIRST_MS), LAST_MS)).toISOString())
+    .transform(storableTime)
     .meta({ description: said.description, examples: [said.example] })
     .optional()
 

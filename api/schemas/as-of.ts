@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { isDay, storableTime } from './common.ts'
 
 /** A moment of the past, as a client names it. */
 export type AsOf =
@@ -26,8 +27,9 @@ export const asOf = z
     const [, network, block] = BLOCK.exec(text) ?? []
     if (network !== undefined && block !== undefined) return { type: 'block', network, block }
     const time = text.replace(' ', '+')
-    const at = TIME.test(time) ? Date.parse(time) : Number.NaN
-    if (!Number.isNaN(at)) return { type: 'time', time: new Date(at).toISOString() }
+    // `Date.parse` takes 30 February for 2 March.
+    const at = TIME.test(time) && isDay(time.slice(0, 10)) ? Date.parse(time) : Number.NaN
+    if (!Number.isNaN(at)) return { type: 'time', time: storableTime(at) }
     context.addIssue({ code: 'custom', message: MISTAKE })
     return z.NEVER
   })

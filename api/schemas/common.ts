@@ -16,6 +16,15 @@ export const errorAnswer = z
 const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 export const isoTime = z.string().regex(ISO_TIME)
 
+const [FIRST_MS, LAST_MS] = [0, Date.UTC(9999, 11, 31, 23, 59, 59, 999)]
+
+/** Writes milliseconds since 1970 in that format. Postgres reads no year 0 or 10000; no record is of such a year. */
+export function storableTime(ms: number): string {
+  return new Date(Math.min(Math.max(ms, FIRST_MS), LAST_MS)).toISOString()
+}
+
+export const isDay = (text: string): boolean => z.iso.date().safeParse(text).success
+
 export const createdAt = isoTime.meta({
   description: 'When the index first held it (UTC), not when it was on the chain',
   examples: ['2026-11-21T17:47:31.999Z'],

@@ -137,6 +137,9 @@ void t.test('what asOf may be, and what it means before the first and after the 
     statusCode: 404,
     message: 'there was no ERC20FIL loan 1 then',
   })
+  for (const beyond of ['0000-01-01T00:00:00Z', '0000-01-01T00:00:00+01:00'])
+    t.match(await get(beyond), { statusCode: 404, message: 'there was no ERC20FIL loan 1 then' }, beyond)
+  t.equal((await get('9999-12-31T23:59:59-01:00')).body, now, 'a time that UTC writes with five digits')
   t.match(await get('evm:31337@0'), { statusCode: 200 }, 'the first step wrote all blocks')
   t.match(await get('evm:31337@999999999999'), {
     statusCode: 404,
@@ -160,6 +163,7 @@ void t.test('what asOf may be, and what it means before the first and after the 
     '2026-11-21',
     '2026-11-21T10:00:00',
     '2026-13-21T10:00:00Z',
+    '2026-02-30T10:00:00Z',
     '@5',
     'evm:1@',
     'evm:1@x',
@@ -273,3 +277,28 @@ void t.test('a loan with more entries than are folded is refused', async (t) => 
     t.match(response.json<{ message: string }>().message, 'it has more than 2000 entries')
   }
 })
+
+void t.test(
+  'a loan with more bytes of entries than are folded is refused, and left out of lists',
+  async (t) => {
+    const { app, db } = await testApi(t)
+    const { evm } = tellStories(1, 1, { market: 'erc20', end: 'repaid' })
+    const last = evm.at(-1)
+    if (last === undefined) throw new Error('no event')
+    const large = { ...last.args, filLender: `0x${'ab'.repeat(30_000)}` }
+    const more = Array.from({ length: 40 }, (_, index) => ({
+      ...last,
+      ...{ blockNumber: last.blockNumber + 1 + index, txHash: `${last.txHash}-${index}` },
+      args: large,
+    })) as typeof evm
+    await ingestLedger(db, EVM, [...evm, ...more])
+    t.equal((await app.inject('/api/loan/ERC20/1')).statusCode, 200)
+    for (const query of ['asOf=2100-01-01T00:00:00Z', 'explain=1']) {
+      const response = await app.inject(`/api/loan/ERC20/1?${query}`)
+      t.equal(response.statusCode, 400)
+      t.match(response.json<{ message: string }>().message, 'it has more than 2048 KiB of entries')
+    }
+    const listed = await app.inject('/api/orders/lend/closed?asOf=2100-01-01T00:00:00Z')
+    t.match(listed.json(), { status: 'OK', payload: [] })
+  },
+)
