@@ -45,9 +45,9 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     promise: 1,
     what: 'a loan whose event was retracted keeps what it said',
-    file: 'indexer/projections/loans/loan-changes.store.ts',
-    from: 'become(foldAnew(subject, held, step), firstOf(step).recordedAt)',
-    to: 'become(loan ?? foldAnew(subject, held, step), firstOf(step).recordedAt)',
+    file: 'shared/loans/loan-steps.evolve.ts',
+    from: 'become(foldAnew(held, step), firstOf(step).recordedAt)',
+    to: 'become(loan ?? foldAnew(held, step), firstOf(step).recordedAt)',
     noticedBy: [{ test: 'test/postgres/ingest/synthetic-chain.test.ts' }],
   },
   {
@@ -249,7 +249,7 @@ export const MUTATIONS: readonly Mutation[] = [
     promise: 9,
     what: 'a reader or a writer that fell silent counts as there',
     file: 'shared/indexing-health.ts',
-    from: 'report !== null && report.observedAgoS <= SILENT_S',
+    from: 'report !== null && report.observedAgoS <= patienceS(report)',
     to: 'report !== null',
     noticedBy: [{ test: 'test/unit/shared/indexing-health.test.ts' }],
   },
