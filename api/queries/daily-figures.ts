@@ -44,7 +44,9 @@ export const DAILY_FIGURES: Statement = {
           select symbol, decimals from ledger.tokens where network_id = shown.network_id and tokens.token = shown.token limit 1
         ) as named on true
       ), '[]'),
-      'next', (select to_char(date '1970-01-01' + next::integer, 'YYYY-MM-DD') from edge)
+      'next', (
+        select to_char(date '1970-01-01' + next::integer, 'YYYY-MM-DD') from edge, bounds where next <= high
+      )
     )::text as answer, ${READ_MODEL_STATE}`,
 }
 

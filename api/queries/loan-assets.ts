@@ -2,7 +2,7 @@ import { INDEXED, type Indexed } from './answer-cache.ts'
 import type { ReadDatabase, Statement } from './read-database.ts'
 
 /** Tokens of a network at most, those seen first: anybody can make loans in tokens of one's own. */
-const MOST_TOKENS = 5_000
+const MOST_TOKENS = 1_000
 
 export interface LoanAsset {
   symbol: string | null

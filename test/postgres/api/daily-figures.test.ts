@@ -98,6 +98,8 @@ void t.test('many rows come in answers of whole days, however many there are', a
     60,
     'no day in two answers',
   )
+  const longest = new Date((20_000 + 30) * 86_400_000).toISOString().slice(0, 10)
+  t.equal((await get(api, `from=${longest}&to=${longest}`)).next, null, 'nothing follows the last day')
 })
 
 void t.test('an answer reads no more than it has', async (t) => {
