@@ -13,7 +13,8 @@ import { getKnown, ingestAwaited, ingestHandedIn, type HandInOutcome } from './i
 import { payloadDigest } from './ingest/storable-json.ts'
 import type { Known } from './ingest/waiting-vouchers.store.ts'
 import type { HandedInCounts } from './network-state.ts'
-import type { JobQueue, JobWorker, QueueBackend } from './queue/backend.ts'
+import type { JobWorker, QueueBackend } from './queue/backend.ts'
+import { closeParts } from './queue/close-parts.ts'
 import { openVoucherQueue } from './queue/voucher-queue.ts'
 import { startVoucherWorker } from './queue/voucher-worker.ts'
 import type { NodeVoucher } from './sources/filecoin/node-vouchers.ts'
@@ -46,8 +47,6 @@ const TRANSACTIONS = 2
 const WATCH_MS = 5_000
 /** A worker that takes nothing for this long while jobs wait is replaced. */
 const STUCK_MS = 30_000
-/** A queue whose Redis is away never closes. */
-const CLOSE_MS = 5_000
 
 /**
  * Takes vouchers from the queue, and those that waited for their channels, beside the writer of a Filecoin network. Ends once
@@ -113,20 +112,11 @@ async function takeJobs(run: VoucherRun): Promise<void> {
       { network: run.network },
       `the voucher worker took nothing for ${STUCK_MS} ms: another one starts`,
     )
-    await close(worker)
+    await closeParts(worker)
     progress.atMs = performance.now()
     worker = startWorker(run, progress)
   })
-  await close(worker, queue)
-}
-
-async function close(...parts: (JobWorker | JobQueue)[]): Promise<void> {
-  const limit = new AbortController()
-  await Promise.race([
-    Promise.allSettled(parts.map((part) => part.close())),
-    sleep(CLOSE_MS, undefined, { signal: limit.signal }).catch(() => undefined),
-  ])
-  limit.abort()
+  await closeParts(worker, queue)
 }
 
 function startWorker(run: VoucherRun, progress: { atMs: number }): JobWorker {
