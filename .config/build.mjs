@@ -11,7 +11,13 @@ import { build } from 'esbuild'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const outdir = process.argv[2] ?? `${root}dist`
-const programs = ['indexer/main.ts', 'api/main.ts', 'indexer/intake/main.ts', 'indexer/cli/main.ts']
+const programs = [
+  'indexer/main.ts',
+  'api/main.ts',
+  'indexer/intake/main.ts',
+  'indexer/webhooks/main.ts',
+  'indexer/cli/main.ts',
+]
 const migrations = readdirSync(`${root}migrations`).map((name) => `migrations/${name}`)
 
 const { outputFiles, metafile } = await build({

@@ -13,6 +13,7 @@ import {
 import { openQueueBackend } from '../open-queue-backend.ts'
 import { retryDeadJob, whyNotRetried } from '../queue/dead-letters.ts'
 import { openVoucherQueue } from '../queue/voucher-queue.ts'
+import { sendAgain } from '../webhooks/outbox.store.ts'
 import { print, withDatabase, type OutputOptions } from './context.ts'
 import { countOf } from './count-of.ts'
 
@@ -63,8 +64,8 @@ function describe(letter: DeadLetter): string {
 }
 
 /**
- * Queues dead letters again through the voucher queue, which removes each once it is accepted. Sets exit code 1 when a
- * named one cannot be retried or does not exist, or when interrupted. Throws a ConfigError without REDIS_URL unless
+ * Queues dead letters again through the voucher queue, which removes each once it is accepted. Those of a webhook go back
+ * to its outbox. Sets exit code 1 when a named one cannot be retried or does not exist, or when interrupted. Throws a ConfigError without REDIS_URL unless
  * Postgres holds a queue.
  */
 export async function runRetryDeadLetters(chosen: Chosen, options: OutputOptions): Promise<void> {
@@ -89,7 +90,7 @@ export async function runRetryDeadLetters(chosen: Chosen, options: OutputOptions
           left.push({ id: letter.id, reason: reason ?? '' })
           continue
         }
-        await retryDeadJob(queue, toKept(letter))
+        if (!(await sendAgain(db, letter))) await retryDeadJob(queue, toKept(letter))
         retried += 1
       }
     } finally {

@@ -134,7 +134,7 @@ deadLetters
   .action(runShowDeadLetter)
 deadLetters
   .command('retry')
-  .description('hand them in again through the voucher queue; each is gone once it is accepted')
+  .description('hand vouchers in again, each gone once accepted; messages go back to their webhook')
   .argument('<ids...>', 'ids, or all', chosen)
   .option('--json', 'as JSON')
   .action(runRetryDeadLetters)

@@ -1,4 +1,5 @@
 import { sql, type Insertable, type RawBuilder, type Selectable } from 'kysely'
+import { webhookOfQueue } from '../../shared/config/webhooks.ts'
 import type { Db } from '../../shared/db/connect.ts'
 import type { DeadLettersTable } from '../../shared/db/schema.ts'
 import type { Trx } from '../../shared/db/transaction.ts'
@@ -30,6 +31,8 @@ type DeadLetterRow = Omit<Insertable<DeadLettersTable>, 'queue'> & { queue: stri
 
 /** Number of dead letters that are kept, the newest ones. */
 export const DEAD_LETTERS_KEPT = 10_000
+/** The same for each webhook, apart from the others: a receiver that is away pushes out its own alone. */
+const KEPT_OF_WEBHOOK = 1_000
 const HAND_IN_QUEUES = (['queue', 'import', 'node-store'] satisfies HandInWay[]).map(queueOf)
 const MAX_REASON = 1_000
 const MAX_JOB_ID = 200
@@ -54,7 +57,7 @@ export function letterOf({ payload, isMalformed, unread, ...refusal }: Refusal):
 }
 
 /**
- * Stores refusals for inspection in two statements, however many they are; a repeated refusal increments its count. A
+ * Stores refusals for inspection in a few statements, however many they are; a repeated refusal increments its count. A
  * voucher or statement is the same whichever way it comes, because all of them are retried through the queue. It stays
  * under the way it came first. The oldest beyond the limit are deleted.
  */
@@ -72,8 +75,17 @@ export async function putDeadLetters(db: Db | Trx, letters: Letter[]): Promise<v
       })),
     )
     .execute()
-  await sql`delete from ledger.dead_letters where id <= (
-    select id from ledger.dead_letters order by id desc offset ${DEAD_LETTERS_KEPT} limit 1)`.execute(db)
+  const queues = new Set(letters.map(({ queue }) => queue))
+  for (const queue of queues) {
+    if (webhookOfQueue(queue) !== undefined) await keepNewest(db, sql`queue = ${queue}`, KEPT_OF_WEBHOOK)
+  }
+  // A literal, so that the partial index serves it.
+  await keepNewest(db, sql`queue not like 'webhook-%'`, DEAD_LETTERS_KEPT)
+}
+
+async function keepNewest(db: Db | Trx, which: RawBuilder<unknown>, count: number): Promise<void> {
+  await sql`delete from ledger.dead_letters where ${which} and id <= (
+    select id from ledger.dead_letters where ${which} order by id desc offset ${count} limit 1)`.execute(db)
 }
 
 /** One row per payload, as an upsert requires. The fixed order keeps two writers from a deadlock. */

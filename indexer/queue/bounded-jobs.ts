@@ -144,9 +144,14 @@ function boundedText(text: string, mostCharacters: number): string {
   return isJson(text) ? text : JSON.stringify(noteOf(text, 'it is not JSON'))
 }
 
+/** Those of steps and of webhooks. */
 const triesSchema = z.object({
-  attempts: z.int().min(1).max(10),
-  backoff: z.object({ type: z.literal('fixed'), delay: z.int().min(0).max(60_000) }),
+  attempts: z.int().min(1).max(12),
+  backoff: z.object({
+    type: z.enum(['fixed', 'exponential']),
+    delay: z.int().min(0).max(60_000),
+    jitter: z.number().min(0).max(1).optional(),
+  }),
 })
 
 function boundedOptions(text: string): string {

@@ -1,3 +1,4 @@
+import { webhookOfQueue } from '../../shared/config/webhooks.ts'
 import { parseHandedIn } from '../../shared/events/handed-in.ts'
 import type { JobQueue } from './backend.ts'
 import type { UnreadData } from './bounded-jobs.ts'
@@ -25,10 +26,11 @@ export interface KeptDeadJob {
   attempts: number
 }
 
-/** The reason why a dead letter cannot be handed in again; null if it can. */
+/** The reason why a dead letter cannot be handed in or sent again; null if it can. */
 export function whyNotRetried({ queue, payload, isCut }: KeptDeadJob): string | null {
   if (queue.startsWith('steps-'))
     return 'a step of blocks is not queued again: the indexer reads those blocks again by itself'
+  if (webhookOfQueue(queue) !== undefined) return isCut ? 'only its beginning was kept' : null
   if (isCut) return 'only its beginning was kept: it is no voucher and no statement'
   const parsed = parseHandedIn(payload)
   return parsed.ok ? null : `it would be refused again: ${parsed.reason}`

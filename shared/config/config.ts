@@ -5,6 +5,7 @@ import { PLAIN_KEY, validate } from '../mistake.ts'
 import { passwordInUrl, rememberSecrets, tokensInUrl } from '../secrets.ts'
 import { corsOriginsSchema, rateLimitSchema, trustProxySchema } from './api-settings.ts'
 import { networksSchema, type Networks } from './networks.ts'
+import { webhooksSchema, type Webhook } from './webhooks.ts'
 
 /** The only reader of the environment, which it parses once. Its errors name the variable. */
 
@@ -67,6 +68,8 @@ export const environmentSchema = z.object({
   INDEXER_PORT: portSchema.default(3001),
   /** Where the intake listens, on API_HOST; it does not run without. */
   INTAKE_PORT: portSchema.optional(),
+  /** What the webhooks program sends, and where. */
+  WEBHOOKS_FILE: z.string().optional(),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   DATA_DIR: z.string().default('.data'),
 })
@@ -114,7 +117,7 @@ export function loadNetworks(path: string | undefined, source: EnvironmentSource
   if (path === undefined) {
     throw new ConfigError('NETWORKS_FILE is not set: name the JSON file that lists the networks to index')
   }
-  const networks = parseNetworks(readJson(path), path, source)
+  const networks = parseNetworks(readJson(`NETWORKS_FILE ${path}`, path), path, source)
   for (const { rpcUrls, wsUrl } of networks.evm)
     rememberSecrets([...rpcUrls, wsUrl ?? ''].flatMap(tokensInUrl))
   for (const { rpcUrls, token } of networks.filecoin)
@@ -123,23 +126,51 @@ export function loadNetworks(path: string | undefined, source: EnvironmentSource
 }
 
 export function parseNetworks(json: unknown, path: string, source: EnvironmentSource): Networks {
-  const parsed = validate(networksSchema, fillIn(json, path, source))
-  if (parsed.ok) return parsed.value
-  const { path: at, message } = parsed.mistake
-  throw new ConfigError(`NETWORKS_FILE ${path}: ${at === '' ? '' : `${at}: `}${message}`)
+  return parseFile(networksSchema, json, `NETWORKS_FILE ${path}`, source)
 }
 
-function readJson(path: string): unknown {
+/** Reads the webhooks file, as {@link loadNetworks} does its own. */
+export function loadWebhooks(path: string | undefined, source: EnvironmentSource = process.env): Webhook[] {
+  if (path === undefined) {
+    throw new ConfigError('WEBHOOKS_FILE is not set: name the JSON file that lists the webhooks')
+  }
+  const { webhooks } = parseWebhooks(readJson(`WEBHOOKS_FILE ${path}`, path), path, source)
+  for (const { url, secret } of webhooks) rememberSecrets([secret, ...tokensInUrl(url)])
+  return webhooks
+}
+
+export function parseWebhooks(
+  json: unknown,
+  path: string,
+  source: EnvironmentSource,
+): { webhooks: Webhook[] } {
+  return parseFile(webhooksSchema, json, `WEBHOOKS_FILE ${path}`, source)
+}
+
+/** `file` is the variable and the path, for messages. */
+function parseFile<T extends z.ZodType>(
+  schema: T,
+  json: unknown,
+  file: string,
+  source: EnvironmentSource,
+): z.output<T> {
+  const parsed = validate(schema, fillIn(json, file, source))
+  if (parsed.ok) return parsed.value
+  const { path: at, message } = parsed.mistake
+  throw new ConfigError(`${file}: ${at === '' ? '' : `${at}: `}${message}`)
+}
+
+function readJson(file: string, path: string): unknown {
   let text: string
   try {
     text = readFileSync(path, 'utf8')
   } catch (error) {
-    throw new ConfigError(`NETWORKS_FILE ${path} cannot be read: ${messageOf(error)}`)
+    throw new ConfigError(`${file} cannot be read: ${messageOf(error)}`)
   }
   try {
     return JSON.parse(text) as unknown
   } catch (error) {
-    throw new ConfigError(`NETWORKS_FILE ${path} is not JSON${placeOf(error, text)}`)
+    throw new ConfigError(`${file} is not JSON${placeOf(error, text)}`)
   }
 }
 
@@ -155,33 +186,32 @@ function placeOf(error: unknown, text: string): string {
 const MAX_DEPTH = 32
 
 /** Replaces `${NAME}` in every string. A name that is not set is an error, because an empty token fails much later. */
-function fillIn(value: unknown, path: string, source: EnvironmentSource, at: string[] = []): unknown {
-  if (at.length > MAX_DEPTH)
-    throw new ConfigError(`NETWORKS_FILE ${path}: more than ${MAX_DEPTH} levels deep`)
+function fillIn(value: unknown, file: string, source: EnvironmentSource, at: string[] = []): unknown {
+  if (at.length > MAX_DEPTH) throw new ConfigError(`${file}: more than ${MAX_DEPTH} levels deep`)
   if (typeof value === 'string') {
     // A misspelt reference would be used as the token itself.
     if (value.replaceAll(/\$\{\w+\}/g, '').includes('${')) {
       throw new ConfigError(
-        `NETWORKS_FILE ${path}: ${at.join('.')}: a variable's name in \${…} has letters, digits and _ only`,
+        `${file}: ${at.join('.')}: a variable's name in \${…} has letters, digits and _ only`,
       )
     }
     return value.replaceAll(/\$\{(\w+)\}/g, (_, name: string) => {
       // Every object inherits `constructor`, the environment as well.
       const filled = Object.hasOwn(source, name) ? source[name] : undefined
       if (filled === undefined || filled === '') {
-        throw new ConfigError(`NETWORKS_FILE ${path}: \${${name}} is used there, but ${name} is not set`)
+        throw new ConfigError(`${file}: \${${name}} is used there, but ${name} is not set`)
       }
       return filled
     })
   }
   if (Array.isArray(value)) {
-    return value.map((item, index) => fillIn(item, path, source, [...at, `${index}`]))
+    return value.map((item, index) => fillIn(item, file, source, [...at, `${index}`]))
   }
   if (value !== null && typeof value === 'object') {
     return Object.fromEntries(
       Object.entries(value).map(([key, item]) => [
         key,
-        fillIn(item, path, source, [...at, PLAIN_KEY.test(key) ? key : '…']),
+        fillIn(item, file, source, [...at, PLAIN_KEY.test(key) ? key : '…']),
       ]),
     )
   }

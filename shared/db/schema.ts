@@ -151,6 +151,20 @@ export interface DeadLettersTable {
   attempts: Generated<number>
 }
 
+interface WebhookCursorsTable {
+  name: string
+  position: number
+  skip: number
+}
+
+interface WebhookOutboxTable {
+  webhook: string
+  id: string
+  position: number
+  body: string
+  queued_at: Date | null
+}
+
 interface OperationsTable {
   name: string
   /** The block from which to resume; written as JSON text. */
@@ -342,6 +356,8 @@ export interface Tables extends ReadModelTables, LiveTables {
   'ledger.writer_leases': WriterLeasesTable
   'ledger.waiting_vouchers': WaitingVouchersTable
   'ledger.dead_letters': DeadLettersTable
+  'ledger.webhook_cursors': WebhookCursorsTable
+  'ledger.webhook_outbox': WebhookOutboxTable
   'ledger.operations': OperationsTable
   'secrets.queue_key': QueueKeyTable
 }

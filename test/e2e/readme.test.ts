@@ -10,7 +10,12 @@ import { dailyAnswer } from '../../api/schemas/daily-figures.ts'
 import { provenanceAnswer } from '../../api/schemas/provenance.ts'
 import { statusAnswer } from '../../api/schemas/status.ts'
 import { metricsOf } from '../../indexer/metrics.ts'
-import { environmentSchema, loadEnvironment, parseNetworks } from '../../shared/config/config.ts'
+import {
+  environmentSchema,
+  loadEnvironment,
+  parseNetworks,
+  parseWebhooks,
+} from '../../shared/config/config.ts'
 import { KINDS_OF_ROLE } from '../../shared/events/chain-event.ts'
 import { RECORD_EVENTS } from '../../shared/events/record-events.ts'
 import { blocksOf, documents, samplesOf, shortenedOf, variablesOf } from '../helpers/documents.ts'
@@ -165,6 +170,14 @@ void t.test('the networks file is one', (t) => {
   const networks = parseNetworks(JSON.parse(text), 'docs/configuration.md', environment)
   t.equal(networks.evm[0]?.rpcUrls[0], 'https://rpc.example.org/v1/token')
   t.match(networks.filecoin, [{ networkId: 'mainnet', token: 'token' }])
+  t.end()
+})
+
+void t.test('the webhooks file is one', (t) => {
+  const [block] = blocksOf('docs/webhooks.md').filter(({ language }) => language === 'json')
+  const environment = { BILLING_HOOK_SECRET: `whsec_${Buffer.alloc(32).toString('base64')}` }
+  const file = parseWebhooks(JSON.parse(block?.lines.join('\n') ?? ''), 'docs/webhooks.md', environment)
+  t.match(file.webhooks, [{ name: 'billing', from: 'now' }])
   t.end()
 })
 

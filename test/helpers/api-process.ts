@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import type { Test } from 'tap'
-import { serviceProgram } from './service-program.ts'
+import { serviceProgram, type ProgramName } from './service-program.ts'
 
 export interface Ended {
   code: number | null
@@ -18,11 +18,11 @@ export interface ApiProcess {
   said: (text: string) => Promise<void>
 }
 
-/** Starts the API, or the intake, in a process of its own with only the given environment; killed in teardown. */
+/** Starts the API, or another program, in a process of its own with only the given environment; killed in teardown. */
 export function startApi(
   t: Test,
   env: Record<string, string>,
-  options: { args?: string[]; ipc?: boolean; program?: 'api/main' | 'indexer/intake/main' } = {},
+  options: { args?: string[]; ipc?: boolean; program?: ProgramName } = {},
 ): ApiProcess {
   const { flags, path } = serviceProgram(options.program ?? 'api/main')
   const child = spawn(process.execPath, [...flags, path, ...(options.args ?? [])], {

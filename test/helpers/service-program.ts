@@ -4,7 +4,8 @@ import { fileURLToPath } from 'node:url'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 /** The TypeScript files of the service's programs, without extension. */
-export type ProgramName = 'indexer/main' | 'api/main' | 'indexer/intake/main' | 'indexer/cli/main'
+export type ProgramName =
+  'indexer/main' | 'api/main' | 'indexer/intake/main' | 'indexer/webhooks/main' | 'indexer/cli/main'
 
 /**
  * Returns a service program for a process of its own: the file, and flags for Node. Under `npm test` it is a bundle of
