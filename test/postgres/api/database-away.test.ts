@@ -7,7 +7,8 @@ import { testDatabase } from '../../helpers/database.ts'
 import { seedLoan, seedNetwork, seedRecords } from '../../helpers/seed-projection.ts'
 
 const URLS = ['/api/activity/history', '/api/loan/ERC20/1', '/api/status', '/readyz']
-const FAST_MS = 2000
+/** The API gives a statement 1.5 s. A busy machine may take twice as long. */
+const FAST_MS = 4_000
 
 /** A way to the database that can be cut, and frozen: what arrives then goes nowhere and nobody hangs up. */
 class Way {
@@ -84,7 +85,7 @@ void t.test('a database that refuses is 503 at once, and the API recovers by its
   }
 })
 
-void t.test('a database that freezes is 503 within two seconds', async (t) => {
+void t.test('a database that freezes is 503 soon', async (t) => {
   const { way, ask } = await apiBehindWay(t)
   for (const url of URLS) t.equal((await ask(url)).code, 200, url)
   way.frozen = true

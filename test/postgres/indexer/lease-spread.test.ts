@@ -119,6 +119,8 @@ void t.test('a share that its process does not take is taken by another after a 
     leaving.abort()
     await running
   })
+  // Else the first takes all as its share, before it shares with the frozen one.
+  while (!(await getHeldLeases(db)).some(({ process }) => process === 'frozen')) await sleep(20)
   const first = join(t, ground, 'A')
   await until(t, db, 'A 6+6', 'all networks are indexed')
   for (let looks = 0; looks < 30; looks += 1) {
