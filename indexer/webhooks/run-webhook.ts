@@ -1,3 +1,4 @@
+import { unlessAborted } from '../../shared/async/abort.ts'
 import { pause } from '../../shared/async/pause.ts'
 import type { Webhook } from '../../shared/config/webhooks.ts'
 import type { Db } from '../../shared/db/connect.ts'
@@ -44,7 +45,8 @@ export async function runWebhook(run: WebhookRun): Promise<void> {
   let problem = ''
   while (!signal.aborted) {
     try {
-      await queueAll(run, queue)
+      // A Redis that is away answers nothing, and nobody waits for it who is to stop.
+      await unlessAborted(queueAll(run, queue), signal)
       problem = ''
     } catch (error) {
       const message = messageOf(error)

@@ -14,6 +14,7 @@ import { runWebhook, type Pace } from '../../indexer/webhooks/run-webhook.ts'
 import { startApi, type ApiProcess } from '../helpers/api-process.ts'
 import { cases } from '../helpers/cases.ts'
 import { testDatabase, type TestDatabase } from '../helpers/database.ts'
+import { freePort } from '../helpers/free-port.ts'
 import { deadLetters } from '../helpers/handed-in.ts'
 import { EVM, FILECOIN, ingestLedger, ingestStories } from '../helpers/ingest-ledger.ts'
 import { eventually } from '../helpers/programs.ts'
@@ -21,6 +22,7 @@ import { queueKinds, type QueueKind } from '../helpers/queue-kinds.ts'
 import { testRedis } from '../helpers/redis.ts'
 import { ingestInSomeOrder } from '../helpers/restless-ledger.ts'
 import { runOps } from '../helpers/run-ops.ts'
+import { tcpSwitch } from '../helpers/tcp-switch.ts'
 import { tellStories } from '../helpers/two-chain-stories.ts'
 import { idsOf, SECRET, webhookReceiver } from '../helpers/webhook-receiver.ts'
 
@@ -281,6 +283,37 @@ for (const kind of queueKinds) {
     t.notMatch((await last.ended).stdout, SECRET)
   })
 }
+
+void t.test('it stops while Redis is away, and sends once it is back', async (t) => {
+  if (!queueKinds.includes('redis')) return
+  const given = await ground(t, 'redis')
+  if (given?.redisUrl === undefined) return
+  const { db, url: databaseUrl, redisUrl } = given
+  const redis = new URL(redisUrl)
+  const way = await tcpSwitch(t, Number(redis.port))
+  const receiver = await webhookReceiver(t)
+  const file = join(t.testdir({}), 'webhooks.json')
+  const webhook = { name: 'one', url: receiver.url, secret: SECRET, from: 'beginning' }
+  await writeFile(file, JSON.stringify({ webhooks: [webhook] }))
+  const env = { DATABASE_URL: databaseUrl, WEBHOOKS_FILE: file }
+  const start = async (port: number): Promise<ApiProcess> => {
+    const REDIS_URL = `redis://127.0.0.1:${port}${redis.pathname}`
+    const program = startApi(t, { ...env, REDIS_URL }, { program: 'indexer/webhooks/main' })
+    await program.said('"started"')
+    return program
+  }
+  const first = await start(way.port)
+  way.leadTo(await freePort())
+  way.reset()
+  await ingestStories(db, tellStories(1, 1))
+  await eventually('a message waits', async () => (await outboxSize(db)) > 0)
+  first.child.kill('SIGTERM')
+  await eventually('it stops', () => first.child.exitCode !== null)
+  t.equal(first.child.exitCode, 0)
+  await start(Number(redis.port))
+  const ids = messageIds(await allEvents(db))
+  await eventually('all came', () => idsOf(receiver.received).length === ids.length)
+})
 
 void t.test('dead letters of a webhook push out its own alone', async (t) => {
   const { db } = await testDatabase(t)
