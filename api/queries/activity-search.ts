@@ -169,7 +169,7 @@ function stepsOf(way: Way, direction: Direction): string {
       return `loan_ids as materialized (
           select distinct entry.id from lists cross join lateral (
             select id from projection.loan_lists as one
-            where one.list = lists.list and one.id <= ${HIGH} / ${IDS_PER_ENTRY}
+            where one.list = lists.list
             order by one.list desc, one.id desc limit ${MOST_LOANS + 1}
           ) as entry limit ${MOST_LOANS + 1}
         ), loan_keys as materialized (

@@ -13,11 +13,14 @@ import {
   WAYS,
   type ActivityFilters,
 } from '../../../api/queries/activity-search.ts'
+import { raiseEpoch } from '../../../indexer/event-log/chain-position.ts'
+import { ingestStep } from '../../../indexer/ingest/ingest-step.ts'
 import { MAX_TX_HASH } from '../../../shared/events/event-place.ts'
 import { testApi, type TestApi } from '../../helpers/api.ts'
 import { testDatabase } from '../../helpers/database.ts'
-import { ingestStories } from '../../helpers/ingest-ledger.ts'
+import { EVM, ingestStories } from '../../helpers/ingest-ledger.ts'
 import { rowsRead, scansOf } from '../../helpers/query-plan.ts'
+import { RandomChain, seededRandom } from '../../helpers/random-chain.ts'
 import { SEEDED_ID_STEP, seedNetwork, seedRecords } from '../../helpers/seed-projection.ts'
 import { cases } from '../../helpers/cases.ts'
 import { person, tellStories } from '../../helpers/two-chain-stories.ts'
@@ -171,6 +174,26 @@ void t.test('the records of an account, by each of its names, are those of its l
     history.filter(({ loanType, loanId }) => either.has(`${loanType} ${loanId}`)),
   )
   t.strictSame(await search(api, { account: 'f0999999' }), { status: 'OK', payload: [], next: null })
+})
+
+void t.test('a record that a reorg gave to a newer loan is still on its page of the account', async (t) => {
+  const api = await testApi(t)
+  const [random, chain] = [seededRandom(1), new RandomChain(1)]
+  const epoch = await raiseEpoch(api.db, EVM.network, 'writer', { startNumber: 0, watched: {} })
+  await ingestStep(api.db, EVM, epoch, chain.genesis())
+  for (let step = 0; step < 40; step += 1) {
+    const depth = 1 + random.below(4)
+    const isReorg = random.chance(0.3) && chain.blocks.length > depth
+    await ingestStep(api.db, EVM, epoch, isReorg ? chain.reorg(depth, depth + 1) : chain.grow(2))
+  }
+  const { rows } = await sql<{ later: number }>`
+    select count(*) as later from projection.activity join projection.loans using (loan_id)
+    where loans.id > activity.id / 1000000`.execute(api.db)
+  t.ok(Number(rows[0]?.later) > 0)
+  const account = '0x00000000000000000000000000000000000000b1'
+  const whole = await search(api, { account, limit: '200' })
+  t.equal(whole.next, null)
+  t.strictSame(await walk(api, { account, limit: '1' }), whole.payload)
 })
 
 void t.test('robust and ID address of one identity find the same records', async (t) => {
