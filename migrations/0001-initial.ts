@@ -307,6 +307,8 @@ const HISTORY = `
     primary key (id, until)
   );
   create index activity_past_loan on projection.activity_past (loan_id, id);
+  create index activity_past_kind on projection.activity_past (kind, id);
+  create index activity_past_tx_hash on projection.activity_past using hash (tx_hash);
   -- The stream reads changes in the order of the log.
   create index activity_past_until on projection.activity_past (until, id);
 

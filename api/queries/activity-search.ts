@@ -1,5 +1,28 @@
 import { withOtherNames } from './account-names.ts'
+import {
+  ACCOUNTS,
+  AFTER,
+  BEFORE,
+  byIds,
+  directionOf,
+  FROM,
+  HIGH,
+  inOrder,
+  KINDS,
+  LIMIT,
+  LOANS,
+  LOW,
+  ofKinds,
+  ofLoans,
+  orNull,
+  TO,
+  TRANSACTIONS,
+  valuesOf,
+  type ActivityFilters,
+  type ActivitySearch,
+} from './activity-sql.ts'
 import { READ_MODEL_STATE, type Found } from './answer-cache.ts'
+import { IDS_PER_ENTRY } from './as-of.ts'
 import type { ReadDatabase, Statement } from './read-database.ts'
 import { firstThatFit, MORE_THAN_ANY_ID, type Direction } from './record-json.ts'
 
@@ -8,40 +31,12 @@ export const MOST_LOANS = 1_000
 /** Records that a page examines where accounts have more loans than that. */
 export const MOST_EXAMINED = 5_000
 
-/** A record fits a filter if it has any of its values. */
-export interface ActivityFilters {
-  loanId?: string[] | undefined
-  loanType?: string[] | undefined
-  event?: string[] | undefined
-  blockchain?: string[] | undefined
-  networkId?: string[] | undefined
-  txHash?: string[] | undefined
-  /** As lists have them (shared/events/loan-lists.ts): records of the loans that one of the accounts borrows or lends. */
-  account?: string[] | undefined
-}
+/** The index by which a page is found. */
+export const INDEXED_WAYS = ['all', 'kinds', 'loans', 'transactions', 'accounts'] as const
+export type IndexedWay = (typeof INDEXED_WAYS)[number]
 
-export interface ActivitySearch {
-  /** Only records with a smaller id match. */
-  before?: string | undefined
-  /** Only records with a larger id match. The answer is then oldest first. */
-  after?: string | undefined
-  /** ISO times: only records with a `createdAt` between them match, both included. */
-  from?: string | undefined
-  to?: string | undefined
-  limit: number
-  filters: ActivityFilters
-}
-
-/** The index by which a page is found. A window examines records one by one, with or without filters on their kind. */
-export const WAYS = [
-  'all',
-  'kinds',
-  'loans',
-  'transactions',
-  'accounts',
-  'window',
-  'window-of-kinds',
-] as const
+/** A window examines records one by one, with or without filters on their kind. */
+export const WAYS = [...INDEXED_WAYS, 'window', 'window-of-kinds'] as const
 export type Way = (typeof WAYS)[number]
 
 /**
@@ -69,11 +64,7 @@ export async function searchActivity(
   return found
 }
 
-export function directionOf({ after }: Pick<ActivitySearch, 'after'>): Direction {
-  return after === undefined ? 'desc' : 'asc'
-}
-
-export function wayOf(filters: ActivityFilters): Way {
+export function wayOf(filters: ActivityFilters): IndexedWay {
   if (filters.txHash !== undefined) return 'transactions'
   if (filters.loanId !== undefined) return 'loans'
   if (filters.account !== undefined) return 'accounts'
@@ -84,35 +75,11 @@ function hasFilterOfKind({ loanType, event, blockchain, networkId }: ActivityFil
   return [loanType, event, blockchain, networkId].some((values) => values !== undefined)
 }
 
-/** SQL of the parameters that {@link valuesOf} gives. */
-const LIMIT = '$1::bigint'
-const [BEFORE, AFTER] = ['$2::bigint', '$3::bigint']
-const [FROM, TO] = ['$4::timestamptz', '$5::timestamptz']
-const OF_KIND = {
-  loan_type: '$6::text[]',
-  event: '$7::text[]',
-  blockchain: '$8::text[]',
-  network_id: '$9::text[]',
-}
-const [LOANS, TRANSACTIONS, ACCOUNTS] = ['$10::text[]', '$11::text[]', '$12::text[]']
-
-export function valuesOf({ limit, before, after, from, to, filters }: ActivitySearch): unknown[] {
-  const { loanType, event, blockchain, networkId, loanId, txHash, account } = filters
-  const bounds = [before, after, from, to]
-  const values = [loanType, event, blockchain, networkId, loanId, txHash, account]
-  return [limit, ...[...bounds, ...values].map((value) => value ?? null)]
-}
-
-const IDS_PER_ENTRY = 1_000_000
-const LOW = '(select low from bounds)'
-const HIGH = '(select high from bounds)'
-
 /**
  * Each way has its own prepared plan, because one plan for all would suit none. Few ways keep the plans of a connection
  * few. Raw SQL: Postgres bounds the answer by its bytes, so it writes the text (record-json.ts).
  */
 export function statementFor(way: Way, direction: Direction): Statement {
-  const kinds = Object.entries(OF_KIND).map(([column, given]) => orNull(given, `${column} = any(${given})`))
   const last = direction === 'asc' ? 'max(id)' : 'min(id)'
   const isWindow = way === 'window' || way === 'window-of-kinds'
   const rest = isWindow
@@ -132,7 +99,7 @@ export function statementFor(way: Way, direction: Direction): Statement {
         least(coalesce(${BEFORE}, ${MORE_THAN_ANY_ID}),
           case when ${TO} is null then ${MORE_THAN_ANY_ID} else ${firstId(`> ${TO}`)} end) as high
       ),
-      kinds as materialized (select id, loan_type from projection.record_kinds where ${kinds.join(' and ')}),
+      kinds as materialized (${KINDS}),
       lists as materialized (${withOtherNames(ACCOUNTS)}),
       ${stepsOf(way, direction)},
       shown as materialized (${firstThatFit(`select * from found order by id ${direction} limit ${LIMIT}`, direction)})
@@ -147,7 +114,7 @@ function stepsOf(way: Way, direction: Direction): string {
     `found as materialized (select * from (${rows}) as candidate order by id ${direction} limit ${LIMIT} + 1)`
   switch (way) {
     case 'all':
-      return found(inOrder('*', direction, `${LIMIT} + 1`))
+      return found(inOrder(direction, `${LIMIT} + 1`))
     case 'kinds':
       return found(byIds(ofKinds(direction, `${LIMIT} + 1`)))
     case 'transactions':
@@ -164,7 +131,7 @@ function stepsOf(way: Way, direction: Direction): string {
           select loan_id, loan_type from unnest(${LOANS}) as given(loan_id)
           cross join (values ('ERC20FIL'), ('FILERC20')) as market(loan_type)
           where ${orNull(ACCOUNTS, isParty('market.loan_type', 'given.loan_id'))}
-        ), ${found(byIds(ofLoans(direction)))}`
+        ), ${found(byIds(ofLoans(direction, `${LIMIT} + 1`)))}`
     case 'accounts':
       return `loan_ids as materialized (
           select distinct entry.id from lists cross join lateral (
@@ -176,12 +143,12 @@ function stepsOf(way: Way, direction: Direction): string {
           select loan.loan_id, loan.loan_type from loan_ids cross join lateral (
             select loan_id, loan_type from projection.loans where loans.id = loan_ids.id limit 1
           ) as loan
-        ), ${found(byIds(ofLoans(direction)))}`
+        ), ${found(byIds(ofLoans(direction, `${LIMIT} + 1`)))}`
     case 'window':
     case 'window-of-kinds': {
       const examined =
         way === 'window'
-          ? inOrder('id, kind, loan_id', direction, `${MOST_EXAMINED}`)
+          ? inOrder(direction, `${MOST_EXAMINED}`, { columns: 'id, kind, loan_id' })
           : byIds(ofKinds(direction, `${MOST_EXAMINED}`), 'id, kind, loan_id')
       return `examined as materialized (${examined}), ${found(
         byIds(`
@@ -191,53 +158,6 @@ function stepsOf(way: Way, direction: Direction): string {
       )}`
     }
   }
-}
-
-/** Passes where a filter is not given. */
-function orNull(given: string, condition: string): string {
-  return `(${given} is null or ${condition})`
-}
-
-/**
- * A pair of plain comparisons would count as so rare that a planner without statistics reads and sorts the whole range. A
- * comparison of rows has the same meaning and no partner.
- */
-function inOrder(columns: string, direction: Direction, limit: string): string {
-  const range = `(id, id) > (${LOW}, ${LOW}) and id < ${HIGH}`
-  return `select ${columns} from projection.activity where ${range} order by id ${direction} limit ${limit}`
-}
-
-function byIds(ids: string, columns = '*'): string {
-  return `select ${columns} from projection.activity where id = any(array(${ids}))`
-}
-
-/** Selects the next ids of each kind, however rare it is. */
-function ofKinds(direction: Direction, limit: string): string {
-  return `
-    select near.id from kinds cross join lateral (${near({ kind: 'kinds.id' }, direction, limit)}) as near
-    order by near.id ${direction} limit ${limit}`
-}
-
-/**
- * Selects the next ids of each loan, kind by kind. The other market's loan of the same number may have any number of
- * records.
- */
-function ofLoans(direction: Direction): string {
-  const key = { loan_id: 'loan_keys.loan_id', kind: 'kinds.id' }
-  return `
-    select near.id from loan_keys join kinds on kinds.loan_type = loan_keys.loan_type
-    cross join lateral (${near(key, direction, `${LIMIT} + 1`)}) as near
-    order by near.id ${direction} limit ${LIMIT} + 1`
-}
-
-/** The order over all columns is that of one index, so the planner cannot choose another. */
-function near(key: Record<string, string>, direction: Direction, limit: string): string {
-  const columns = [...Object.keys(key), 'id']
-  const values = Object.values(key).join()
-  return `
-    select id from projection.activity
-    where (${columns.join()}) > (${values}, ${LOW}) and (${columns.join()}) < (${values}, ${HIGH})
-    order by ${columns.map((column) => `${column} ${direction}`).join()} limit ${limit}`
 }
 
 /** Whether one of the accounts borrows or lends in a loan: two look-ups, which the planner cannot turn around. */

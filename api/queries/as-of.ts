@@ -21,7 +21,7 @@ export const IDS_PER_ENTRY = 1_000_000
  * The last position whose entry fits, above `low`: entries fit up to there and none beyond. Positions have no gaps, so a
  * binary search takes one look-up for each doubling of the log.
  */
-const lastThatFits = (low: string, condition: string): string => `
+export const lastThatFits = (low: string, condition: string): string => `
   with recursive search(low, high) as (
     select ${low}, folded_position + 1 from projection.fold_state
     union all

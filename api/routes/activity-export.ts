@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { exportLines, exportPage } from '../exports/export-lines.ts'
+import { exportLines, exportPage, type Find } from '../exports/export-lines.ts'
 import { ExportPlaces } from '../exports/export-places.ts'
 import type { ExportFormat } from '../exports/formats.ts'
 import { clientKey } from '../plugins/client-key.ts'
 import { Overloaded } from '../plugins/errors.ts'
-import type { ActivitySearch } from '../queries/activity-search.ts'
+import type { ActivitySearch } from '../queries/activity-sql.ts'
 import type { Found } from '../queries/answer-cache.ts'
 import type { Snapshot } from '../queries/snapshot.ts'
 import { setIndexed } from './send-answer.ts'
@@ -17,13 +17,13 @@ const NO_PLACE = new Overloaded('as many exports run as may, or one of this clie
 export type SendExport = (
   request: FastifyRequest,
   reply: FastifyReply,
-  asked: { search: ActivitySearch; format: ExportFormat },
+  asked: { search: ActivitySearch; format: ExportFormat; find: Find },
 ) => Promise<FastifyReply>
 
 /** Returns the function that streams all records of a search, from one snapshot, as fast as the client reads. */
 export function exportsOf(app: FastifyInstance): SendExport {
   const places = new ExportPlaces(Math.min(MOST_EXPORTS, app.database.connections - 1))
-  return async (request, reply, { search, format }) => {
+  return async (request, reply, { search, format, find }) => {
     const free = places.take(clientKey(request))
     if (free === null) throw NO_PLACE
     let snapshot: Snapshot | undefined
@@ -33,8 +33,8 @@ export function exportsOf(app: FastifyInstance): SendExport {
     }
     const begin = async (): Promise<{ first: Found; lines: AsyncGenerator<string> }> => {
       snapshot = await app.database.openSnapshot()
-      const first = await exportPage(snapshot, search)
-      return { first, lines: closing(exportLines(snapshot, search, { first, format }), end) }
+      const first = await exportPage(snapshot, search, find)
+      return { first, lines: closing(exportLines(snapshot, search, { first, format, find }), end) }
     }
     const { first, lines } = await begin().catch(async (error: unknown) => {
       await end()

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { MAX_TX_HASH } from '../../shared/events/event-place.ts'
 import { RECORD_EVENTS } from '../../shared/events/record-events.ts'
 import { account } from './accounts.ts'
+import { asOf } from './as-of.ts'
 import { createdAt, isDay, storableTime, updatedAt } from './common.ts'
 import { loanId, notOneOf } from './parameters.ts'
 
@@ -179,6 +180,7 @@ export const searchQuery = z
       description: 'Only records with this `createdAt` or an earlier one; a day means all of it',
       ...{ example: '2030-11-21', atEnd: true },
     }),
+    asOf,
   })
   .refine(
     ({ from, to }) => from === undefined || to === undefined || from <= to,

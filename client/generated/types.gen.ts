@@ -1453,6 +1453,10 @@ export type SearchActivityData = {
          * Only records with this `createdAt` or an earlier one; a day means all of it
          */
         to?: string;
+        /**
+         * Answers as of a moment: just after a record (its id), at a time, or at a block of a network (`<network>@<block>`)
+         */
+        asOf?: string;
     };
     url: '/api/activity';
 };
@@ -1462,6 +1466,10 @@ export type SearchActivityErrors = {
      * A parameter is malformed or unknown
      */
     400: ErrorAnswer;
+    /**
+     * There is no such thing
+     */
+    404: ErrorAnswer;
     /**
      * Too many requests of this client
      */

@@ -48,3 +48,10 @@ export async function rowsReadSoFar(session: Db, watch: Db, table: string): Prom
     where schemaname = 'projection' and relname = ${table}`.execute(watch)
   return rows[0]?.read ?? 0
 }
+
+/** SQL of a statement's value. */
+export function literal(value: unknown): string {
+  if (Array.isArray(value)) return `array[${value.map(literal).join()}]`
+  if (value === null || typeof value === 'number') return `${value}`
+  return `'${value as string}'`
+}

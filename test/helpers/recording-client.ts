@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Db } from '../../shared/db/connect.ts'
-import type { seededRandom } from './random-chain.ts'
+import { seededRandom } from './random-chain.ts'
+import { randomSearch } from './random-search.ts'
 import type { Written } from './restless-ledger.ts'
 
 /** Everything that a client saw after one step. */
@@ -10,14 +11,22 @@ interface Seen {
   time: Date
   /** The answers by their paths; null for 404. */
   answers: Map<string, string | null>
+  /** Those of its paths that were asked after this step alone. */
+  searches: string[]
 }
+
+/** Searches of the history that are asked after each step. */
+const SEARCHES = 3
 
 export interface Question {
   url: string
   expected: string | null
 }
 
-/** Asks the same paths after each step, keeps all answers, and knows which of them `asOf` must give again. */
+/**
+ * Asks the same paths and a few random searches after each step, keeps all answers, and knows which of them `asOf` must
+ * give again.
+ */
 export class RecordingClient {
   readonly seen: Seen[] = []
   readonly #app: FastifyInstance
@@ -26,11 +35,13 @@ export class RecordingClient {
   /** Which step wrote the blocks that stand now, by network. */
   readonly #blocks = new Map<string, (Written & { step: number })[]>()
   readonly #records = new Map<number, number>()
+  readonly #random: ReturnType<typeof seededRandom>
 
-  constructor(app: FastifyInstance, db: Db, paths: readonly string[]) {
+  constructor(app: FastifyInstance, db: Db, paths: readonly string[], seed: number) {
     this.#app = app
     this.#db = db
     this.#paths = paths
+    this.#random = seededRandom(seed)
   }
 
   /** Looks at everything after a step; `written` are its blocks, if it had any. */
@@ -40,12 +51,13 @@ export class RecordingClient {
       .select(['last_position as position', 'last_recorded_at as time'])
       .executeTakeFirstOrThrow()
     const answers = new Map<string, string | null>()
-    for (const path of this.#paths) {
+    const searches = await this.#newSearches()
+    for (const path of [...this.#paths, ...searches]) {
       const response = await this.#app.inject(path)
       if (![200, 404].includes(response.statusCode)) throw new Error(`${path}: ${response.body}`)
       answers.set(path, response.statusCode === 200 ? response.body : null)
     }
-    const step = this.seen.push({ ...head, answers }) - 1
+    const step = this.seen.push({ ...head, answers, searches }) - 1
     if (written !== undefined) this.#note(written, step)
     const records = await this.#db
       .selectFrom('projection.activity')
@@ -53,6 +65,19 @@ export class RecordingClient {
       .where('id', '>', (this.seen[step - 1]?.position ?? 0) * 1_000_000 + 999_999)
       .execute()
     for (const { id } of records) this.#records.set(id, step)
+  }
+
+  /** Its parameters are what a client can know by now, of records that have gone too. */
+  async #newSearches(): Promise<string[]> {
+    const hashes = await this.#db.selectFrom('projection.activity').select('tx_hash').execute()
+    const known = {
+      ids: [...this.#records.keys()].map(String),
+      times: this.seen.map(({ time }) => time.toISOString()),
+      txHashes: hashes.map((row) => row.tx_hash),
+      accounts: this.#paths.flatMap((path) => /account\/([^?]+)/.exec(path)?.[1] ?? []),
+      loanIds: this.#paths.flatMap((path) => /loan\/\w+\/([^?]+)/.exec(path)?.[1] ?? []),
+    }
+    return Array.from({ length: SEARCHES }, () => randomSearch(this.#random, known))
   }
 
   /** A reorg replaces all blocks from its first one on. */
@@ -65,11 +90,13 @@ export class RecordingClient {
 
   /** Asks for a random path as of a random moment. */
   ask(random: ReturnType<typeof seededRandom>): Question {
-    const path = this.#paths[random.below(this.#paths.length)] ?? ''
     const { asOf, step } = this.#moment(random)
+    const { answers = new Map<string, string | null>(), searches = [] } = this.seen[step] ?? {}
+    const paths = random.chance(0.3) ? searches : this.#paths
+    const path = paths[random.below(paths.length)] ?? ''
     return {
       url: `${path}${path.includes('?') ? '&' : '?'}asOf=${encodeURIComponent(asOf)}`,
-      expected: this.seen[step]?.answers.get(path) ?? null,
+      expected: answers.get(path) ?? null,
     }
   }
 

@@ -5,21 +5,15 @@ import type * as z from 'zod'
 import { eip55 } from '../../../shared/eip55.ts'
 import { errorAnswer } from '../../../api/schemas/common.ts'
 import { historyAnswer, searchAnswer } from '../../../api/schemas/activity.ts'
-import {
-  MOST_EXAMINED,
-  MOST_LOANS,
-  statementFor,
-  valuesOf,
-  WAYS,
-  type ActivityFilters,
-} from '../../../api/queries/activity-search.ts'
+import { MOST_EXAMINED, MOST_LOANS, statementFor, WAYS } from '../../../api/queries/activity-search.ts'
+import { valuesOf, type ActivityFilters } from '../../../api/queries/activity-sql.ts'
 import { raiseEpoch } from '../../../indexer/event-log/chain-position.ts'
 import { ingestStep } from '../../../indexer/ingest/ingest-step.ts'
 import { MAX_TX_HASH } from '../../../shared/events/event-place.ts'
 import { testApi, type TestApi } from '../../helpers/api.ts'
 import { testDatabase } from '../../helpers/database.ts'
 import { EVM, ingestStories } from '../../helpers/ingest-ledger.ts'
-import { rowsRead, scansOf } from '../../helpers/query-plan.ts'
+import { literal, rowsRead, scansOf } from '../../helpers/query-plan.ts'
 import { RandomChain, seededRandom } from '../../helpers/random-chain.ts'
 import { SEEDED_ID_STEP, seedNetwork, seedRecords } from '../../helpers/seed-projection.ts'
 import { cases } from '../../helpers/cases.ts'
@@ -393,12 +387,6 @@ void t.test('however rare a value is, the search for it reads no more than it an
     })
   }
 })
-
-function literal(value: unknown): string {
-  if (Array.isArray(value)) return `array[${value.map(literal).join()}]`
-  if (value === null || typeof value === 'number') return `${value}`
-  return `'${value as string}'`
-}
 
 void t.test(
   'a page whose records are long is cut where it is large enough, and the next one goes on there',

@@ -54,7 +54,7 @@ async function recordStories(api: TestApi, seed: number): Promise<RecordingClien
   const { app, db } = api
   const random = seededRandom(seed)
   const chains = tellStories(seed, LOANS, { people: 2 + (seed % 4), handedIn: 0.5, rivals: seed % 2 === 0 })
-  const client = new RecordingClient(app, db, [...lookups(LOANS), ...LISTS, ...accounts(chains)])
+  const client = new RecordingClient(app, db, [...lookups(LOANS), ...LISTS, ...accounts(chains)], seed)
   let written: Written | undefined
   const note = (blocks: Written): void => void (written = blocks)
   const evm = await openLedger(db, EVM, chains.evm, random, 0.3, note)
@@ -76,11 +76,12 @@ async function recordChain(api: TestApi, seed: number): Promise<RecordingClient>
   const { app, db } = api
   const random = seededRandom(seed)
   const chain = new RandomChain(seed)
-  const client = new RecordingClient(app, db, [
+  const paths = [
     ...lookups(2 * LOANS).filter((path) => path.includes('ERC20')),
     ...LISTS.filter((path) => path.includes('lend')),
     '/api/loans/account/0x00000000000000000000000000000000000000b1?limit=2',
-  ])
+  ]
+  const client = new RecordingClient(app, db, paths, seed)
   const epoch = await raiseEpoch(db, EVM.network, 'writer', { startNumber: 0, watched: {} })
   for (let step = 0; step < STEPS; step += 1) {
     const depth = 1 + random.below(4)
