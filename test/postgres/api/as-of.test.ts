@@ -3,6 +3,8 @@ import t from 'tap'
 import { raiseEpoch } from '../../../indexer/event-log/chain-position.ts'
 import { ingestStep } from '../../../indexer/ingest/ingest-step.ts'
 import { replay } from '../../../indexer/ingest/replay.ts'
+import type { ChainEvent } from '../../../shared/events/chain-event.ts'
+import type { BlockHeader, ChainStep } from '../../../shared/events/chain-step.ts'
 import { fillIndex } from '../../../bench/size-fill.ts'
 import { LOANS_PAST } from '../../../api/queries/loans-past.ts'
 import { MOMENTS } from '../../../api/queries/as-of.ts'
@@ -118,6 +120,68 @@ void t.test('asOf gives again what a client saw at any moment, reorgs among them
   }
   t.equal(answered, all)
 })
+
+void t.test('a loan that a reorg removed and brought back has no state of its earlier life', async (t) => {
+  const { app, db } = await testApi(t)
+  const { evm, filecoin, offchain } = tellStories(1, 1, { market: 'erc20', end: 'repaid', handedIn: 1 })
+  const [offer, made] = [evm[0], filecoin[0]]
+  if (offer?.kind !== 'CreateLoanOffer' || made?.kind !== 'CreateChannel') throw new Error('another story')
+  await handIn(db, offchain)
+  const [contract, channels] = [await branching(db, EVM, offer), await branching(db, FILECOIN, made)]
+  const stateOf = async (query = ''): Promise<string | null> => {
+    const { payload } = (await app.inject(`/api/loan/ERC20/1${query}`)).json<{
+      payload?: { erc20Loan: { state: string } }
+    }>()
+    return payload?.erc20Loan.state ?? null
+  }
+  const states: (string | null)[] = []
+  for (const write of [
+    () => contract(true),
+    () => channels(true),
+    () => contract(false),
+    () => channels(false),
+    () => contract(true),
+  ]) {
+    await write()
+    states.push(await stateOf())
+    t.equal(await stateOf('?asOf=2100-01-01T00:00:00Z'), states.at(-1), `after step ${states.length}`)
+  }
+  t.strictSame(states, ['0', '0.5', null, null, '0'])
+})
+
+/** Returns what writes the event's block, with or without it, in place of the one before. */
+async function branching(
+  db: TestApi['db'],
+  identity: typeof EVM,
+  event: ChainEvent,
+): Promise<(isThere: boolean) => Promise<void>> {
+  const epoch = await raiseEpoch(db, identity.network, 'writer', { startNumber: 0, watched: {} })
+  const write = async (step: ChainStep): Promise<void> =>
+    void t.equal(await ingestStep(db, identity, epoch, step), 'applied')
+  const headerOf = (number: number, hash: string): BlockHeader => ({
+    number,
+    hash,
+    parentHash: '',
+    timeS: event.blockTimeS,
+  })
+  const before = headerOf(event.blockNumber - 1, 'before')
+  const stretch = { to: before, headers: [before], events: [], evidence: [] }
+  await write({ type: 'blocks', from: 0, after: null, ...stretch })
+  let replaces: BlockHeader | undefined
+  let branches = 0
+  return async (isThere) => {
+    branches += 1
+    const to = headerOf(event.blockNumber, `branch-${branches}`)
+    const events = isThere ? [{ ...event, blockHash: to.hash }] : []
+    const next = { to, headers: [to], events, evidence: [] }
+    await write(
+      replaces === undefined
+        ? { type: 'blocks', from: to.number, after: before, ...next }
+        : { type: 'reorg', ancestor: before, replaces, ...next },
+    )
+    replaces = to
+  }
+}
 
 void t.test('what asOf may be, and what it means before the first and after the last record', async (t) => {
   const { app, db } = await testApi(t)

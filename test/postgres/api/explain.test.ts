@@ -1,6 +1,9 @@
 import t from 'tap'
 import { testApi, type TestApi } from '../../helpers/api.ts'
-import { ingestStories } from '../../helpers/ingest-ledger.ts'
+import { raiseEpoch } from '../../../indexer/event-log/chain-position.ts'
+import { ingestStep } from '../../../indexer/ingest/ingest-step.ts'
+import { EVM, ingestStories } from '../../helpers/ingest-ledger.ts'
+import { RandomChain } from '../../helpers/random-chain.ts'
 import { tellStories } from '../../helpers/two-chain-stories.ts'
 
 type Fields = Record<string, string | null>
@@ -9,6 +12,14 @@ interface Explained {
   payload: Record<string, Fields> & { loanEvents: { id: number; event: string }[] }
   explain: Record<string, Record<string, number[]>>
 }
+
+const COLLATERAL_STATES = [
+  'LendERC20/LockCollateral',
+  'LendERC20/SignUnlockCollateralVoucher',
+  'LendERC20/RedeemUnlockCollateralVoucher',
+  'LendERC20/SettleUnlockCollateral',
+  'LendERC20/CollectUnlockCollateral',
+]
 
 const UNEXPLAINED = ['id', 'createdAt', 'updatedAt']
 
@@ -61,6 +72,7 @@ void t.test('a field names the events that its meaning comes from', async (t) =>
     ['filCollateral', 'amount', ['LendERC20/LockCollateral']],
     ['filCollateral', 'ethBorrower', ['ApproveRequest']],
     ['filCollateral', 'erc20LoanId', ['CreateLoanOffer']],
+    ['filCollateral', 'state', COLLATERAL_STATES],
   ] as const)
     t.strictSame(eventsOf(part, field), events, `${part}.${field}`)
   t.match(eventsOf('filCollateral', 'signedVoucher').join(), 'LendERC20/SignCollateralVoucher')
@@ -76,4 +88,32 @@ void t.test('explain with asOf explains what was known then; another value is 40
   const wrong = await api.app.inject('/api/loan/FIL/1?explain=yes')
   t.equal(wrong.statusCode, 400)
   t.equal(wrong.json<{ message: string }>().message, 'explain must be 1')
+})
+
+void t.test('an event that a reorg moved to another block is still the same record', async (t) => {
+  const api = await testApi(t)
+  const chain = new RandomChain(5)
+  const epoch = await raiseEpoch(api.db, EVM.network, 'writer', { startNumber: 0, watched: {} })
+  for (const next of [chain.genesis(), chain.grow(4), chain.reorg(4, 5), chain.grow(2), chain.reorg(3, 4)])
+    await ingestStep(api.db, EVM, epoch, next)
+  const moved = await api.db
+    .selectFrom('ledger.event_log')
+    .select('subject')
+    .where('op', '=', 'replace')
+    .where('kind', '=', 'CreateLoanOffer')
+    .execute()
+  let checked = 0
+  for (const { subject } of moved) {
+    const path = `/api/loan/ERC20/${subject?.split('/')[1] ?? ''}?explain=1`
+    if ((await api.app.inject(path)).statusCode === 404) continue
+    const { payload, explain } = await explained(api, path)
+    const offers = payload.loanEvents.filter(({ event }) => event === 'CreateLoanOffer')
+    t.strictSame(
+      explain['erc20Loan']?.['lender'],
+      offers.slice(0, 1).map(({ id }) => id),
+      path,
+    )
+    checked += 1
+  }
+  t.ok(checked > 0)
 })
