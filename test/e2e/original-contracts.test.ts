@@ -86,7 +86,7 @@ void t.test(
           sql`update projection.loans set evm_part = ${JSON.stringify(part)}::json ${where}`.execute(db)
         await put({ ...said, [field]: value })
         const ran = await ops('audit')
-        t.match(ran, { code: 1, out: /, 1 differences\n/ }, field)
+        t.match(ran, { code: 1, out: /, 1 difference\n/ }, field)
         t.match(ran.out, `evm:31337 ${market} loan ${id}: ${field} is ${value ?? 'null'} in the index`)
         await put(said)
       }

@@ -68,7 +68,7 @@ void t.test('two deployments on one chain are two networks of one networkId', as
     { network: 'evm:31337:b', loan_id: 'b-1', network_id: '31337' },
   ])
   t.match(await ops('audit'), { code: 0, out: /^7 loans and 0 channels compared, 0 differences\n/ })
-  t.match(await ops('audit', '--network', 'evm:31337:b'), { code: 0, out: /^1 loans and/ })
+  t.match(await ops('audit', '--network', 'evm:31337:b'), { code: 0, out: /^1 loan and/ })
   t.match(await ops('verify', '--network', 'evm:31337:b'), {
     code: 0,
     out: /0 missing, 0 different, 0 foreign/,
