@@ -214,7 +214,7 @@ for (const kind of queueKinds) {
       'all is well',
       async () => (await judged(db)).join() === 'following: following/following, no problem',
     )
-    t.match(await readiness(writers[1]), { status: 200 })
+    await until('the second writer is ready', async () => (await readiness(writers[1])).status === 200)
 
     const [network] = networks
     if (network === undefined) throw new Error('there are networks')
