@@ -292,7 +292,7 @@ const HISTORY = `
   create unique index activity_natural_key on projection.activity (natural_key, network)
     where natural_key is not null;
 
-  -- What records said before they were corrected or removed. Each stood in the history from log position "since" until "until",
+  -- Records as they were before they were corrected or removed. Each stood in the history from log position "since" until "until",
   -- both the last of a step; it was no longer there at "until".
   create table projection.activity_past (
     id bigint not null,
@@ -435,7 +435,7 @@ const LOANS = `
     closed bigint not null default 0,
     seized bigint not null default 0,
     cancelled bigint not null default 0,
-    -- Of the loans opened, in whole units; unknown counts those whose amount is not known.
+    -- The loans opened have this principal, in whole units; unknown counts those whose amount is not known.
     principal numeric not null default 0,
     unknown bigint not null default 0,
     -- Loans that are open at the end of the day.

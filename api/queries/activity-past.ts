@@ -137,7 +137,7 @@ const LOANS_GIVEN = `
 const COLUMNS = 'id, kind, tx_hash, loan_id, created_at, updated_at'
 
 /**
- * What a record said at the position: the first of its past rows that ended later, else its present row. Its rows follow
+ * A record at the position is the first of its past rows that ended later, else its present row. Its rows follow
  * each other from its id's position on, without gaps.
  */
 const SAID = `

@@ -63,7 +63,7 @@ const kindConditions = Object.entries(OF_KIND).map(([column, given]) =>
 /** Selects the kinds that match. Statements have a CTE `kinds` with them. */
 export const KINDS = `select id, loan_type from projection.record_kinds where ${kindConditions.join(' and ')}`
 
-/** What records say now, or what they said before they were corrected or removed. */
+/** Present rows of records, or past ones: from before they were corrected or removed. */
 type RecordTable = 'activity' | 'activity_past'
 
 /**

@@ -15,7 +15,7 @@ import { isoTime, newestOfLoan, newestThatFit } from './record-json.ts'
 /** Entries of a loan, or of one of its channels, that are folded at most. They bound an answer's cost and memory. */
 interface Most {
   entries: number
-  /** Of their events' JSON: a contract's log alone may carry 64 KiB. */
+  /** Bytes of their events' JSON: a contract's log alone may carry 64 KiB. */
   kibibytes: number
 }
 const MOST: Most = { entries: 2_000, kibibytes: 2_048 }

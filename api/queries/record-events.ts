@@ -72,7 +72,7 @@ const FINALITY: Statement = {
     ) as final from projection.fold_state`,
 }
 
-/** What is final, and the log position at which that holds: the look-up reads the blocks that are not final. */
+/** Final blocks, and the log position at which they are final. The look-up reads the blocks that are not final. */
 export async function getFinality(database: ReadDatabase): Promise<{ head: number; final: Finality[] }> {
   const [row] = await database.rows<{ head: string; final: Finality[] }>(FINALITY)
   if (row === undefined) throw new Error('the read model has no state')

@@ -22,7 +22,7 @@ export const loanNext: FastifyPluginCallback = (app, _options, done) => {
     serve(app, {
       ...{ url: `/api/loan/${market}/:loanId/next`, loanType, schema: nextAnswer },
       operationId: `get${name}LoanNext`,
-      summary: 'What the parties of a loan can do next',
+      summary: 'The next actions of the parties of a loan',
       answer: ({ life }) => ({ status: 'OK' as const, payload: nextOf(life) }),
     })
     serve(app, {

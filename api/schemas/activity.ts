@@ -34,7 +34,7 @@ export const activityRecord = z
       description:
         'EVM transaction hash, CID of a Filecoin message, or an off-chain voucher itself in base64',
     }),
-    event: z.string().meta({ description: 'What happened; the parameter `event` lists all names' }),
+    event: z.string().meta({ description: 'The kind of event; the parameter `event` lists all names' }),
     loanId: z.string().meta({ description: "The value that the loan's lookup takes" }),
     blockchain: z.string().meta({ description: "The chain's configured name; FIL for Filecoin" }),
     networkId: z
@@ -153,7 +153,7 @@ export const searchQuery = z
       ...{ description: 'Markets', example: 'ERC20FIL' },
     }),
     event: several('event', oneOf('event', RECORD_EVENTS), {
-      ...{ description: 'What happened', example: 'CreateLoanOffer' },
+      ...{ description: 'The kind of event', example: 'CreateLoanOffer' },
     }),
     blockchain: several('blockchain', text('blockchain', 64), {
       ...{ description: 'Names of configured or indexed chains', example: 'DEVNET' },

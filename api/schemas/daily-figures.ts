@@ -58,7 +58,7 @@ const dailyFigures = z
     cancelled: count('Offers or requests cancelled'),
     principal: z.string().nullable().meta({
       description:
-        'Of the loans opened: whole tokens for ERC20FIL, whole FIL for FILERC20; null where an amount is not known',
+        'The principal of the loans opened: whole tokens for ERC20FIL, whole FIL for FILERC20; null where an amount is not known',
     }),
     open: z.int().meta({ description: 'Loans that are open at the end of the day' }),
   })

@@ -29,7 +29,7 @@ const loanAsset = z
 export const loanAssets = z
   .strictObject({
     status: z.literal('OK'),
-    payload: z.record(z.string(), loanAsset).meta({ description: 'By the EIP-55 address of the token' }),
+    payload: z.record(z.string(), loanAsset).meta({ description: 'Keys are EIP-55 addresses of tokens' }),
   })
   .meta({
     id: 'LoanAssets',

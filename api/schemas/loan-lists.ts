@@ -140,7 +140,7 @@ export const protocolContracts = z
     status: z.literal('OK'),
     payload: z
       .record(z.string(), z.partialRecord(z.enum(['ERC20Loans', 'ERC20CollateralLock']), contract))
-      .meta({ description: 'By EVM chain id' }),
+      .meta({ description: 'Keys are EVM chain ids' }),
   })
   .meta({
     id: 'ProtocolContracts',

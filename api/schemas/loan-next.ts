@@ -92,7 +92,7 @@ const action = z
       description: 'Where times and heights are converted from; null while nothing is indexed',
     }),
   })
-  .meta({ id: 'LoanAction', description: 'What a party can do now or later', examples: [WITHDRAW] })
+  .meta({ id: 'LoanAction', description: 'An action of a party, now or later', examples: [WITHDRAW] })
 
 const problem = z
   .strictObject({
@@ -118,7 +118,7 @@ export const nextAnswer = z
   })
   .meta({
     id: 'LoanNextAnswer',
-    description: 'What the parties of a loan can do next',
+    description: 'The next actions of the parties of a loan',
     examples: [{ status: 'OK', payload: { step: 'withdraw principal', actions: [WITHDRAW], problems: [] } }],
   })
 
@@ -170,7 +170,7 @@ const voucher = z
 export const vouchersAnswer = z
   .strictObject({
     status: z.literal('OK'),
-    payload: z.array(voucher).meta({ description: 'By role, lane and nonce' }),
+    payload: z.array(voucher).meta({ description: 'Sorted by role, lane and nonce' }),
     total: z.int().min(0).meta({ description: 'Known vouchers; more than are shown if they are many' }),
   })
   .meta({

@@ -51,7 +51,7 @@ export const statusAnswer = z
   .strictObject({
     status: z.literal('OK'),
     payload: z.strictObject({
-      version: z.string().meta({ description: 'Of this service' }),
+      version: z.string().meta({ description: 'The version of this service' }),
       records: z.int().meta({ description: 'Activity records in the index' }),
       networks: z.array(networkHealth),
     }),

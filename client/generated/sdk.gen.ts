@@ -55,7 +55,7 @@ export const getErc20Loan = <ThrowOnError extends boolean = false>(options: Opti
 export const getFilLoan = <ThrowOnError extends boolean = false>(options: Options<GetFilLoanData, ThrowOnError>) => (options.client ?? client).get<GetFilLoanResponses, GetFilLoanErrors, ThrowOnError>({ url: '/api/loan/FIL/{loanId}', ...options });
 
 /**
- * What the parties of a loan can do next
+ * The next actions of the parties of a loan
  */
 export const getErc20LoanNext = <ThrowOnError extends boolean = false>(options: Options<GetErc20LoanNextData, ThrowOnError>) => (options.client ?? client).get<GetErc20LoanNextResponses, GetErc20LoanNextErrors, ThrowOnError>({ url: '/api/loan/ERC20/{loanId}/next', ...options });
 
@@ -65,7 +65,7 @@ export const getErc20LoanNext = <ThrowOnError extends boolean = false>(options: 
 export const getErc20LoanVouchers = <ThrowOnError extends boolean = false>(options: Options<GetErc20LoanVouchersData, ThrowOnError>) => (options.client ?? client).get<GetErc20LoanVouchersResponses, GetErc20LoanVouchersErrors, ThrowOnError>({ url: '/api/loan/ERC20/{loanId}/vouchers', ...options });
 
 /**
- * What the parties of a loan can do next
+ * The next actions of the parties of a loan
  */
 export const getFilLoanNext = <ThrowOnError extends boolean = false>(options: Options<GetFilLoanNextData, ThrowOnError>) => (options.client ?? client).get<GetFilLoanNextResponses, GetFilLoanNextErrors, ThrowOnError>({ url: '/api/loan/FIL/{loanId}/next', ...options });
 

@@ -29,7 +29,7 @@ export type ActivityRecord = {
      */
     txHash: string;
     /**
-     * What happened; the parameter `event` lists all names
+     * The kind of event; the parameter `event` lists all names
      */
     event: string;
     /**
@@ -235,7 +235,7 @@ export type DailyFigures = {
      */
     cancelled: number;
     /**
-     * Of the loans opened: whole tokens for ERC20FIL, whole FIL for FILERC20; null where an amount is not known
+     * The principal of the loans opened: whole tokens for ERC20FIL, whole FIL for FILERC20; null where an amount is not known
      */
     principal: string | null;
     /**
@@ -340,7 +340,7 @@ export type StatusAnswer = {
     status: 'OK';
     payload: {
         /**
-         * Of this service
+         * The version of this service
          */
         version: string;
         /**
@@ -398,7 +398,7 @@ export type LoanAsset = {
 export type LoanAssets = {
     status: 'OK';
     /**
-     * By the EIP-55 address of the token
+     * Keys are EIP-55 addresses of tokens
      */
     payload: {
         [key: string]: LoanAsset;
@@ -1101,7 +1101,7 @@ export type Contract = {
 export type ProtocolContracts = {
     status: 'OK';
     /**
-     * By EVM chain id
+     * Keys are EVM chain ids
      */
     payload: {
         [key: string]: {
@@ -1156,7 +1156,7 @@ export type EpochBasis = {
 };
 
 /**
- * What a party can do now or later
+ * An action of a party, now or later
  */
 export type LoanAction = {
     action: 'approveRequest' | 'withdraw' | 'payback' | 'acceptRepayment' | 'refundPayback' | 'cancelLoan' | 'acceptOffer' | 'unlockCollateral' | 'seizeCollateral' | 'cancelBorrowRequest' | 'createCollateralChannel' | 'createPrincipalChannel' | 'createPaybackChannel' | 'signSeizeVoucher' | 'signUnlockVoucher' | 'signWithdrawVoucher' | 'signPaybackVoucher' | 'redeemSeizeVoucher' | 'redeemUnlockVoucher' | 'redeemWithdrawVoucher' | 'redeemPaybackVoucher' | 'settleCollateral' | 'settlePrincipal' | 'settlePayback' | 'collectCollateral' | 'collectPrincipal' | 'collectPayback';
@@ -1200,7 +1200,7 @@ export type LoanProblem = {
 };
 
 /**
- * What the parties of a loan can do next
+ * The next actions of the parties of a loan
  */
 export type LoanNextAnswer = {
     status: 'OK';
@@ -1313,7 +1313,7 @@ export type LoanVoucher = {
 export type LoanVouchersAnswer = {
     status: 'OK';
     /**
-     * By role, lane and nonce
+     * Sorted by role, lane and nonce
      */
     payload: Array<LoanVoucher>;
     /**
@@ -1426,7 +1426,7 @@ export type SearchActivityData = {
          */
         loanType?: Array<'ERC20FIL' | 'FILERC20'>;
         /**
-         * What happened
+         * The kind of event
          */
         event?: Array<'CreateLoanOffer' | 'ApproveRequest' | 'Withdraw' | 'Payback' | 'AcceptRepayment' | 'RefundPayback' | 'CancelLoan' | 'CreateBorrowRequest' | 'AcceptOffer' | 'UnlockCollateral' | 'SeizeCollateral' | 'UnlockRefundableCollateral' | 'CancelBorrowRequest' | 'LendERC20/LockCollateral' | 'LendERC20/SignCollateralVoucher' | 'LendERC20/SignUnlockCollateralVoucher' | 'LendERC20/RedeemSeizeCollateralVoucher' | 'LendERC20/RedeemUnlockCollateralVoucher' | 'LendERC20/SettleSeizeCollateral' | 'LendERC20/SettleUnlockCollateral' | 'LendERC20/CollectSeizeCollateral' | 'LendERC20/CollectUnlockCollateral' | 'LendFIL/CreatePaymentChannel' | 'LendFIL/SignWithdrawVoucher' | 'LendFIL/RedeemWithdrawVoucher' | 'LendFIL/SettleWithdraw' | 'LendFIL/CollectWithdraw' | 'LendFIL/PaybackPaymentChannel' | 'LendFIL/SignPaybackVoucher' | 'LendFIL/RedeemPaybackVoucher' | 'LendFIL/SettlePayback' | 'LendFIL/CollectPayback'>;
         /**
@@ -1738,7 +1738,7 @@ export type GetErc20LoanNextError = GetErc20LoanNextErrors[keyof GetErc20LoanNex
 
 export type GetErc20LoanNextResponses = {
     /**
-     * What the parties of a loan can do next
+     * The next actions of the parties of a loan
      */
     200: LoanNextAnswer;
 };
@@ -1830,7 +1830,7 @@ export type GetFilLoanNextError = GetFilLoanNextErrors[keyof GetFilLoanNextError
 
 export type GetFilLoanNextResponses = {
     /**
-     * What the parties of a loan can do next
+     * The next actions of the parties of a loan
      */
     200: LoanNextAnswer;
 };

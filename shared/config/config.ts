@@ -66,9 +66,9 @@ export const environmentSchema = z.object({
   API_TRUST_PROXY: trustProxySchema.prefault('off'),
   INDEXER_HOST: z.string().default('127.0.0.1'),
   INDEXER_PORT: portSchema.default(3001),
-  /** Where the intake listens, on API_HOST; it does not run without. */
+  /** The intake listens on this port of API_HOST; it does not run without. */
   INTAKE_PORT: portSchema.optional(),
-  /** What the webhooks program sends, and where. */
+  /** This file says which changes the webhooks program sends, and to which URLs. */
   WEBHOOKS_FILE: z.string().optional(),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   DATA_DIR: z.string().default('.data'),

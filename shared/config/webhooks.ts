@@ -42,7 +42,7 @@ const webhookSchema = z.strictObject({
     .array(z.string().regex(NETWORK, 'must be a network such as evm:1 or filecoin:mainnet'))
     .min(1)
     .optional(),
-  /** Where a webhook that is new begins. */
+  /** A webhook that is new begins here. */
   from: z.enum(['now', 'beginning']).default('now'),
 })
 

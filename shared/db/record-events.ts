@@ -12,7 +12,7 @@ const IDS_PER_ENTRY = 1_000_000
 const SAID = 'id, kind, tx_hash, loan_id, created_at, updated_at'
 const LIMIT = `$3::bigint + ${MOST_EVENTS + 1}`
 
-/** What each record said first, by its id: that of the log entry that made it visible. */
+/** The first content of each record, by its id: that of the log entry that made it visible. */
 const MADE = `
   select id / ${IDS_PER_ENTRY} as position, 2 as change, ${SAID} from (
     select ${SAID} from projection.activity as record, bounds
@@ -24,7 +24,7 @@ const MADE = `
       and since = id / ${IDS_PER_ENTRY}
   ) as first order by id limit ${LIMIT}`
 
-/** What each record said after a past row of it ended; what it said before where it was removed. */
+/** The content of each record after a past row of it ended, or before where it was removed. */
 const CHANGED = `
   select until as position, case when next.id is null then 0 else 1 end as change, past.id,
     coalesce(next.kind, past.kind) as kind, coalesce(next.tx_hash, past.tx_hash) as tx_hash,

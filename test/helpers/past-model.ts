@@ -3,7 +3,7 @@ import type { ActivityFilters, ActivitySearch } from '../../api/queries/activity
 import type { Db } from '../../shared/db/connect.ts'
 import type { seededRandom } from './random-chain.ts'
 
-/** What a record said from log position `since` until `until`; null: it still says so. */
+/** The content of a record from log position `since` until `until`; null: it still says so. */
 interface Said {
   id: number
   since: number

@@ -1,7 +1,7 @@
 import { RECORD_EVENTS } from '../../shared/events/record-events.ts'
 import type { seededRandom } from './random-chain.ts'
 
-/** What a client has seen, from which parameters are taken. */
+/** Parameters are taken from what a client has seen. */
 interface Known {
   ids: string[]
   times: string[]

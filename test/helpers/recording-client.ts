@@ -6,7 +6,7 @@ import type { Written } from './restless-ledger.ts'
 
 /** Everything that a client saw after one step. */
 interface Seen {
-  /** Where the log ended, and when its last entry was recorded. */
+  /** The log ended at this position, and its last entry was recorded then. */
   position: number
   time: Date
   /** The answers by their paths; null for 404. */

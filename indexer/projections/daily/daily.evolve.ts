@@ -3,7 +3,7 @@ import type { CollateralLockPart } from '../../../shared/loans/collateral-lock.e
 import type { Erc20LoanPart } from '../../../shared/loans/erc20-loan.evolve.ts'
 import type { LoanTimes } from '../../../shared/loans/loans.evolve.ts'
 
-/** What one loan adds to a day of its token. */
+/** One loan adds this to a day of its token. */
 export interface DayCount {
   loanType: LoanType
   networkId: string
@@ -24,7 +24,7 @@ const DAY_S = 86_400
 const NOTHING = { opened: 0, closed: 0, seized: 0, cancelled: 0, principal: null }
 
 /**
- * What a loan adds to the days on which it was opened and ended: nothing while its beginning or its token is not known.
+ * Returns what a loan adds to the days on which it was opened and ended: nothing while its beginning or token is unknown.
  * `seizedS` is the time at which the lender of tokens settled the collateral's channel with the seize voucher.
  */
 export function daysOf(
@@ -52,7 +52,7 @@ function endOf(
   return endedS === null ? null : { how: HOW[loanType][state] ?? 'closed', atS: endedS }
 }
 
-/** By the contract's state; a repayment closes a loan also where the lender got nothing of it. */
+/** The contract's state decides; a repayment closes a loan also where the lender got nothing of it. */
 const HOW: Record<LoanType, Record<string, End>> = {
   ERC20FIL: { 6: 'cancelled' },
   FILERC20: { 2: 'seized', 4: 'cancelled' },

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { FoldContext } from '../projection.ts'
 import type { DayCount } from './daily.evolve.ts'
 
-/** What a loan adds to the days, before and after a segment. */
+/** A loan adds this to the days, before and after a segment. */
 export interface DaysChange {
   before: DayCount[]
   after: DayCount[]

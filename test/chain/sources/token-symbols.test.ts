@@ -16,7 +16,7 @@ function answering(answer: string): string {
   return `0x61${length}600f60003961${length}6000f300${answer.slice(2)}`
 }
 
-/** What a token does, and the symbol that it has then. */
+/** A token's behaviour, and the symbol that it has then. */
 const TOKENS: Record<string, { code: string; symbol: string | null }> = {
   text: { code: answering(symbol('DAI')), symbol: 'DAI' },
   bytes32: { code: answering(`0x${Buffer.from('MKR').toString('hex').padEnd(64, '0')}`), symbol: 'MKR' },
