@@ -69,13 +69,15 @@ export async function seedNetwork(db: Db, given: SeededNetwork = {}): Promise<vo
   const line = { network: 'evm:31337', state: 'following', problem: null, head: 100, headAgeS: 1, ...given }
   const { indexed = line.head, indexedAgeS = line.headAgeS, observedAgoS = 0, movedAgoS = 1 } = given
   const toldWith = given.toldWith ?? ['evm:31337', line.network]
+  // One time for both ages: a second may pass between two statements.
+  const nowS = Math.floor(Date.now() / 1000)
   await sql`delete from ledger.network_status where network = ${line.network}`.execute(db)
   await sql`delete from ledger.chain_position where network = ${line.network}`.execute(db)
   await sql`
     insert into ledger.network_status (network, role, blockchain, network_id, state, problem, head_number, head_time_s,
       finalized_number, queue_waiting, queue_failed, worker_healthy, told_with, observed_at)
     select ${line.network}, role, 'DEVNET', '31337', ${line.state}, ${line.problem}, ${line.head}::bigint,
-      extract(epoch from now())::bigint - ${line.headAgeS}::bigint, 50, 2, 0, true, ${toldWith}::text[],
+      ${nowS - line.headAgeS}::bigint, 50, 2, 0, true, ${toldWith}::text[],
       now() - make_interval(secs => ${observedAgoS}::float8)
     from unnest(array['reader', 'writer']) as role`.execute(db)
   await db
@@ -87,7 +89,7 @@ export async function seedNetwork(db: Db, given: SeededNetwork = {}): Promise<vo
       writer_epoch: 1,
       number: indexed,
       hash: '0x01',
-      time_s: sql<number>`extract(epoch from now())::bigint - ${indexedAgeS}::bigint`,
+      time_s: nowS - indexedAgeS,
       moved_at: sql<Date>`now() - make_interval(secs => ${movedAgoS}::float8)`,
     })
     .execute()
