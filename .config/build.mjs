@@ -1,6 +1,6 @@
 /**
- * Bundles the programs for production, each with the packages that it needs: `node .config/build.mjs [<folder>]`, dist/
- * where none is named. To find, read and link a thousand modules is most of what a start costs, and a start is most of
+ * Bundles the programs for production, each with the packages that it needs, and the web page: `node .config/build.mjs
+ * [<folder>]`, dist/ where none is named. To find, read and link a thousand modules is most of what a start costs, and a start is most of
  * what a kill costs. Migrations stay files of their own, which are found by their names.
  */
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -8,6 +8,7 @@ import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { decode, encode } from '@jridgewell/sourcemap-codec'
 import { build } from 'esbuild'
+import { buildPage } from './build-page.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const outdir = process.argv[2] ?? `${root}dist`
@@ -62,12 +63,13 @@ for (const { path, contents, text } of outputFiles) {
 }
 // @fastify/swagger-ui looks for its page in the folder beside its own, which is api/ once it is bundled.
 cpSync(`${root}node_modules/@fastify/swagger-ui/static`, `${outdir}/static`, { recursive: true })
-writeFileSync(`${outdir}/LICENSES.txt`, [licencesOf(metafile), licenceOfPage()].join(divider()))
+const pagePackages = await buildPage(`${outdir}/api/page`)
+writeFileSync(`${outdir}/LICENSES.txt`, [licencesOf(metafile, pagePackages), licenceOfDocs()].join(divider()))
 
 /** The licence of each bundled package. Most licences ask that copies carry their text. */
-function licencesOf({ inputs }) {
+function licencesOf({ inputs }, pagePackages) {
   const folders = Object.keys(inputs).map((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0])
-  const texts = [...new Set(folders)].filter(Boolean).sort().map(licenceOf)
+  const texts = [...new Set([...folders, ...pagePackages])].filter(Boolean).sort().map(licenceOf)
   return texts.join(divider())
 }
 
@@ -75,8 +77,8 @@ function divider() {
   return `\n${'-'.repeat(80)}\n\n`
 }
 
-/** The page's own files come from swagger-ui-dist, whose licence @fastify/swagger-ui does not carry. */
-function licenceOfPage() {
+/** The files of /docs come from swagger-ui-dist, whose licence @fastify/swagger-ui does not carry. */
+function licenceOfDocs() {
   const { devDependencies } = JSON.parse(
     readFileSync(`${root}node_modules/@fastify/swagger-ui/package.json`, 'utf8'),
   )

@@ -6,7 +6,7 @@ export default tseslint.config(
   ...tseslint.configs.strictTypeChecked,
   {
     languageOptions: {
-      parserOptions: { project: './tsconfig.json', tsconfigRootDir: new URL('..', import.meta.url).pathname },
+      parserOptions: { project: ['./tsconfig.json', './api/page/tsconfig.json'], tsconfigRootDir: new URL('..', import.meta.url).pathname },
     },
     rules: {
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],

@@ -22,6 +22,7 @@ import { loanLists } from './routes/loan-lists.ts'
 import { loanLookups } from './routes/loan-lookups.ts'
 import { loanNext } from './routes/loan-next.ts'
 import { openapiDocument } from './routes/openapi-document.ts'
+import { page } from './routes/page.ts'
 import { protocolContracts } from './routes/protocol-contracts.ts'
 import { status } from './routes/status.ts'
 import { STREAM_LIMITS, type StreamLimits } from './stream/open-streams.ts'
@@ -39,11 +40,21 @@ export interface AppOptions {
   /** Defaults to any origin and no limit per client. */
   settings?: ApiSettings
   streamLimits?: StreamLimits
+  /** The built page; found by itself if omitted. */
+  pageFolder?: URL
 }
 
 /** Returns the HTTP server, not yet listening. Closing it leaves the database open. */
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
-  const { database, log, version, keptBytes, settings = UNLIMITED, streamLimits = STREAM_LIMITS } = options
+  const {
+    database,
+    log,
+    version,
+    keptBytes,
+    settings = UNLIMITED,
+    streamLimits = STREAM_LIMITS,
+    pageFolder,
+  } = options
   const { API_TRUST_PROXY: proxies } = settings
   const { onUnroutable, onClientError } = protocolErrors(settings.API_CORS_ORIGINS)
   const app = fastify({
@@ -87,6 +98,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   app.register(dailyFigures)
   app.register(status)
   app.register(health)
+  app.register(page, { folder: pageFolder })
   await app.after()
   return app
 }

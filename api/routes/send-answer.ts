@@ -18,7 +18,7 @@ export function sendAnswer(
 ): FastifyReply {
   reply.header('etag', `W/${etag}`).header('cache-control', isSettled ? SETTLED_CACHE_CONTROL : CACHE_CONTROL)
   setIndexed(reply, indexed ?? null)
-  const isKnown = hasIt(request.headers['if-none-match'], etag)
+  const isKnown = knowsTag(request.headers['if-none-match'], etag)
   if (isKnown) reply.code(304)
   // A HEAD reports the length that a GET would send; Fastify leaves the body itself out.
   if (isKnown && request.method !== 'HEAD') return reply.send()
@@ -38,7 +38,8 @@ export function addVary(reply: FastifyReply, header: string): void {
   reply.header('vary', before === undefined ? header : `${String(before)}, ${header}`)
 }
 
-function hasIt(condition: string | undefined, etag: string): boolean {
+/** Whether the client's `If-None-Match` names this tag. */
+export function knowsTag(condition: string | undefined, etag: string): boolean {
   if (condition === undefined) return false
   return condition.split(',').some((one) => {
     const tag = one.trim()

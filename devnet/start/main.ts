@@ -142,6 +142,7 @@ async function showAddresses(
   const first = loan === null ? 'no record yet: the chain has no loans' : 'first record answered'
   screen.line(`${seconds().padStart(5)} s  ${first}
 
+  page     ${url}/
   history  ${url}/api/activity/history/1
   a loan   ${url}${loan ?? '/api/loan/ERC20/1'}
   status   ${url}/api/status

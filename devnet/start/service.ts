@@ -1,8 +1,12 @@
+import { execFile } from 'node:child_process'
 import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { prepareQueue } from '../../indexer/prepare-queue.store.ts'
 import type { Environment } from '../../shared/config/config.ts'
 import { connect } from '../../shared/db/connect.ts'
 import { migrate } from '../../shared/db/migrate.ts'
+import { messageOf } from '../../shared/errors.ts'
 import type { Family } from './family.ts'
 import { answersOk, localUrl } from './http-get.ts'
 import type { Memory } from './memory.ts'
@@ -20,6 +24,8 @@ export interface ServicePlan {
 }
 
 const DATABASE = 'loan_activity'
+
+const PAGE_BUILD = new URL('../../.config/build-page.mjs', import.meta.url)
 
 /** Returns the configured parts, with an embedded one for each that is not configured. */
 export function partsOf({ environment, dataDir, memory }: ServicePlan): {
@@ -51,7 +57,7 @@ export async function startService(plan: ServicePlan, family: Family): Promise<v
     plan.environment.DATABASE_URL === undefined ? startDatabase(plan, family) : Promise.resolve()
   const chain = plan.environment.NETWORKS_FILE === undefined ? startDevnet(plan, family) : Promise.resolve()
   await Promise.all([
-    database.then(() => startApi(plan, family)),
+    Promise.all([database, buildPage(plan)]).then(() => startApi(plan, family)),
     Promise.all([database, chain]).then(async () => {
       await Promise.all([startIndexer(plan, family), hasIntake(plan) ? startIntake(plan, family) : undefined])
     }),
@@ -105,6 +111,15 @@ async function startDevnet(plan: ServicePlan, family: Family): Promise<void> {
   const at = 'http://127.0.0.1'
   plan.onStep(`devnet     ${at}:${memory.devnetPort}, chain 31337, contracts in ${networksFile}`)
   plan.onStep(`filecoin   ${at}:${memory.filecoinPort}/rpc/v1, a stand-in for a Lotus node`)
+}
+
+/** Builds the page unless the build is of the present sources. Without it the API still answers. */
+async function buildPage({ onStep }: ServicePlan): Promise<void> {
+  try {
+    await promisify(execFile)(process.execPath, [fileURLToPath(PAGE_BUILD)])
+  } catch (error) {
+    onStep(`page       could not be built, so / answers 404: ${messageOf(error)}`)
+  }
 }
 
 async function startApi(plan: ServicePlan, family: Family): Promise<void> {

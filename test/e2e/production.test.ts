@@ -101,9 +101,9 @@ void t.test('the code of a bundle', async (t) => {
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   await buildInto(folder)
   const dist = join(folder, 'dist')
-  // static/ is for browsers: Swagger UI's page.
+  // For browsers: Swagger UI's page, and ours.
   const files = readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter(
-    (name) => name.endsWith('.js') && !name.startsWith('static/'),
+    (name) => name.endsWith('.js') && !/^(static|api\/page)\//.test(name),
   )
   const codeOf = (name: string): string => readFileSync(join(dist, name), 'utf8')
 
@@ -120,7 +120,7 @@ void t.test('the code of a bundle', async (t) => {
 
   void t.test('comes with the licences of its packages', (t) => {
     const licences = codeOf('LICENSES.txt')
-    for (const name of ['@glif/filecoin-rpc-client', 'bullmq', 'fastify', 'kysely', 'pg', 'zod'])
+    for (const name of ['@glif/filecoin-rpc-client', 'bullmq', 'fastify', 'kysely', 'pg', 'preact', 'zod'])
       t.match(licences, new RegExp(`^${name} \\d+\\.\\d+\\.\\d+: `, 'm'), name)
     t.ok(licences.split('Permission is hereby granted').length > 100, 'as texts')
     t.end()

@@ -99,7 +99,9 @@ void t.test('one command, from nothing to the first record and through every mis
   const { service, api } = await started(runNpm(ROOT, ['start'], environment))
   t.match(service.stdout(), /first record answered/)
   t.ok((await get(`${api}/api/activity/history/1`, historySchema)).payload.length > 0, 'a record is answered')
-  for (const [, address = ''] of service.stdout().matchAll(/^ {2}(?:a loan|status|history|docs) +(\S+)$/gm)) {
+  for (const [, address = ''] of service
+    .stdout()
+    .matchAll(/^ {2}(?:page|a loan|status|history|docs) +(\S+)$/gm)) {
     t.equal((await fetch(address)).status, 200, address)
   }
 

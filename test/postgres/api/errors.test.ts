@@ -13,7 +13,9 @@ function envelope(response: LightMyRequestResponse): string {
 void t.test('a route that does not exist is 404 in the envelope', async (t) => {
   const { app } = await testApi(t)
   for (const url of [
-    '/',
+    '/index.html',
+    '/assets',
+    '/loan/ERC20/1',
     '/api',
     '/api/nothing',
     '/api/activity/history/1/2',

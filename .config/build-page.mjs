@@ -1,0 +1,71 @@
+/**
+ * Bundles the web page of api/page/: `node .config/build-page.mjs [<folder>]`, dist/api/page/ where none is named. A
+ * folder that was built from the same sources stays as it is, which takes some milliseconds.
+ */
+import { createHash } from 'node:crypto'
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, relative, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const page = `${root}api/page`
+/** Names the sources of a build, so that a later start can tell whether they changed. */
+const STAMP = 'sources.txt'
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const folder = resolve(process.argv[2] ?? `${root}dist/api/page`)
+  if (stampOf(folder) !== sourceDigest()) await buildPage(folder)
+}
+
+/** Replaces the folder in one step. Returns the folders of the bundled packages, relative to the project. */
+export async function buildPage(folder) {
+  const { build } = await import('vite')
+  const digest = sourceDigest()
+  const temporary = `${folder}.${process.pid}`
+  mkdirSync(dirname(folder), { recursive: true })
+  const { output } = await build({
+    configFile: false,
+    root: page,
+    // Relative addresses, so that a proxy may serve the page below a path.
+    base: './',
+    publicDir: false,
+    cacheDir: `${root}node_modules/.cache/vite`,
+    logLevel: 'warn',
+    oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+    build: {
+      outDir: temporary,
+      emptyOutDir: true,
+      target: 'es2022',
+      // The policy of the page forbids scripts in the document.
+      modulePreload: { polyfill: false },
+      assetsInlineLimit: 0,
+      reportCompressedSize: false,
+    },
+  })
+  writeFileSync(`${temporary}/${STAMP}`, digest)
+  rmSync(folder, { recursive: true, force: true })
+  renameSync(temporary, folder)
+  const modules = output.flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : []))
+  const folders = modules.map((id) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(relative(root, id))?.[0])
+  return [...new Set(folders)].filter(Boolean)
+}
+
+function stampOf(folder) {
+  try {
+    return readFileSync(`${folder}/${STAMP}`, 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
+function sourceDigest() {
+  const hash = createHash('sha256')
+  const folders = [page, `${root}client/generated`]
+  const files = folders.flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => `${folder}/${name}`),
+  )
+  for (const file of [`${root}package-lock.json`, fileURLToPath(import.meta.url), ...files.sort()]) {
+    if (statSync(file).isFile()) hash.update(relative(root, file)).update('\0').update(readFileSync(file))
+  }
+  return hash.digest('hex')
+}

@@ -1,0 +1,81 @@
+import type { FunctionComponent } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { Announcer } from './components/announcer.tsx'
+import { Heading } from './components/heading.tsx'
+import { News } from './components/news.tsx'
+import { Empty, Failed, Loading } from './components/states.tsx'
+import { Top } from './components/top.tsx'
+import { Failure } from './lib/api.ts'
+import { followStatus } from './lib/status.ts'
+import type { Route } from './lib/route.ts'
+import { route } from './router.ts'
+import type { ViewModule, ViewProps } from './view.ts'
+
+/** Each view is loaded when it is first shown, so that the first one does not wait for the charts of another. */
+const VIEWS: Record<string, () => Promise<ViewModule>> = {
+  '': () => import('./views/activity/activity.tsx'),
+  search: () => import('./views/search/search.tsx'),
+  orders: () => import('./views/orders/orders.tsx'),
+  loan: () => import('./views/loan/loan.tsx'),
+  account: () => import('./views/account/account.tsx'),
+  status: () => import('./views/status/status.tsx'),
+  tour: () => import('./views/tour/tour.tsx'),
+}
+
+export function App() {
+  useEffect(() => {
+    const stopped = new AbortController()
+    void followStatus(stopped.signal)
+    return () => stopped.abort()
+  }, [])
+  return (
+    <>
+      <Top />
+      <News />
+      <main id="main" tabIndex={-1}>
+        <View route={route.value} />
+      </main>
+      <Announcer />
+    </>
+  )
+}
+
+function View({ route }: { route: Route }) {
+  const { view } = route
+  const [loaded, setLoaded] = useState<{ view: string; Component: FunctionComponent<ViewProps> }>()
+  const [failed, setFailed] = useState<string>()
+  const [tries, setTries] = useState(0)
+  const load = Object.hasOwn(VIEWS, view) ? VIEWS[view] : undefined
+  useEffect(() => {
+    let isWanted = true
+    load?.().then(
+      ({ default: Component }) => isWanted && setLoaded({ view, Component }),
+      () => isWanted && setFailed(view),
+    )
+    return () => {
+      isWanted = false
+    }
+  }, [view, tries])
+  if (load === undefined) return <Nowhere />
+  if (loaded?.view === view) return <loaded.Component key={view} route={route} />
+  if (failed !== view) return <Loading what="this view" />
+  const failure = new Failure('away', 'A part of the page did not arrive.')
+  const retry = (): void => {
+    setFailed(undefined)
+    setTries((count) => count + 1)
+  }
+  return <Failed failure={failure} retry={retry} what="it" />
+}
+
+function Nowhere() {
+  return (
+    <>
+      <Heading title="No such view" />
+      <Empty title="This address leads nowhere">
+        <p>
+          Go to the <a href="#/">newest activity</a>, or search above.
+        </p>
+      </Empty>
+    </>
+  )
+}

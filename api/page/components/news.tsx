@@ -1,0 +1,31 @@
+import { connection } from '../lib/api.ts'
+import { formatDuration } from '../lib/format.ts'
+import { behind, status } from '../lib/status.ts'
+
+/** What a reader must know of the service before believing the view: it is away, slow or behind. */
+export function News() {
+  return (
+    <div class="news" role="status">
+      {connection.value === 'away' && (
+        <p class="bad">
+          <strong>The API is away.</strong> What you see may be old. The page keeps asking.
+        </p>
+      )}
+      {connection.value === 'slow' && (
+        <p class="warn">
+          <strong>The API is slow.</strong> Answers take longer than 3 s.
+        </p>
+      )}
+      {behind(status.value?.networks ?? []).map(({ network, lagBlocks, lagSeconds, note }) => (
+        <p class="warn" key={network}>
+          <strong>
+            <bdi>{network}</bdi> is behind
+          </strong>
+          {lagBlocks !== null && lagBlocks > 0 && ` by ${lagBlocks} blocks`}
+          {lagSeconds !== null && lagSeconds > 0 && ` (${formatDuration(lagSeconds)})`}: <bdi>{note}</bdi>.{' '}
+          <a href="#/status">Status</a>
+        </p>
+      ))}
+    </div>
+  )
+}

@@ -1,0 +1,70 @@
+import type { ComponentChildren, JSX } from 'preact'
+import type { Failure, FailureKind } from '../lib/api.ts'
+import type { Asked } from '../lib/use-answer.ts'
+
+/** `what` is lower case, as in "the loan". */
+export function Loading({ what }: { what: string }) {
+  return (
+    <div class="state" role="status">
+      <span class="shimmer" />
+      <p>Loading {what}…</p>
+    </div>
+  )
+}
+
+/** Nothing is there, and that is no failure. */
+export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
+  return (
+    <div class="state">
+      <p class="state-title">{title}</p>
+      {children}
+    </div>
+  )
+}
+
+const TITLES: Record<FailureKind, string> = {
+  away: 'The API is away',
+  busy: 'The API is busy',
+  missing: 'There is no such thing',
+  refused: 'The API cannot answer this',
+  broken: 'Something failed',
+}
+
+export function Failed({ failure, retry, what }: { failure: Failure; retry: () => void; what: string }) {
+  const isAway = failure.kind === 'away' || failure.kind === 'busy' || failure.kind === 'broken'
+  return (
+    <div class="state bad" role="alert">
+      <p class="state-title">{TITLES[failure.kind]}</p>
+      <p>
+        <bdi>{failure.message}</bdi>
+      </p>
+      {isAway && (
+        <>
+          <p>The page keeps asking for {what}.</p>
+          <button type="button" onClick={retry}>
+            Ask now
+          </button>
+        </>
+      )}
+    </div>
+  )
+}
+
+/** Shows an answer, or why there is none yet. An old answer stays while the API is away; the page says so above. */
+export function Answered<T>({
+  asked,
+  what,
+  children,
+}: {
+  asked: Asked<T>
+  what: string
+  children: (data: T) => JSX.Element
+}) {
+  const { data, failure, retry } = asked
+  if (data !== undefined) return children(data)
+  return failure === undefined ? (
+    <Loading what={what} />
+  ) : (
+    <Failed failure={failure} retry={retry} what={what} />
+  )
+}
