@@ -14,6 +14,9 @@ const TAP = join(ROOT, 'node_modules/.bin/tap')
 /** Failures whose diagnosis is repeated above the last line. */
 const FAILURES_TOLD = 10
 
+/** Most quick tests wait for programs and sockets more than they compute. The long ones keep two cores busy by twos. */
+const QUICK_JOBS = 3
+
 /** Tests in this folder need no services and start no programs. */
 const UNIT_TESTS = 'test/unit'
 
@@ -90,7 +93,7 @@ function readArguments(raw: string[]): Arguments {
   const areNamed = args.some((arg) => !arg.startsWith('-'))
   if (isRest) args.push(...restOfTests())
   // Without files tap runs all that .taprc includes.
-  else if (!isAll && !areNamed) args.push(...quickTests())
+  else if (!isAll && !areNamed) args.push(...quickTests(), `--jobs=${QUICK_JOBS}`)
   return { args, isAll, outputFile }
 }
 

@@ -22,8 +22,6 @@ const SLOW_TESTS = [
 
 /** Exceptions from {@link SLOW_TESTS}: the whole service, and each of its programs, at least once. */
 const QUICK_TESTS = [
-  'test/chain/filecoin/follow-tipsets',
-  'test/chain/sources/follow-chain',
   'test/e2e/index-equals-chain',
   'test/e2e/readme',
   'test/e2e/standby',

@@ -30,10 +30,10 @@ import { untrustyLink } from '../helpers/untrusty-link.ts'
 t.setTimeout(1_500_000)
 
 const IS_ALL = process.env['TEST_ALL'] === 'true'
-const LOANS = Number(process.env['LOANS'] ?? (IS_ALL ? 100 : 40))
+const LOANS = Number(process.env['LOANS'] ?? (IS_ALL ? 100 : 20))
 /** Each depth from 1 to this one, in a random order. */
-const EVM_REORGS = IS_ALL ? 30 : 8
-const KILLS = IS_ALL ? 10 : 4
+const EVM_REORGS = IS_ALL ? 30 : 6
+const KILLS = IS_ALL ? 10 : 2
 /** Kinds of events that the contracts emit. */
 const EVM_KINDS = 13
 const SETTLE_DELAY = 5
