@@ -109,6 +109,7 @@ function toStatusRow(
     role,
     blockchain: network.blockchain,
     network_id: network.networkId,
+    explorer: role === 'reader' && network.explorer !== null ? JSON.stringify(network.explorer) : null,
     state,
     problem,
     problem_kind: problemKind,

@@ -1,6 +1,6 @@
 import type { NetworkState } from '../shared/db/schema.ts'
 import type { BlockHeader, BlockRef } from '../shared/events/chain-step.ts'
-import { PROBLEM_KINDS, type ProblemKind, type Role } from '../shared/indexing-health.ts'
+import { PROBLEM_KINDS, type Explorer, type ProblemKind, type Role } from '../shared/indexing-health.ts'
 import type { Logger } from '../shared/log.ts'
 import { Repeats } from '../shared/repeats.ts'
 
@@ -59,6 +59,8 @@ export interface NetworkHealth {
   readonly network: string
   readonly blockchain: string
   readonly networkId: string
+  /** For the page; null if none is configured. */
+  readonly explorer: Explorer | null
   /** The roles that this process may take for the network. */
   readonly roles: readonly Role[]
   phaseOf: (role: Role) => Phase
@@ -111,7 +113,13 @@ const LOGGED_ELSEWHERE: readonly ProblemSource[] = ['queue', 'status', 'stopped'
 
 /** A network that is starting; `onChange` is called whenever its state or its problem changes. */
 export function newNetworkHealth(
-  identity: { network: string; blockchain: string; networkId: string; roles?: readonly Role[] },
+  identity: {
+    network: string
+    blockchain: string
+    networkId: string
+    explorer?: Explorer | null
+    roles?: readonly Role[]
+  },
   onChange: () => void = () => undefined,
   log?: Logger,
 ): NetworkHealth {
@@ -155,6 +163,7 @@ export function newNetworkHealth(
   }
   const health: NetworkHealth = {
     ...{ network: identity.network, blockchain: identity.blockchain, networkId: identity.networkId },
+    explorer: identity.explorer ?? null,
     roles,
     phaseOf: (role) => phases.get(role) ?? 'standby',
     get state() {

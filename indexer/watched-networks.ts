@@ -9,6 +9,7 @@ import {
 import * as z from 'zod'
 import { ConfigError } from '../shared/errors.ts'
 import { canonicalJson } from '../shared/canonical-json.ts'
+import type { Explorer } from '../shared/indexing-health.ts'
 import { createEvmSource, type EvmSource } from './sources/evm/evm-source.ts'
 import { createFilecoinSource, type FilecoinSource } from './sources/filecoin/filecoin-source.ts'
 import type { SourceOptions } from './sources/rpc/rpc-client.ts'
@@ -17,6 +18,8 @@ interface NetworkIdentity {
   network: string
   blockchain: string
   networkId: string
+  /** Shown to readers; it changes nothing that is indexed. */
+  explorer: Explorer | null
   /** The contracts, or the first epoch, which decide the content of the index: others make another index. */
   watched: unknown
 }
@@ -54,6 +57,7 @@ function openEvm(network: EvmNetwork, options: SourceOptions): WatchedEvmNetwork
     network: networkKey(network),
     blockchain: network.blockchain,
     networkId: network.networkId,
+    explorer: network.explorer ?? null,
     watched: watchedOf(network),
     source: createEvmSource(network, options),
   }
@@ -65,6 +69,7 @@ function openFilecoin(network: FilecoinNetwork, options: SourceOptions): Watched
     network: filecoinNetworkKey(network),
     blockchain: FILECOIN_BLOCKCHAIN,
     networkId: network.networkId,
+    explorer: network.explorer ?? null,
     watched: { startEpoch: network.startEpoch },
     source: createFilecoinSource(network, options),
   }

@@ -57,11 +57,19 @@ export interface RoleReport {
 /** The state of a role whose process has not reported for a while. */
 const UNOBSERVED = 'unobserved'
 
+/** Addresses of a block explorer: `{transaction}` and `{address}` stand for what is shown. */
+export interface Explorer {
+  transaction: string | null
+  address: string | null
+}
+
 /** The stored state of a network. Heights are block numbers, times Unix seconds of the chain's own clock. */
 export interface NetworkRow {
   network: string
   blockchain: string | null
   networkId: string | null
+  /** Null if none is configured. */
+  explorer: Explorer | null
   /** Null if no process ever had the role. */
   reader: RoleReport | null
   writer: RoleReport | null
@@ -86,6 +94,7 @@ export interface NetworkHealth {
   network: string
   blockchain: string | null
   networkId: string | null
+  explorer: Explorer | null
   /** The worse report of its two roles; 'unobserved' if either is missing; or {@link NOT_FOLLOWED}. */
   state: string
   /** The report of each role; 'unobserved' if there was none for a while. */
@@ -130,6 +139,7 @@ export function judgeNetwork(told: NetworkRow): JudgedNetwork {
     network: row.network,
     blockchain: row.blockchain,
     networkId: row.networkId,
+    explorer: row.explorer,
     state: row.state,
     reader: heardOf(told.reader, 'reader').state,
     writer: heardOf(told.writer, 'writer').state,

@@ -7,6 +7,7 @@ const HEALTH = {
   network: 'evm:31337',
   blockchain: 'DEVNET',
   networkId: '31337',
+  explorer: null,
   state: 'following',
   reader: 'following',
   writer: 'following',
@@ -23,11 +24,20 @@ const HEALTH = {
   queueFailed: 0,
 }
 
+const explorer = z
+  .strictObject({
+    transaction: z.string().nullable().meta({ description: 'Has `{transaction}` once' }),
+    address: z.string().nullable().meta({ description: 'Has `{address}` once' }),
+  })
+  .nullable()
+  .meta({ description: "https addresses of the network's block explorer, as configured" })
+
 const networkHealth = z
   .strictObject({
     network: z.string().meta({ description: "This service's name of the network" }),
     blockchain: z.string().nullable().meta({ description: "The chain's configured name" }),
     networkId: z.string().nullable().meta({ description: 'EVM chain id, or the Filecoin network' }),
+    explorer,
     state: z.string().meta({
       description: 'starting, following, retrying, stopped, standby, unobserved or not followed',
     }),

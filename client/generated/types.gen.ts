@@ -276,6 +276,19 @@ export type NetworkHealth = {
      */
     networkId: string | null;
     /**
+     * https addresses of the network's block explorer, as configured
+     */
+    explorer: {
+        /**
+         * Has `{transaction}` once
+         */
+        transaction: string | null;
+        /**
+         * Has `{address}` once
+         */
+        address: string | null;
+    } | null;
+    /**
      * starting, following, retrying, stopped, standby, unobserved or not followed
      */
     state: string;

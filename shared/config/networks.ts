@@ -15,6 +15,26 @@ const wsUrl = z
     'must be a ws:// or wss:// URL',
   )
 
+/** Reads an explorer's address, in which `{name}` stands once for what is shown, and not in the host. */
+const explorerUrl = (name: string) =>
+  z
+    .string()
+    .max(500)
+    .refine((text) => {
+      if (!URL.canParse(text)) return false
+      const { protocol, host, username, password } = new URL(text)
+      return protocol === 'https:' && username + password === '' && /^[a-z0-9.:-]+$/.test(host)
+    }, 'must be an https:// URL')
+    .refine((text) => text.split(`{${name}}`).length === 2, `must have {${name}} in it, once`)
+    .nullable()
+    .default(null)
+
+/** The page links to it. Null: no links. */
+const explorerSchema = z
+  .strictObject({ transaction: explorerUrl('transaction'), address: explorerUrl('address') })
+  .nullable()
+  .optional()
+
 const deploymentSchema = z.strictObject({
   address: z.string().regex(/^0x[0-9a-fA-F]{40}$/, 'must be 0x and 40 hex digits'),
   startBlock: z.int().min(0).default(0),
@@ -34,6 +54,7 @@ const evmNetworkSchema = z
     confirmations: z.int().min(0).max(10_000).default(0),
     maxBlockRange: z.int().min(1).max(1_000_000).default(2000),
     pollIntervalMs: z.int().min(10).max(600_000).default(1000),
+    explorer: explorerSchema,
     erc20Loans: deploymentSchema.optional(),
     erc20CollateralLock: deploymentSchema.optional(),
   })
@@ -59,6 +80,7 @@ const filecoinNetworkSchema = z.strictObject({
   confidence: z.int().min(0).max(900).default(0),
   pollIntervalMs: z.int().min(10).max(600_000).default(5000),
   readVoucherStore: z.boolean().default(true),
+  explorer: explorerSchema,
 })
 
 export const networksSchema = z

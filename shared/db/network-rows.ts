@@ -7,7 +7,7 @@ const report = (role: string): string => `
 /** Selects a `NetworkRow` for every network that was ever indexed, or that an indexer is configured to follow. */
 export const NETWORK_ROWS = `
   select network, coalesce(reader.blockchain, writer.blockchain) as blockchain,
-    coalesce(reader.network_id, writer.network_id) as "networkId",${report('reader')},${report('writer')},
+    coalesce(reader.network_id, writer.network_id) as "networkId", reader.explorer,${report('reader')},${report('writer')},
     reader.head_number as head, reader.head_time_s as "headTimeS", number as indexed, time_s as "indexedTimeS",
     coalesce(chain.finalized_number, reader.finalized_number) as finalized,
     writer.queue_waiting as "queueWaiting", writer.queue_failed as "queueFailed",

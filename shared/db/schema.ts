@@ -96,6 +96,8 @@ export interface NetworkStatusTable {
   role: Role
   blockchain: string
   network_id: string
+  /** An `Explorer` as JSON, in the row of the reader. */
+  explorer: string | null
   state: NetworkState | typeof LEFT
   problem: string | null
   problem_kind: ProblemKind | null

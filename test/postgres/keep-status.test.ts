@@ -117,13 +117,22 @@ void t.test('who leads a network has the word, and others say what they know whe
   await other
 })
 
+/** In the order of a jsonb value's keys. */
+const EXPLORER = { address: null, transaction: 'https://explorer.example/tx/{transaction}' }
+
 void t.test('a reader and a writer in two processes each tell their own part', async (t) => {
   const { db } = await testDatabase(t)
   const log = createLogger('test', 'silent')
   const block = { number: 9, hash: '0x09', parentHash: '0x08', timeS: 90 }
   for (const role of ['reader', 'writer'] as const) {
     const changed = new Wakeup()
-    const identity = { roles: [role], network: 'evm:1', blockchain: 'DEVNET', networkId: '1' }
+    const identity = {
+      roles: [role],
+      network: 'evm:1',
+      blockchain: 'DEVNET',
+      networkId: '1',
+      explorer: EXPLORER,
+    }
     const network = newNetworkHealth(identity, () => changed.raise())
     Object.assign(network, { head: block, finalized: block, queueWaiting: 2, queueFailed: 1 })
     network.lead(role)
@@ -147,6 +156,7 @@ void t.test('a reader and a writer in two processes each tell their own part', a
         'finalized_number',
         'queue_waiting',
         'queue_failed',
+        'explorer',
       ])
       .orderBy('role')
       .execute()
@@ -155,10 +165,12 @@ void t.test('a reader and a writer in two processes each tell their own part', a
     {
       ...of('reader', 'retrying', 'no node answers'),
       ...{ head_number: 9, finalized_number: 9, queue_waiting: null, queue_failed: null },
+      explorer: EXPLORER,
     },
     {
       ...of('writer', 'following', null),
       ...{ head_number: null, finalized_number: null, queue_waiting: 2, queue_failed: 1 },
+      explorer: null,
     },
   ]
   const isThere = async (): Promise<boolean> => JSON.stringify(await rows()) === JSON.stringify(wanted)

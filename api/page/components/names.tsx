@@ -80,9 +80,7 @@ function Out({
   kind: keyof Explorer
   value: string
 }) {
-  const health = networkId === undefined ? undefined : healthOf(networkId)
-  const explorer = health === undefined ? null : (health as { explorer?: Explorer | null }).explorer
-  const link = explorerLink(explorer, kind, value)
+  const link = explorerLink(networkId === undefined ? null : healthOf(networkId)?.explorer, kind, value)
   if (link === null) return null
   const label = `Show this ${kind} in a block explorer`
   return (

@@ -1,9 +1,8 @@
 /** Links to block explorers. Pure. */
 
 export interface Explorer {
-  transaction?: string | null
-  address?: string | null
-  block?: string | null
+  transaction: string | null
+  address: string | null
 }
 
 /** Puts a value into its template. Null unless the result is an https address on the template's own host. */

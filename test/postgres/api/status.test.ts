@@ -12,6 +12,10 @@ void t.test('the status tells every network, the records and the version', async
   await seedRecords(db, 3)
   await seedNetwork(db, { head: 120, headAgeS: 2, indexed: 117, indexedAgeS: 38 })
   await seedNetwork(db, { network: 'evm:5', state: 'stopped', problem: 'the chain id is 6' })
+  const explorer = { transaction: 'https://explorer.example/tx/{transaction}', address: null }
+  await sql`update ledger.network_status set explorer = ${JSON.stringify(explorer)} where network = 'evm:31337'`.execute(
+    db,
+  )
   const { payload } = statusAnswer.parse((await app.inject('/api/status')).json())
   t.equal(payload.version, '0.0.0-test')
   t.equal(payload.records, 3)
@@ -19,6 +23,7 @@ void t.test('the status tells every network, the records and the version', async
     network: 'evm:31337',
     blockchain: 'DEVNET',
     networkId: '31337',
+    explorer,
     state: 'following',
     reader: 'following',
     writer: 'following',

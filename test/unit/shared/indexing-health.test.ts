@@ -20,6 +20,7 @@ function row({ state, problem, observedAgoS, ...change }: Change): NetworkRow {
     network: 'evm:1',
     blockchain: 'ETH',
     networkId: '1',
+    explorer: null,
     reader: report,
     writer: report,
     head: 1000,

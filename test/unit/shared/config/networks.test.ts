@@ -38,6 +38,20 @@ void t.test('a network of one contract, and the defaults', (t) => {
   t.end()
 })
 
+void t.test('a block explorer has an address for hashes, for accounts, or for both', (t) => {
+  const transaction = 'https://a.example/tx/{transaction}?tab=logs#top'
+  t.same(parse({ evm: [evm({ explorer: { transaction } })] }).evm[0]?.explorer, {
+    transaction,
+    address: null,
+  })
+  const address = 'https://a.example:8443/{address}'
+  t.same(parse({ filecoin: [{ ...FIL, explorer: { address } }] }).filecoin[0]?.explorer, {
+    transaction: null,
+    address,
+  })
+  t.end()
+})
+
 void t.test('each mistake names its place', (t) => {
   const cases: [place: string, json: unknown, says?: RegExp][] = [
     ['evm.0.networkId', { evm: [evm({ networkId: '0x1' })] }, /chain id as decimal text/],
@@ -64,6 +78,23 @@ void t.test('each mistake names its place', (t) => {
     ['evm.1.networkId', { evm: [evm(), evm({ networkId: '' })] }],
     ['evm', { evm: [evm(), evm()] }, /the chain 1 is listed again: give that deployment an idPrefix/],
     ['evm', { evm: [evm(), evm({ networkId: '5' })] }, /two deployments of erc20Loans have no idPrefix/],
+    ...[
+      'http://a.example/{transaction}',
+      'javascript:alert(1)//{transaction}',
+      'https://{transaction}.example/',
+      'https://user:secret@a.example/{transaction}',
+      'a.example/{transaction}',
+    ].map((transaction): [string, unknown, RegExp] => [
+      'evm.0.explorer.transaction',
+      { evm: [evm({ explorer: { transaction } })] },
+      /must be an https:\/\/ URL$/,
+    ]),
+    [
+      'filecoin.0.explorer.address',
+      { filecoin: [{ ...FIL, explorer: { address: 'https://a.example/{transaction}' } }] },
+      /must have \{address\} in it, once$/,
+    ],
+    ['evm.0.explorer', { evm: [evm({ explorer: { tx: 'https://a.example/{transaction}' } })] }, /"tx"/],
     ['evm', { evm: 'all' }],
     ['filecoin.0.networkId', { filecoin: [{ rpcUrls: ['http://a'] }] }],
     ['filecoin', { filecoin: [FIL, FIL] }, /two networks have the networkId testnet/],
