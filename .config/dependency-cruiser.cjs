@@ -14,7 +14,7 @@ const homes = [
   ['bullmq', ['^indexer/queue/']],
   ['ioredis', ['^indexer/queue/', '^api/plugins/rate-windows\\.ts$']],
   ['fastify|fastify-plugin|@fastify/[^/]+', ['^api/', '^indexer/intake/']],
-  ['prom-client', ['^indexer/(metrics|telemetry-server)\\.ts$']],
+  ['prom-client', ['^shared/metrics\\.ts$']],
 ]
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {

@@ -5,6 +5,7 @@ import { drain } from './plugins/drain.ts'
 import { errors } from './plugins/errors.ts'
 import { headers } from './plugins/headers.ts'
 import { loadLimit } from './plugins/load.ts'
+import { metrics, type ApiMetrics } from './plugins/metrics.ts'
 import { openapi } from './plugins/openapi.ts'
 import { protocolErrors } from './plugins/protocol-errors.ts'
 import { rateLimitPerClient } from './plugins/rate-limit.ts'
@@ -42,6 +43,8 @@ export interface AppOptions {
   streamLimits?: StreamLimits
   /** The built page; found by itself if omitted. */
   pageFolder?: URL
+  /** Hears of every request; nothing is measured without it. */
+  metrics?: ApiMetrics
 }
 
 /** Returns the HTTP server, not yet listening. Closing it leaves the database open. */
@@ -76,6 +79,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     keptBytes,
     config: { ...settings, packageVersion: version, streamLimits },
   })
+  // Registered before the plugins that refuse requests, so that refusals are measured too.
+  app.register(metrics, { metrics: options.metrics ?? null })
   app.register(schemas)
   // Registered before the plugins that refuse requests, so that refusals carry its headers too.
   app.register(headers)

@@ -7,15 +7,17 @@ import { listenFailure } from '../shared/listen-failure.ts'
 import { createLogger, type Logger } from '../shared/log.ts'
 import { describeFailure, onStopRequest, runProgram } from '../shared/program.ts'
 import { buildApp } from './app.ts'
+import { startMetricsServer } from './metrics-server.ts'
+import { createApiMetrics } from './plugins/metrics.ts'
 import { CONNECTIONS, openReadDatabase, type ReadDatabase } from './queries/read-database.ts'
-import { packageVersion } from './version.ts'
+import { packageVersion } from '../shared/version.ts'
 
 const HELP = `Usage: npm run api
 
 Answers loan activity over HTTP from Postgres alone; any number of copies may run.
 
-Environment: DATABASE_URL or READ_DATABASE_URL is needed; API_HOST, API_PORT, API_CORS_ORIGINS, API_RATE_LIMIT,
-API_TRUST_PROXY, REDIS_URL and LOG_LEVEL are described in docs/configuration.md. Stops on SIGINT or SIGTERM: /readyz
+Environment: DATABASE_URL or READ_DATABASE_URL is needed; API_HOST, API_PORT, API_METRICS_PORT, API_CORS_ORIGINS,
+API_RATE_LIMIT, API_TRUST_PROXY, REDIS_URL and LOG_LEVEL are described in docs/configuration.md. Stops on SIGINT or SIGTERM: /readyz
 answers 503, then connections are closed once answered; the same signal again ends it at once. Exit codes: 0 stopped,
 1 failed, 2 configuration.`
 
@@ -34,11 +36,21 @@ await runProgram('api', HELP, async () => {
   })
   try {
     await checkSchema(database, environment)
-    const app = await buildApp({ database, log, version: packageVersion(), settings: environment })
+    const { API_HOST: host, API_METRICS_PORT: metricsPort } = environment
+    const metrics = metricsPort === undefined ? undefined : createApiMetrics(database)
+    const app = await buildApp({
+      ...{ database, log, version: packageVersion(), settings: environment },
+      ...(metrics === undefined ? {} : { metrics }),
+    })
+    const metricsServer =
+      metrics && (await startMetricsServer({ host, port: metricsPort ?? 0 }, metrics.registry))
     await listen(app, environment)
+    if (metricsServer !== undefined) log.info({ address: metricsServer.address() }, 'metrics are served')
     connection.tell(log)
     log.info({ reason: await stopRequested }, 'stopping')
     await app.drain()
+    metricsServer?.closeAllConnections()
+    metricsServer?.close()
   } finally {
     await database.close()
   }

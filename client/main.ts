@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { packageVersion } from '../api/version.ts'
+import { packageVersion } from '../shared/version.ts'
 import { generateClient } from './generate.ts'
 
 await generateClient(fileURLToPath(new URL('.', import.meta.url)), packageVersion())

@@ -11,14 +11,18 @@ import { requireKnownSchema } from '../shared/db/migrate.ts'
 import type { Role } from '../shared/indexing-health.ts'
 import { ConfigError, messageOf, PermanentError } from '../shared/errors.ts'
 import { createLogger, type Logger } from '../shared/log.ts'
+import { createRegistry } from '../shared/metrics.ts'
 import { onStopRequest, runProgram } from '../shared/program.ts'
 import { Repeats } from '../shared/repeats.ts'
 import { untilAborted } from '../shared/async/abort.ts'
 import { getWatched } from './event-log/chain-position.ts'
-import { forgetOtherNetworks } from './event-log/network-status.ts'
+import { forgetOtherNetworks, getFigures } from './event-log/network-status.ts'
+import { countDeadLetters } from './ingest/dead-letters.store.ts'
 import { keepStatus } from './keep-status.ts'
 import { LeaseSpread } from './lease-spread.ts'
-import { newNetworkHealth } from './network-state.ts'
+import { addMeters } from './meters.ts'
+import { addIndexerMetrics } from './metrics.ts'
+import { newNetworkHealth, type NetworkHealth } from './network-state.ts'
 import { openQueueBackend } from './open-queue-backend.ts'
 import type { NetworkRun } from './network-run.ts'
 import { ByteBudget } from './queue/byte-budget.ts'
@@ -64,7 +68,10 @@ await runProgram('indexer', HELP, async () => {
     max: connections.pool,
     onError: (error) => databaseErrors.note(`lost an idle database connection: ${messageOf(error)}`),
   })
-  const networks = openNetworks(configured, (network, message) => log.warn({ network }, message))
+  const metrics = createRegistry('indexer')
+  const meters = addMeters(metrics)
+  const report = (network: string, message: string): void => log.warn({ network }, message)
+  const networks = openNetworks(configured, report, meters.endpointWatchOf)
   try {
     await requireKnownSchema(db)
     refuseCollisions(networks, await getWatched(db))
@@ -75,9 +82,9 @@ await runProgram('indexer', HELP, async () => {
       networks.map(({ network }) => network),
     )
     const changed = new Wakeup()
-    const health = networks.map((watched) =>
-      newNetworkHealth({ ...watched, roles }, () => changed.raise(), log),
-    )
+    const healthOf = (watched: WatchedNetwork): NetworkHealth =>
+      newNetworkHealth({ ...watched, roles }, () => changed.raise(), log, meters.stepMeterOf(watched.network))
+    const health = networks.map(healthOf)
     // The watch says when the queue is back.
     const queueErrors = new Repeats({
       write: (line, kind) => {
@@ -91,6 +98,7 @@ await runProgram('indexer', HELP, async () => {
     const telemetry = await startTelemetry(
       { host: environment.INDEXER_HOST, port: environment.INDEXER_PORT },
       health,
+      metrics,
     )
     log.info(
       {
@@ -107,13 +115,19 @@ await runProgram('indexer', HELP, async () => {
       ...{ signal: stopping.signal, log },
       onBack: () => queueErrors.over(),
     })
+    addIndexerMetrics(metrics, {
+      networks: health,
+      readFigures: () => getFigures(db),
+      countDeadLetters: () => countDeadLetters(db),
+      queue: { isRedis: backend.kind === 'redis', isUp: () => queueWatch.answersForMs > 0 },
+    })
     const names = networks.map(({ network }) => network)
     const spread = new LeaseSpread({ db, databaseUrl, roles, networks: names, signal: stopping.signal })
     const spreading = spread.run()
     try {
       await Promise.all(
         networks.map((watched, index) => {
-          const own = health[index] ?? newNetworkHealth({ ...watched, roles }, () => changed.raise(), log)
+          const own = health[index] ?? healthOf(watched)
           const shared = { db, spread, backend, queueWatch, log, signal: stopping.signal }
           const run = { ...watched, ...shared, health: own, budget, firstWidth }
           return runOne({ ...run, beside: workBeside(watched, run, configured) })

@@ -1,27 +1,33 @@
-import { Counter, Gauge, Registry } from 'prom-client'
+import { addDatabaseMetrics, FiguresReader, sampleOf } from '../shared/database-metrics.ts'
+import type { DatabaseFigures } from '../shared/db/database-figures.ts'
 import type { Role } from '../shared/indexing-health.ts'
+import { gauge, readCounter, type Registry, type Sample } from '../shared/metrics.ts'
 import type { NetworkHealth } from './network-state.ts'
 
 /** Null: the network has no such number, or not yet. */
 type Value = (network: NetworkHealth) => number | null
 
 const GAUGES: [name: string, help: string, value: Value][] = [
-  ['head_block', 'Newest block to index.', ({ head }) => head?.number ?? null],
-  ['indexed_block', 'Last block that was written.', ({ indexed }) => indexed?.number ?? null],
-  [
-    'finalized_block',
-    'Last block that can no longer be reorganized.',
-    ({ finalized }) => finalized?.number ?? null,
-  ],
-  ['queue_waiting', 'Steps between source and database.', ({ queueWaiting }) => queueWaiting],
-  ['queue_failed', 'Steps that became dead letters.', ({ queueFailed }) => queueFailed],
   [
     'reading',
-    '1 while this process reads the chain without a problem.',
+    '1 while this process reads the chain without a problem, 0 on a standby.',
     (health) => isAtWork(health, 'reader'),
   ],
-  ['writing', '1 while this process writes it without a problem.', (health) => isAtWork(health, 'writer')],
-  ['voucher_jobs_waiting', 'Jobs in the voucher queue.', ({ handedIn }) => handedIn?.queued ?? null],
+  [
+    'writing',
+    '1 while this process writes the network without a problem, 0 on a standby.',
+    (health) => isAtWork(health, 'writer'),
+  ],
+  [
+    'queue_age_seconds',
+    'Time for which the oldest step of this process waits to be written.',
+    ({ queueAgeMs }) => (queueAgeMs === null ? null : queueAgeMs / 1000),
+  ],
+  [
+    'voucher_jobs_waiting',
+    'Jobs in the voucher queue, as the process that takes them counts them.',
+    ({ handedIn }) => handedIn?.queued ?? null,
+  ],
 ]
 
 const COUNTERS: [name: string, help: string, value: Value][] = [
@@ -56,42 +62,47 @@ function isAtWork({ roles, reportOf }: NetworkHealth, role: Role): number | null
   return reportOf(role).state === 'following' ? 1 : 0
 }
 
-/** The numbers of these networks and of this process, read from where they are kept whenever they are asked for. */
-export function metricsOf(networks: readonly NetworkHealth[]): Registry {
-  const registry = new Registry()
-  const registers = [registry]
-  const samples = (value: Value): [{ network: string }, number][] =>
-    networks.flatMap((health) => {
-      const number = value(health)
-      return number === null ? [] : [[{ network: health.network }, number]]
-    })
-  const options = (name: string, help: string) =>
-    ({ name: `loan_activity_${name}`, help, labelNames: ['network'], registers }) as const
-  for (const [name, help, value] of GAUGES) {
-    new Gauge({
-      ...options(name, help),
-      collect() {
-        this.reset()
-        for (const [labels, number] of samples(value)) this.set(labels, number)
-      },
-    })
-  }
-  for (const [name, help, value] of COUNTERS) {
-    new Counter({
-      ...options(name, help),
-      collect() {
-        this.reset()
-        for (const [labels, number] of samples(value)) this.inc(labels, number)
-      },
-    })
-  }
-  new Gauge({
-    name: 'process_resident_memory_bytes',
-    help: 'Resident memory.',
-    registers,
-    collect() {
-      this.set(process.memoryUsage.rss())
+export interface IndexerFigures {
+  networks: readonly NetworkHealth[]
+  /** Reads what every program exports. Rejects while the database is away. */
+  readFigures: () => Promise<DatabaseFigures>
+  /** Counts the dead letters by queue. Rejects while the database is away. */
+  countDeadLetters: () => Promise<{ queue: string; count: number }[]>
+  queue: { isRedis: boolean; isUp: () => boolean }
+}
+
+/** Adds the numbers of these networks, read from where they are kept at each scrape. */
+export function addIndexerMetrics(registry: Registry, figures: IndexerFigures): void {
+  const { networks, queue } = figures
+  const deadLetters = new FiguresReader(figures.countDeadLetters)
+  addDatabaseMetrics(registry, new FiguresReader(figures.readFigures), () => networks.map(heightsOf))
+  const samples = (value: Value): Sample[] =>
+    networks.flatMap((health) => sampleOf({ network: health.network }, value(health)))
+  for (const [name, help, value] of GAUGES)
+    gauge(registry, { name, help, labels: ['network'] }, () => samples(value))
+  for (const [name, help, value] of COUNTERS)
+    readCounter(registry, { name, help, labels: ['network'] }, () => samples(value))
+  gauge(registry, { name: 'queue_up', help: '1 while the queue answers, on either backend.' }, () => [
+    [{}, Number(queue.isUp())],
+  ])
+  gauge(registry, { name: 'redis_up', help: '1 while Redis answers; only where REDIS_URL is set.' }, () =>
+    sampleOf({}, queue.isRedis ? Number(queue.isUp()) : null),
+  )
+  gauge(
+    registry,
+    { name: 'dead_letters', help: 'Dead letters that are kept, by queue.', labels: ['queue'] },
+    async () => {
+      const counts = (await deadLetters.current()) ?? []
+      return counts.map(({ queue: name, count }) => [{ queue: name }, count])
     },
-  })
-  return registry
+  )
+}
+
+function heightsOf({ network, head, indexed, finalized, queueWaiting, queueFailed }: NetworkHealth) {
+  return {
+    ...{ network, queueWaiting, queueFailed },
+    head: head?.number ?? null,
+    indexed: indexed?.number ?? null,
+    finalized: finalized?.number ?? null,
+  }
 }

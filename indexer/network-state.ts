@@ -3,6 +3,7 @@ import type { BlockHeader, BlockRef } from '../shared/events/chain-step.ts'
 import { PROBLEM_KINDS, type Explorer, type ProblemKind, type Role } from '../shared/indexing-health.ts'
 import type { Logger } from '../shared/log.ts'
 import { Repeats } from '../shared/repeats.ts'
+import { NO_METER, type StepMeter } from './step-meter.ts'
 
 /** Vouchers since this process started, by outcome, and the jobs that wait in the voucher queue. */
 export interface HandedInCounts {
@@ -94,6 +95,9 @@ export interface NetworkHealth {
   indexed: BlockRef | null
   queueWaiting: number | null
   queueFailed: number | null
+  /** For how long the oldest step waits to be written; null unless this process reads the network. */
+  queueAgeMs: number | null
+  readonly meter: StepMeter
   counts: {
     steps: number
     reorgs: number
@@ -122,6 +126,7 @@ export function newNetworkHealth(
   },
   onChange: () => void = () => undefined,
   log?: Logger,
+  meter: StepMeter = NO_METER,
 ): NetworkHealth {
   const problems = new Map<ProblemSource, Problem>()
   const lines = new Map<ProblemSource, Repeats>()
@@ -192,7 +197,7 @@ export function newNetworkHealth(
     },
     standDown: (role) => {
       held.delete(role)
-      if (role === 'reader') Object.assign(health, { head: null, finalized: null })
+      if (role === 'reader') Object.assign(health, { head: null, finalized: null, queueAgeMs: null })
       else Object.assign(health, { queueWaiting: null, queueFailed: null })
       if (held.size === 0) health.indexed = null
     },
@@ -206,7 +211,15 @@ export function newNetworkHealth(
       change(() => {
         for (const source of sources) if (problems.delete(source)) lines.get(source)?.over()
       }),
-    ...{ head: null, finalized: null, indexed: null, queueWaiting: null, queueFailed: null },
+    ...{
+      head: null,
+      finalized: null,
+      indexed: null,
+      queueWaiting: null,
+      queueFailed: null,
+      queueAgeMs: null,
+    },
+    meter,
     counts: { steps: 0, reorgs: 0, events: 0, undecodable: 0, retries: 0, restarts: 0, refusedJobs: 0 },
     handedIn: identity.network.startsWith('filecoin:')
       ? { accepted: 0, known: 0, waiting: 0, refused: 0, queued: 0 }

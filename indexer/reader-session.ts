@@ -150,7 +150,7 @@ export class ReaderSession {
     }
   }
 
-  #listeners(): Pick<FollowOptions, 'onHead' | 'onLate' | 'onProblem' | 'onRead'> {
+  #listeners(): Pick<FollowOptions, 'onHead' | 'onLate' | 'onProblem' | 'onRange' | 'onRead'> {
     const { health } = this.#run
     return {
       onHead: ({ head, finalized }) => {
@@ -160,6 +160,7 @@ export class ReaderSession {
       },
       onLate: (message) => health.fail('head', 'node', message),
       onProblem: (message, error) => health.fail('reading', 'node', message, endpointsOf(error)),
+      onRange: health.meter.onRead,
       onRead: () => {
         health.clear('reading')
         // Nothing is left that could fail: what failed was replaced by a reorg, or written by an earlier session.
@@ -189,7 +190,14 @@ export class ReaderSession {
     const { head, bytes } = step
     const to = head.type === 'finalized' ? null : head.to
     const jobs = await jobsOf({ readerEpoch: this.#epoch, sequence }, step)
-    const unwritten: UnwrittenStep = { sequence, bytes, to, jobIds: [], lastJobId: null }
+    const unwritten: UnwrittenStep = {
+      sequence,
+      bytes,
+      to,
+      jobIds: [],
+      lastJobId: null,
+      givenAtMs: performance.now(),
+    }
     this.#unwritten.add(unwritten)
     for (const job of jobs) {
       // A queue that is away takes the job when it is back; a session that is stopped does not wait for that.
@@ -213,6 +221,7 @@ export class ReaderSession {
     const { health } = this.#run
     const last = this.#unwritten.writtenUpTo(sequence)
     if (last === undefined) return
+    health.meter.onQueued(performance.now() - last.givenAtMs)
     health.clear('unwritten')
     if (last.to !== null && !health.held.has('writer')) health.indexed = last.to
   }
@@ -227,6 +236,7 @@ export class ReaderSession {
     while (!signal.aborted) {
       const everyMs = this.#unwritten.size > 0 ? LOOK_MS : IDLE_LOOK_MS
       await pause(Math.min(LOOK_MS, everyMs), signal)
+      this.#run.health.queueAgeMs = this.#unwritten.waitsForMs
       if (performance.now() - this.#lookedAtMs < everyMs) continue
       this.#lookedAtMs = performance.now()
       // Nothing is known while the database is away; its own watch reports that.

@@ -1,7 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { Registry } from 'prom-client'
 import { listenFailure } from '../shared/listen-failure.ts'
-import { metricsOf } from './metrics.ts'
+import { sendMetrics, type Registry } from '../shared/metrics.ts'
 import type { Role } from '../shared/indexing-health.ts'
 import type { NetworkHealth } from './network-state.ts'
 
@@ -9,8 +8,8 @@ import type { NetworkHealth } from './network-state.ts'
 export async function startTelemetry(
   address: { host: string; port: number },
   networks: NetworkHealth[],
+  metrics: Registry,
 ): Promise<Server> {
-  const metrics = metricsOf(networks)
   const server = createServer((request, response) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') return refuseMethod(request, response)
     switch (request.url?.split('?')[0] ?? '') {
@@ -63,12 +62,6 @@ function partOf(health: NetworkHealth, role: Role): { state: string; leader?: st
 function isReady(health: NetworkHealth, role: Role): boolean {
   const { state, problem } = health.reportOf(role)
   return problem === null && (state === 'following' || (state === 'standby' && health.leaders.has(role)))
-}
-
-async function sendMetrics(response: ServerResponse, metrics: Registry): Promise<void> {
-  const text = await metrics.metrics()
-  response.writeHead(200, { 'content-type': metrics.contentType })
-  response.end(text)
 }
 
 function sendJson(response: ServerResponse, status: number, body: unknown): void {

@@ -12,6 +12,7 @@ import { canonicalJson } from '../shared/canonical-json.ts'
 import type { Explorer } from '../shared/indexing-health.ts'
 import { createEvmSource, type EvmSource } from './sources/evm/evm-source.ts'
 import { createFilecoinSource, type FilecoinSource } from './sources/filecoin/filecoin-source.ts'
+import type { EndpointWatch } from './sources/rpc/endpoint-watch.ts'
 import type { SourceOptions } from './sources/rpc/rpc-client.ts'
 
 interface NetworkIdentity {
@@ -37,17 +38,24 @@ export interface WatchedFilecoinNetwork extends NetworkIdentity {
   source: FilecoinSource
 }
 
-/** Opens a source for each configured network; nothing is asked yet. `report` hears what endpoints do wrong. */
+/**
+ * Opens a source for each configured network; nothing is asked yet. `report` hears what endpoints do wrong, and
+ * `watchOf` makes the watch over a network's endpoints.
+ */
 export function openNetworks(
   networks: Networks,
   report: (network: string, message: string) => void,
+  watchOf?: (network: string, endpoints: number) => EndpointWatch,
 ): WatchedNetwork[] {
-  const reporting = (key: string): { report: (level: string, message: string) => void } => ({
+  const options = (key: string, { rpcUrls }: EvmNetwork | FilecoinNetwork): SourceOptions => ({
     report: (_level, message) => report(key, message),
+    watch: watchOf?.(key, rpcUrls.length),
   })
   return [
-    ...networks.evm.map((network) => openEvm(network, reporting(networkKey(network)))),
-    ...networks.filecoin.map((network) => openFilecoin(network, reporting(filecoinNetworkKey(network)))),
+    ...networks.evm.map((network) => openEvm(network, options(networkKey(network), network))),
+    ...networks.filecoin.map((network) =>
+      openFilecoin(network, options(filecoinNetworkKey(network), network)),
+    ),
   ]
 }
 

@@ -70,7 +70,12 @@ export class WriterSession {
   #handling(): StepHandling<Outcome> {
     const { db, health } = this.#run
     return {
-      ingest: ({ step, ...place }) => ingestStep(db, health, this.#epoch, step, place),
+      ingest: async ({ step, ...place }) => {
+        const beganMs = performance.now()
+        const outcome = await ingestStep(db, health, this.#epoch, step, place)
+        if (outcome === 'applied') health.meter.onWritten(step, performance.now() - beganMs)
+        return outcome
+      },
       isSuperseded: (outcome) => {
         if (outcome === 'void') this.#end.with({ why: 'superseded' })
         return outcome === 'void'

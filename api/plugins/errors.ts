@@ -51,6 +51,7 @@ export const errors = fp(
         return sendError(reply.header('retry-after', '1'), 503, 'the database is away: try again')
       }
       if (error instanceof Overloaded) {
+        app.metrics?.onShed()
         return sendError(reply.header('retry-after', '1'), 503, error.message)
       }
       const code = error.statusCode ?? 500
@@ -60,5 +61,5 @@ export const errors = fp(
     })
     done()
   },
-  { name: 'errors', dependencies: ['rate-limit-per-client'] },
+  { name: 'errors', dependencies: ['metrics', 'rate-limit-per-client'] },
 )

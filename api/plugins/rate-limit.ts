@@ -11,6 +11,7 @@ export const rateLimitPerClient = fp(
     if (limit === null) return
     const windows = new RateWindows(redisUrl, app.log)
     app.addHook('onClose', () => windows.close())
+    if (redisUrl !== undefined) app.metrics?.watchRedis(() => windows.isShared)
     await app.register(rateLimit, {
       max: limit.requests,
       timeWindow: limit.windowMs,
@@ -18,6 +19,7 @@ export const rateLimitPerClient = fp(
       allowList: isHealthCheck,
       enableDraftSpec: true,
       store: windows.storeClass(),
+      onExceeded: () => app.metrics?.onRateLimited(),
       errorResponseBuilder: (_request, { after }) =>
         Object.assign(
           new Error(
@@ -29,7 +31,7 @@ export const rateLimitPerClient = fp(
         ),
     })
   },
-  { name: 'rate-limit-per-client', dependencies: ['services'] },
+  { name: 'rate-limit-per-client', dependencies: ['metrics', 'services'] },
 )
 
 /** Warns once: all clients behind an untrusted proxy share one limit. */

@@ -24,6 +24,7 @@ again. Ctrl-C stops everything it started; a second Ctrl-C kills it at once.
 
 Environment (all optional; more in docs/configuration.md):
   API_PORT, API_HOST          where the API listens (3000, 127.0.0.1)
+  API_METRICS_PORT            the API's metrics, on API_HOST (3002, or a free one)
   INDEXER_PORT, INDEXER_HOST  the indexer's health and metrics (3001, 127.0.0.1)
   INTAKE_PORT                 where signed vouchers may be handed in (3003, or a free one)
   DATA_DIR                    Postgres, devnet and logs (.data); delete it to begin anew
@@ -81,15 +82,14 @@ async function makePlan(
     waitMs,
   )
   const memory = await recall(dataDir, [apiPort, indexerPort])
-  const intakePort =
-    environment.INTAKE_PORT === undefined
-      ? memory.intakePort
-      : await claimListenPort(
-          { host: 'API_HOST', port: 'INTAKE_PORT' },
-          { host: API_HOST, port: environment.INTAKE_PORT },
-          waitMs,
-        )
-  return { environment, dataDir, apiPort, indexerPort, intakePort, memory, onStep }
+  const ownOr = async (port: 'INTAKE_PORT' | 'API_METRICS_PORT', usual: number): Promise<number> => {
+    const own = environment[port]
+    if (own === undefined) return usual
+    return claimListenPort({ host: 'API_HOST', port }, { host: API_HOST, port: own }, waitMs)
+  }
+  const intakePort = await ownOr('INTAKE_PORT', memory.intakePort)
+  const metricsPort = await ownOr('API_METRICS_PORT', memory.metricsPort)
+  return { environment, dataDir, apiPort, metricsPort, indexerPort, intakePort, memory, onStep }
 }
 
 /** Runs until a stop request, or until a part can never run. No process is left at the end. */

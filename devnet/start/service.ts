@@ -15,6 +15,7 @@ export interface ServicePlan {
   environment: Environment
   dataDir: string
   apiPort: number
+  metricsPort: number
   indexerPort: number
   intakePort: number
   /** Ports and password of the embedded parts. */
@@ -123,15 +124,20 @@ async function buildPage({ onStep }: ServicePlan): Promise<void> {
 }
 
 async function startApi(plan: ServicePlan, family: Family): Promise<void> {
-  const { environment, apiPort } = plan
+  const { environment, apiPort, metricsPort } = plan
   const url = localUrl(environment.API_HOST, apiPort)
   await family.start({
     name: 'api',
     program: 'api/main.ts',
-    env: { ...process.env, DATABASE_URL: partsOf(plan).databaseUrl, API_PORT: `${apiPort}` },
+    env: {
+      ...process.env,
+      DATABASE_URL: partsOf(plan).databaseUrl,
+      API_PORT: `${apiPort}`,
+      API_METRICS_PORT: `${metricsPort}`,
+    },
     ready: () => answersOk(`${url}/healthz`),
   })
-  plan.onStep(`api        ${url}`)
+  plan.onStep(`api        ${url}, ${localUrl(environment.API_HOST, metricsPort)}/metrics`)
 }
 
 async function startIntake(plan: ServicePlan, family: Family): Promise<void> {

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../../shared/db/connect.ts'
 import { getHeldLeases, roleLease } from '../../shared/db/leases.ts'
+import { DATABASE_FIGURES, type DatabaseFigures } from '../../shared/db/database-figures.ts'
 import { NETWORK_ROWS } from '../../shared/db/network-rows.ts'
 import type { NetworkStatusTable } from '../../shared/db/schema.ts'
 import type { NetworkRow, Role, RoleReport } from '../../shared/indexing-health.ts'
@@ -50,6 +51,14 @@ export async function forgetOtherNetworks(db: Db, configured: string[]): Promise
       and (told_with && ${configured}::text[] or observed_at < clock_timestamp() - interval '1 hour')`.execute(
     db,
   )
+}
+
+/** The figures that every program exports. */
+export async function getFigures(db: Db): Promise<DatabaseFigures> {
+  const { rows } = await sql<DatabaseFigures>`${sql.raw(DATABASE_FIGURES)}`.execute(db)
+  const [row] = rows
+  if (row === undefined) throw new Error('the figures have no row')
+  return row
 }
 
 export interface Status {

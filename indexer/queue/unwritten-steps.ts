@@ -15,6 +15,8 @@ export interface UnwrittenStep {
   jobIds: string[]
   /** Set once the queue has taken all parts. This job stays until the step is written. */
   lastJobId: string | null
+  /** Time at which the queue was first given it; milliseconds of the monotonic clock. */
+  givenAtMs: number
 }
 
 /** The unwritten steps of one reader session, in order. */

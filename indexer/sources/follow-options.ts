@@ -23,6 +23,8 @@ export interface FollowOptions {
   onProblem?: (message: string, error: Error) => void
   /** Failures in a row after which the last one is thrown; the default retries for ever. */
   mostFailures?: number
+  /** Called after each range that was read, with its blocks and its time. */
+  onRange?: (blocks: number, ms: number) => void
   /** Called when a read succeeds, whether it found new blocks or reached the head. */
   onRead?: () => void
 }

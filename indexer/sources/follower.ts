@@ -129,9 +129,9 @@ export class Follower {
   }
 
   async *#backfill(finalized: BlockRef): AsyncGenerator<ChainStep> {
-    const { signal, isTight, parallelRanges: parallel = 4 } = this.#options
+    const { signal, isTight, onRange, parallelRanges: parallel = 4 } = this.#options
     const range = { from: this.#next(), to: finalized.number }
-    const reading = { source: this.#source, width: this.#width, parallel, signal }
+    const reading = { source: this.#source, width: this.#width, parallel, signal, onRange }
     const ahead = readAhead(range, isTight === undefined ? reading : { ...reading, isTight })
     const ranges = confirmedRanges(ahead, finalized)
     for (;;) {
@@ -195,13 +195,20 @@ export class Follower {
 
   async #readTip(headers: BlockHeader[]): ReturnType<ChainSource['readBlocks']> {
     try {
-      const read = await this.#ask(this.#source.readBlocks(headers))
+      const read = await this.#readBlocks(headers)
       this.#tipWidth.succeeded(headers.length, read.events.length)
       return read
     } catch (error) {
       this.#tipWidth.failed(headers.length)
       throw error
     }
+  }
+
+  async #readBlocks(headers: BlockHeader[]): ReturnType<ChainSource['readBlocks']> {
+    const beganMs = performance.now()
+    const read = await this.#ask(this.#source.readBlocks(headers))
+    this.#options.onRange?.(headers.length, performance.now() - beganMs)
+    return read
   }
 
   async *#reorg(head: BlockHeader, finalized: BlockRef | null): AsyncGenerator<ChainStep> {
@@ -222,7 +229,7 @@ export class Follower {
     if (to.number === head.number ? to.hash !== head.hash : to.number < Math.min(head.number, reach)) {
       throw new ChainMoved(`the branch up to block ${head.number} changed while it was read`)
     }
-    const read = await this.#ask(this.#source.readBlocks(headers))
+    const read = await this.#readBlocks(headers)
     this.#branch.replace(ancestor, headers)
     yield { type: 'reorg', ancestor, replaces: position, to, headers, ...read }
   }

@@ -17,6 +17,8 @@ interface ReadAheadOptions {
   parallel: number
   /** Returns true while memory has no room beyond what is held; then only the next range is read. */
   isTight?: () => boolean
+  /** Called after each range that was read, with its blocks and its time. */
+  onRange?: ((blocks: number, ms: number) => void) | undefined
   signal: AbortSignal
 }
 
@@ -47,7 +49,7 @@ export async function* readAhead(range: BlockRange, options: ReadAheadOptions): 
 
 async function readSpan(
   span: BlockRange,
-  { source, width, signal }: ReadAheadOptions,
+  { source, width, signal, onRange }: ReadAheadOptions,
 ): Promise<PlacedRead[]> {
   const reads: PlacedRead[] = []
   let next = span.from
@@ -55,9 +57,11 @@ async function readSpan(
     const range = nextRange(next, span.to, width.width)
     if (range === null || signal.aborted) return reads
     const blocks = range.to - range.from + 1
+    const beganMs = performance.now()
     try {
       const read = await source.readRange(range.from, range.to)
       width.succeeded(blocks, read.events.length)
+      onRange?.(blocks, performance.now() - beganMs)
       reads.push({ ...range, read })
       next = range.to + 1
     } catch (error) {

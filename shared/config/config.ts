@@ -58,6 +58,8 @@ export const environmentSchema = z.object({
   INDEXER_ROLE: z.enum(['all', 'reader', 'writer']).default('all'),
   API_HOST: z.string().default('127.0.0.1'),
   API_PORT: portSchema.default(3000),
+  /** The API serves its metrics on this port of API_HOST; it serves none without. */
+  API_METRICS_PORT: portSchema.optional(),
   /** Origins whose pages may read responses. */
   API_CORS_ORIGINS: corsOriginsSchema.prefault('*'),
   /** Limit per client; null means no limit. */

@@ -9,7 +9,6 @@ import { erc20LoanAnswer } from '../../api/schemas/loan.ts'
 import { dailyAnswer } from '../../api/schemas/daily-figures.ts'
 import { provenanceAnswer } from '../../api/schemas/provenance.ts'
 import { statusAnswer } from '../../api/schemas/status.ts'
-import { metricsOf } from '../../indexer/metrics.ts'
 import {
   environmentSchema,
   loadEnvironment,
@@ -272,23 +271,5 @@ void t.test('each error stands in the source', (t) => {
     const longest = parts.reduce((best, part) => (part.length > best.length ? part : best))
     t.ok(sources.includes(longest), `docs/errors.md: "${longest}" is in the source`)
   }
-  t.end()
-})
-
-void t.test('the metrics are those that the indexer serves', (t) => {
-  const served = metricsOf([])
-    .getMetricsAsArray()
-    .map(({ name }) => name)
-  const text =
-    documents
-      .get('docs/operations.md')
-      ?.split(/^## Metrics$/m)[1]
-      ?.split(/^## /m)[0] ?? ''
-  const named = [...text.matchAll(/`((?:loan_activity|process)_\w+)`/g)].map(([, name]) => name)
-  t.same(named.sort(), served.sort())
-  const rules = read('deploy/prometheus-rules.yml')
-  const used = [...rules.matchAll(/\b(loan_activity_\w+)/g)].map(([, name = '']) => name)
-  t.ok(used.length > 5)
-  for (const name of used) t.ok(served.includes(name), `an alert uses ${name}`)
   t.end()
 })

@@ -1,6 +1,7 @@
 import { messageOf, PermanentError, RetryableError } from '../../../shared/errors.ts'
 import { pause } from '../../../shared/async/pause.ts'
 import { joinNetworks } from './answer-limits.ts'
+import type { EndpointWatch } from './endpoint-watch.ts'
 import {
   failureOf,
   INITIAL_STATE,
@@ -24,6 +25,8 @@ export interface ClientOptions extends EndpointOptions {
   /** Throws a WrongChain for an endpoint of another chain, and any RetryableError when it cannot tell. */
   verify: (endpoint: RpcEndpoint) => Promise<void>
   report: Report
+  /** Hears what the endpoints do, for metrics. */
+  watch?: EndpointWatch | undefined
   /** How long a state that the others pruned waits for an endpoint that may have it; see `askEveryone`. */
   patienceMs?: number
 }
@@ -32,6 +35,8 @@ export interface ClientOptions extends EndpointOptions {
 export interface SourceOptions {
   /** Receives messages for an operator, such as endpoints put aside. No message holds a URL. */
   report?: Report
+  /** Hears what the endpoints do, for metrics. */
+  watch?: EndpointWatch | undefined
   /** Time limit of one HTTP request. */
   requestTimeoutMs?: number
   /** Most HTTP requests under way at once, per endpoint. */
@@ -45,7 +50,7 @@ export interface SourceOptions {
 /** The part of a client's options that a source's settings decide. */
 export type ClientSettings = Pick<
   ClientOptions,
-  'network' | 'report' | 'timeoutMs' | 'maxConcurrent' | 'maxBatch'
+  'network' | 'report' | 'watch' | 'timeoutMs' | 'maxConcurrent' | 'maxBatch'
 >
 
 export function clientSettings(network: string, options: SourceOptions, timeoutMs: number): ClientSettings {
@@ -55,7 +60,8 @@ export function clientSettings(network: string, options: SourceOptions, timeoutM
     maxConcurrent = 8,
     maxBatch = 100,
   } = options
-  return { network, report, timeoutMs: requestTimeoutMs, maxConcurrent, maxBatch }
+  const { watch } = options
+  return { network, report, watch, timeoutMs: requestTimeoutMs, maxConcurrent, maxBatch }
 }
 
 export interface ReadOptions {
@@ -99,8 +105,13 @@ export class RpcClient {
     this.#options = options
     this.patienceMs = options.patienceMs ?? PATIENCE_MS
     const onLearned = (message: string): void => this.say(message)
-    this.#members = urls.map((url) => ({
-      endpoint: new RpcEndpoint(url, { ...options, onLearned }),
+    const { watch } = options
+    this.#members = urls.map((url, index) => ({
+      endpoint: new RpcEndpoint(url, {
+        ...options,
+        onLearned,
+        onRequest: (calls, ms, failure) => watch?.onRequest(index + 1, calls, ms, failure),
+      }),
       state: INITIAL_STATE,
       verifying: null,
     }))
@@ -180,6 +191,12 @@ export class RpcClient {
     this.#judge(this.#memberOf(endpoint), new BadAnswer(reason))
   }
 
+  /** Notes, for metrics, that these endpoints contradict each other. */
+  noteDisagreement(...endpoints: readonly RpcEndpoint[]): void {
+    for (const endpoint of endpoints)
+      this.#options.watch?.onDisagreement(this.#placeOf(this.#memberOf(endpoint)))
+  }
+
   /** Returns the endpoint's state, which {@link RpcClient.apply} changes. */
   stateOf(endpoint: RpcEndpoint): EndpointState {
     return this.#memberOf(endpoint).state
@@ -246,6 +263,7 @@ export class RpcClient {
     this.#wasRight = true
     const wasWrong = member.state.wrongChain !== null
     member.state = reduceEndpoint(member.state, { type: 'verified' })
+    this.#tellAside(member)
     if (wasWrong) this.say(`${member.endpoint.label} is of the right chain now`)
   }
 
@@ -261,11 +279,18 @@ export class RpcClient {
       longestAsideMs: this.#longestAsideMs(failure.is === 'wrong chain' ? member : null),
     }
     const { wrongChain, asideUntilMs } = (member.state = reduceEndpoint(before, event))
+    this.#tellAside(member)
+    if (failure.is === 'untruth') this.noteDisagreement(member.endpoint)
     const { label } = member.endpoint
     if (wrongChain !== null && before.wrongChain === null)
       this.say(`${label} is asked for nothing until it is of the right chain: ${messageOf(error)}`)
     else if (failure.is !== 'wrong chain' && asideUntilMs !== before.asideUntilMs)
       this.say(`${label} is put aside for ${Math.round(asideUntilMs - atMs)} ms: ${messageOf(error)}`)
+  }
+
+  #tellAside(member: Member): void {
+    const { wrongChain, asideUntilMs } = member.state
+    this.#options.watch?.onAside(this.#placeOf(member), wrongChain === null ? asideUntilMs : Infinity)
   }
 
   /**

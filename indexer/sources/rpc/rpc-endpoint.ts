@@ -4,6 +4,7 @@ import { createRedactor, secretsInUrl } from '../../../shared/secrets.ts'
 import { RangeWidth } from '../block-ranges.ts'
 import { ownTurn } from '../../../shared/async/turns.ts'
 import { largestAnswer, limitOf, type AnswerLimits } from './answer-limits.ts'
+import { requestFailureOf, type RequestFailure } from './endpoint-watch.ts'
 import { undiciPost, type HttpPost } from './http-post.ts'
 import { checkStatus, JsonRpcCodec, requestText, type CodecOptions } from './json-rpc-codec.ts'
 import { RateGovernor, type GovernorLimits } from './rate-governor.ts'
@@ -26,6 +27,8 @@ export interface EndpointOptions extends GovernorLimits, CodecOptions {
   secret?: string | null
   /** Called once for each limit that the endpoint turns out to have. */
   onLearned?: (message: string) => void
+  /** Called at the end of each HTTP request with its calls, its time, and the reason if it failed. */
+  onRequest?: (calls: number, ms: number, failure: RequestFailure | null) => void
 }
 
 /**
@@ -117,16 +120,21 @@ export class RpcEndpoint {
     if (!(await this.governor.acquire(this.#closing.signal))) throw new EndpointFault('closed')
     const controller = new AbortController()
     this.#underWay.add(controller)
+    const beganMs = performance.now()
+    let failure: RequestFailure | null = null
     try {
       const reply = await this.#exchange(batch, controller)
       if (typeof reply !== 'string') this.governor.succeeded()
       return reply
     } catch (error) {
+      failure = requestFailureOf(error)
       if (error instanceof RateLimited) this.governor.slowDown(error.retryAfterMs)
       else if (batch.length > 1) this.governor.batchFailed(batch.length)
       throw error
     } finally {
       this.#underWay.delete(controller)
+      if (!this.#closing.signal.aborted)
+        this.#options.onRequest?.(batch.length, performance.now() - beganMs, failure)
       this.governor.release()
     }
   }

@@ -54,7 +54,9 @@ export class SecondOpinion {
     if (isSame(again, other)) return { is: 'agreed', answer: again, other }
     const otherAgain = await this.#ask(first, question)
     if (otherAgain === null) throw new CallFailed('nobody is left to bear out what was contradicted', 'other')
-    return { is: isSame(again, otherAgain) ? 'agreed' : 'contradicted', answer: again, other: otherAgain }
+    if (isSame(again, otherAgain)) return { is: 'agreed', answer: again, other: otherAgain }
+    this.#client.noteDisagreement(first, otherAgain.endpoint)
+    return { is: 'contradicted', answer: again, other: otherAgain }
   }
 
   /** Returns another endpoint's answer; null when no endpoint is worth waiting for. */

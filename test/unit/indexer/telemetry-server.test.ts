@@ -2,9 +2,11 @@ import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { newNetworkHealth } from '../../../indexer/network-state.ts'
 import { startTelemetry } from '../../../indexer/telemetry-server.ts'
+import { createRegistry } from '../../../shared/metrics.ts'
+import { indexerMetrics } from '../../helpers/program-metrics.ts'
 
 void t.test('the indexer’s own port is read with GET and HEAD', async (t) => {
-  const server = await startTelemetry({ host: '127.0.0.1', port: 0 }, [])
+  const server = await startTelemetry({ host: '127.0.0.1', port: 0 }, [], createRegistry('test'))
   t.teardown(() => server.close())
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   for (const path of ['/healthz', '/readyz', '/metrics', '/nothing']) {
@@ -18,13 +20,13 @@ void t.test('the indexer’s own port is read with GET and HEAD', async (t) => {
 })
 
 void t.test('a port or an address that cannot be had is named with its variable', async (t) => {
-  const server = await startTelemetry({ host: '127.0.0.1', port: 0 }, [])
+  const server = await startTelemetry({ host: '127.0.0.1', port: 0 }, [], createRegistry('test'))
   t.teardown(() => server.close())
   const { port } = server.address() as AddressInfo
-  await t.rejects(startTelemetry({ host: '127.0.0.1', port }, []), {
+  await t.rejects(startTelemetry({ host: '127.0.0.1', port }, [], createRegistry('test')), {
     message: `INDEXER_PORT ${port} on 127.0.0.1 is in use: stop what listens there, or set INDEXER_PORT to a free port`,
   })
-  await t.rejects(startTelemetry({ host: '192.0.2.1', port: 0 }, []), {
+  await t.rejects(startTelemetry({ host: '192.0.2.1', port: 0 }, [], createRegistry('test')), {
     message: /^INDEXER_HOST 192\.0\.2\.1 is no address of this machine/,
   })
 })
@@ -32,7 +34,8 @@ void t.test('a port or an address that cannot be had is named with its variable'
 void t.test('metrics have a sample of each network that has the number, as it is now', async (t) => {
   const filecoin = newNetworkHealth({ network: 'filecoin:f', blockchain: 'FIL', networkId: 'f' })
   const quoted = newNetworkHealth({ network: 'evm:"1"', blockchain: 'EVM', networkId: '"1"' })
-  const server = await startTelemetry({ host: '127.0.0.1', port: 0 }, [filecoin, quoted])
+  const { registry } = indexerMetrics([filecoin, quoted])
+  const server = await startTelemetry({ host: '127.0.0.1', port: 0 }, [filecoin, quoted], registry)
   t.teardown(() => server.close())
   const read = async (name: string): Promise<string[]> => {
     const response = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/metrics`)

@@ -102,7 +102,8 @@ void t.test('a network gives the queue three steps, or one while the process is 
   const unwritten = new UnwrittenSteps(budget)
   const add = (sequence: number, bytes: number): void => {
     budget.take(bytes)
-    unwritten.add({ sequence, bytes, to: null, jobIds: [`${sequence}`], lastJobId: `${sequence}` })
+    const id = `${sequence}`
+    unwritten.add({ sequence, bytes, to: null, jobIds: [id], lastJobId: id, givenAtMs: 0 })
   }
   for (const sequence of [1, 2, 3]) {
     t.equal(await isDone(unwritten.untilRoom(NEVER)), true)
