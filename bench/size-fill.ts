@@ -1,8 +1,11 @@
 import { sql } from 'kysely'
 import { hash } from '../test/helpers/random-chain.ts'
 import type { Db } from '../shared/db/connect.ts'
+import { RECORD_EVENTS } from '../shared/events/record-events.ts'
 
 const CHUNK = 500_000
+/** Kinds of records: events that the records have in turns. */
+const KINDS = 26
 
 /** The content to fill in. A log of 100 million entries exceeds most disks; the read model fits. */
 export interface Fill {
@@ -22,11 +25,11 @@ export async function fillIndex(
   db: Db,
   { records, withLog, eventsPerLoan, onProgress }: Fill,
 ): Promise<void> {
-  const tables = ['ledger.event_log', 'projection.activity', 'projection.loans']
+  const tables = ['ledger.event_log', 'projection.activity', 'projection.loans', 'projection.loan_lists']
   const restores = await Promise.all(tables.map((table) => dropIndexes(db, table)))
   await sql`insert into projection.record_kinds
-    select n, 'Event ' || n, case n % 2 when 0 then 'ERC20FIL' else 'FILERC20' end, 'BENCH', '1', '0x' || repeat('c1', 20)
-    from generate_series(1, 26) n`.execute(db)
+    select n, event, case n % 2 when 0 then 'ERC20FIL' else 'FILERC20' end, 'BENCH', '1', '0x' || repeat('c1', 20)
+    from unnest(${RECORD_EVENTS.slice(0, KINDS)}::text[]) with ordinality as events(event, n)`.execute(db)
   for (let from = 1; from <= records; from += CHUNK) {
     const to = Math.min(records, from + CHUNK - 1)
     const part = { from, to, eventsPerLoan }
@@ -35,6 +38,8 @@ export async function fillIndex(
     await fillLoans(db, part)
     onProgress(to)
   }
+  await fillLists(db)
+  await fillDays(db, records)
   await fillCounts(db, records)
   await sql`update ledger.log_head set last_position = ${records}::bigint, last_recorded_at = now()`.execute(
     db,
@@ -45,6 +50,14 @@ export async function fillIndex(
   for (const statement of restores.flat()) await sql.raw(statement).execute(db)
   // VACUUM cannot run in a transaction.
   await sql`vacuum analyze`.execute(db)
+}
+
+/** Loans of one account in each market. */
+export const LOANS_OF_ACCOUNT = 10_000
+
+/** The EVM address that borrows and lends the nth run of {@link LOANS_OF_ACCOUNT} loans. */
+export function accountOf(n: number): string {
+  return `0x${n.toString(16).padStart(40, '0')}`
 }
 
 export function transactionOf(n: number): string {
@@ -99,9 +112,11 @@ async function fillActivity(db: Db, { from, to, eventsPerLoan }: Part): Promise<
   await sql`
     insert into projection.activity (id, slot, tx_hash, kind, loan_id, created_at, updated_at)
     select n * 1000000, case n / 512 when 0 then n else n % 512 + 1 end, '0x' || encode(sha256(n::text::bytea), 'hex'),
-      1 + n % 26, 'f-' || n / ${eventsPerLoan}::bigint, to_timestamp(1650000000 + n), to_timestamp(1650000000 + n)
+      1 + n % ${sql.lit(KINDS)}, 'f-' || n / ${eventsPerLoan}::bigint, to_timestamp(1650000000 + n), to_timestamp(1650000000 + n)
     from generate_series(${from}::bigint, ${to}::bigint) n`.execute(db)
 }
+
+const partyOf = sql`'0x' || lpad(to_hex(loan / ${sql.lit(LOANS_OF_ACCOUNT)}), 40, '0')`
 
 async function fillLoans(db: Db, { from, to, eventsPerLoan }: Part): Promise<void> {
   await sql`
@@ -116,9 +131,29 @@ async function fillLoans(db: Db, { from, to, eventsPerLoan }: Part): Promise<voi
       't1' || word, 't1' || word, 't2' || word, '0x' || word, '0x' || word, loan::text, 1650000000 + loan,
       1650000000 + loan, 1650000000 + loan, loan, 0, to_timestamp(1650000000 + loan), to_timestamp(1650000000 + loan)
     from (
-      select loan, '0x' || repeat('b1', 20) as party, encode(sha256(loan::text::bytea), 'hex') as word
+      select loan, ${partyOf} as party, encode(sha256(loan::text::bytea), 'hex') as word
       from generate_series(${Math.ceil(from / eventsPerLoan)}::bigint, ${Math.floor(to / eventsPerLoan)}::bigint) loan
     ) made cross join (values ('ERC20FIL'), ('FILERC20')) markets(loan_type)`.execute(db)
+}
+
+async function fillLists(db: Db): Promise<void> {
+  await sql`
+    insert into projection.loan_lists (list, id, since)
+    select list, id, id
+    from projection.loans cross join lateral unnest(array[loan_type || '/5', evm_part->>'borrower']) list`.execute(
+    db,
+  )
+}
+
+async function fillDays(db: Db, records: number): Promise<void> {
+  await sql`
+    insert into projection.daily (loan_type, network_id, token, day, opened, open)
+    select loan_type, '1', token, day, 100, 100
+    from (values ('ERC20FIL'), ('FILERC20')) markets(loan_type)
+      cross join (values ('0x' || repeat('aa', 20)), ('0x' || repeat('ab', 20))) tokens(token)
+      cross join lateral generate_series(1650000000 / 86400, (1650000000 + ${records}::bigint) / 86400) day`.execute(
+    db,
+  )
 }
 
 async function fillCounts(db: Db, records: number): Promise<void> {

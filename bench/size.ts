@@ -11,7 +11,7 @@ import { hash, seededRandom } from '../test/helpers/random-chain.ts'
 import { startBenchPostgres, tellStatements, type BenchPostgres } from './bench-postgres.ts'
 import { mebibytes, percentile, spreadOf, spreadText, type Spread } from './measure.ts'
 import { printFigures, runsAfterWarmUp } from './runs.ts'
-import { fillIndex, timeOf, transactionOf } from './size-fill.ts'
+import { accountOf, fillIndex, LOANS_OF_ACCOUNT, timeOf, transactionOf } from './size-fill.ts'
 import { CHAIN_ID, SyntheticChain } from './synthetic-evm/synthetic-chain.ts'
 import { compareTailWithTruth, makeReorgTruth, type ReorgTruth } from './synthetic-evm/truth.ts'
 
@@ -197,15 +197,9 @@ async function measureReads(url: string, { records, loans, log, loanEvents }: Fi
     keptBytes: 0,
   })
   const random = seededRandom(1)
-  const pages = Math.floor(records / 25)
-  const near = Math.min(1000, pages)
   const paths = {
-    'first 1,000 pages': () => `/api/activity/history/${1 + random.below(near)}`,
-    'any page': () => `/api/activity/history/${1 + random.below(pages)}`,
-    'last 1,000 pages': () => `/api/activity/history/${pages - random.below(near)}`,
-    'any loan': () => `/api/loan/ERC20/f-${1 + random.below(loans - 1)}`,
-    'any transaction': () => `/api/activity?txHash=${transactionOf(1 + random.below(records))}`,
-    ...(log && { 'any loan, as of any record': () => asOfAnyRecord(random, { records, loans, loanEvents }) }),
+    ...pathsOf(random, records, loans),
+    ...(log && pathsOfLog(random, { records, loans, loanEvents })),
   }
   try {
     const address = await app.listen({ host: '127.0.0.1', port: 0 })
@@ -222,11 +216,59 @@ async function measureReads(url: string, { records, loans, log, loanEvents }: Fi
   }
 }
 
+type Random = ReturnType<typeof seededRandom>
+
+/** Makes requests of each route that the read model answers. */
+function pathsOf(random: Random, records: number, loans: number): Record<string, () => string> {
+  const pages = Math.floor(records / 25)
+  const near = Math.min(1000, pages)
+  const record = (): number => 1 + random.below(records)
+  const loan = (): number => 1 + random.below(loans - 1)
+  const account = (): string => accountOf(random.below(Math.ceil(loans / LOANS_OF_ACCOUNT)))
+  const deep = (): string => `before=${record() * 1_000_000}`
+  return {
+    'first 1,000 pages': () => `/api/activity/history/${1 + random.below(near)}`,
+    'any page': () => `/api/activity/history/${1 + random.below(pages)}`,
+    'last 1,000 pages': () => `/api/activity/history/${pages - random.below(near)}`,
+    'any loan, ERC20': () => `/api/loan/ERC20/f-${loan()}`,
+    'any loan, FIL': () => `/api/loan/FIL/f-${loan()}`,
+    'what any loan can do next': () => `/api/loan/ERC20/f-${loan()}/next`,
+    'vouchers of any loan': () => `/api/loan/ERC20/f-${loan()}/vouchers`,
+    '50 records from anywhere': () => `/api/activity?${deep()}&limit=50`,
+    'any transaction': () => `/api/activity?txHash=${transactionOf(record())}`,
+    'records of any loan': () => `/api/activity?loanId=f-${loan()}`,
+    'records of an account of 20,000 loans, from anywhere': () =>
+      `/api/activity?account=${account()}&${deep()}`,
+    'one event of a market, from anywhere': () => `/api/activity?event=Withdraw&loanType=FILERC20&${deep()}`,
+    'records between two times': () =>
+      `/api/activity?to=${timeOf(record()).toISOString()}&from=${timeOf(1).toISOString()}`,
+    '100 loans of such an account, from anywhere': () =>
+      `/api/loans/account/${account()}?before=${1 + random.below(records)}`,
+    '100 closed orders, from anywhere': () => `/api/orders/lend/closed?before=${1 + random.below(records)}`,
+    'daily figures of all days': () => '/api/stats/daily',
+    'protocol contracts': () => '/api/protocolContracts',
+    'loan assets': () => '/api/loanAssets/ALL',
+    status: () => '/api/status',
+  }
+}
+
+/** Makes requests of each route that reads the log too. */
+function pathsOfLog(random: Random, filled: Omit<Filled, 'log'>): Record<string, () => string> {
+  const { records, loans } = filled
+  const record = (): number => 1 + random.below(records)
+  return {
+    'any record with its provenance': () => `/api/activity/${record() * 1_000_000}`,
+    'any loan, explained': () => `/api/loan/ERC20/f-${1 + random.below(loans - 1)}?explain=1`,
+    'any loan, as of any record': () => asOfAnyRecord(random, filled),
+    '100 loans of an account, as of any record': () =>
+      `/api/loans/account/${accountOf(random.below(Math.ceil(loans / LOANS_OF_ACCOUNT)))}?asOf=${record() * 1_000_000}`,
+    '100 closed orders, as of any record': () => `/api/orders/lend/closed?asOf=${record() * 1_000_000}`,
+    '50 records as of any record': () => `/api/activity?limit=50&asOf=${record() * 1_000_000}`,
+  }
+}
+
 /** A lookup as of a record that is not older than the loan, or as of that record's time. */
-function asOfAnyRecord(
-  random: ReturnType<typeof seededRandom>,
-  { records, loans, loanEvents }: Omit<Filled, 'log'>,
-): string {
+function asOfAnyRecord(random: Random, { records, loans, loanEvents }: Omit<Filled, 'log'>): string {
   const loan = 1 + random.below(loans - 1)
   const first = loan * loanEvents
   const record = first + random.below(records - first)
@@ -246,7 +288,7 @@ async function load(next: () => string, requests: number): Promise<number[]> {
       const response = await fetch(url)
       const body = await response.text()
       samples.push(performance.now() - startedMs)
-      if (response.status !== 200 || !body.includes('"id":')) throw new Error(`${url}: ${response.status}`)
+      if (response.status !== 200) throw new Error(`${url}: ${response.status} ${body}`)
     }
   }
   await Promise.all(Array.from({ length: CLIENTS }, client))
