@@ -2,7 +2,7 @@
 const pure = [
   '\\.evolve\\.ts$', '(^|/)decode-[^/]+\\.ts$', '(^|/)verify-[^/]+\\.ts$',
   '^shared/(amounts|indexing-health)\\.ts$', '^shared/events/', '^shared/filecoin/', '^shared/channels/',
-  '^api/loan-life/',
+  '^(api|shared)/loan-life/',
   '^indexer/sources/(block-ranges|fork-point|chain-source)\\.ts$', '^indexer/sources/evm/bloom\\.ts$',
   '^indexer/sources/rpc/(parse-pieces|body-text)\\.ts$',
 ]

@@ -1,7 +1,13 @@
 import { useOf } from '../../shared/channels/voucher-use.ts'
 import { canonicalAddress } from '../../shared/filecoin/address.ts'
-import { clockOf, isGivenUp, shownChannel, type LinkedChannel, type LoanLife } from './life.ts'
-import { checkVouchers, type VoucherCheck } from './voucher-check.ts'
+import {
+  clockOf,
+  isGivenUp,
+  shownChannel,
+  type LinkedChannel,
+  type LoanLife,
+} from '../../shared/loan-life/life.ts'
+import { checkVouchers, type VoucherCheck } from '../../shared/loan-life/voucher-check.ts'
 import { problemsOf, VOUCHER_PROBLEMS, type VoucherProblem } from './voucher-problems.ts'
 
 /** (pure) What the parties of a loan should know beside its actions. */

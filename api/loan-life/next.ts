@@ -1,5 +1,5 @@
-import { actionsOf, type LoanAction } from './actions.ts'
-import { shownChannel, type LoanLife } from './life.ts'
+import { actionsOf, type LoanAction } from '../../shared/loan-life/actions.ts'
+import { shownChannel, type LoanLife } from '../../shared/loan-life/life.ts'
 import { loanProblems, type Problem } from './loan-problems.ts'
 import { erc20Step, filStep, type Step } from './steps.ts'
 

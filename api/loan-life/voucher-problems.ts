@@ -2,10 +2,10 @@ import { secretHashFor, useOf, type VoucherUse } from '../../shared/channels/vou
 import type { Channel } from '../../shared/channels/channel.ts'
 import type { VoucherFacts } from '../../shared/events/filecoin-event.ts'
 import { canonicalAddress } from '../../shared/filecoin/address.ts'
-import type { LinkedChannel, LoanLife } from './life.ts'
-import { isPossibleHash } from './secrets.ts'
-import { secondsOfEpoch, type Clock } from './times.ts'
-import type { VoucherCheck } from './voucher-check.ts'
+import type { LinkedChannel, LoanLife } from '../../shared/loan-life/life.ts'
+import { isPossibleHash } from '../../shared/loan-life/secrets.ts'
+import { secondsOfEpoch, type Clock } from '../../shared/loan-life/times.ts'
+import type { VoucherCheck } from '../../shared/loan-life/voucher-check.ts'
 
 /** (pure) Mistakes in a voucher that its parties can still notice in time. */
 

@@ -1,10 +1,23 @@
 import { formatUnits } from '../../shared/amounts.ts'
 import { useOf, type ChannelRole, type VoucherUse } from '../../shared/channels/voucher-use.ts'
-import { shownAddress } from './actions.ts'
-import { actorOf, clockOf, type Actor, type LinkedChannel, type LoanLife } from './life.ts'
-import { canReveal } from './secrets.ts'
-import { chainTime, isoOf, isOver, secondsOfEpoch, type ChainTime, type Clock } from './times.ts'
-import { checkVouchers, type VoucherCheck } from './voucher-check.ts'
+import { shownAddress } from '../../shared/loan-life/actions.ts'
+import {
+  actorOf,
+  clockOf,
+  type Actor,
+  type LinkedChannel,
+  type LoanLife,
+} from '../../shared/loan-life/life.ts'
+import { canReveal } from '../../shared/loan-life/secrets.ts'
+import {
+  chainTime,
+  isoOf,
+  isOver,
+  secondsOfEpoch,
+  type ChainTime,
+  type Clock,
+} from '../../shared/loan-life/times.ts'
+import { checkVouchers, type VoucherCheck } from '../../shared/loan-life/voucher-check.ts'
 import { problemsOf, VOUCHER_PROBLEMS, type VoucherProblem } from './voucher-problems.ts'
 
 /** (pure) Every known voucher of a loan's channels, decoded and judged. */

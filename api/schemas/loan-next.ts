@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { ACTIONS } from '../loan-life/actions.ts'
+import { ACTIONS } from '../../shared/loan-life/actions.ts'
 import { LOAN_PROBLEMS, type LoanProblemCode } from '../loan-life/loan-problems.ts'
 import { STEPS } from '../loan-life/steps.ts'
 import { VOUCHER_PROBLEMS, type VoucherProblem } from '../loan-life/voucher-problems.ts'

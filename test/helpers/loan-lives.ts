@@ -1,4 +1,4 @@
-import type { LinkedChannel, LoanLife } from '../../api/loan-life/life.ts'
+import type { LinkedChannel, LoanLife } from '../../shared/loan-life/life.ts'
 import type { Channel, KnownVoucher, Redemption } from '../../shared/channels/channel.ts'
 import type { ChannelRole } from '../../shared/channels/voucher-use.ts'
 import { identity, voucherFacts } from './channel-events.ts'

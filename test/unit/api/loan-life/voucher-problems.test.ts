@@ -1,7 +1,7 @@
 import t from 'tap'
-import { checkVouchers } from '../../../../api/loan-life/voucher-check.ts'
+import { checkVouchers } from '../../../../shared/loan-life/voucher-check.ts'
 import { problemsOf, type VoucherProblem } from '../../../../api/loan-life/voucher-problems.ts'
-import type { LoanLife } from '../../../../api/loan-life/life.ts'
+import type { LoanLife } from '../../../../shared/loan-life/life.ts'
 import type { Channel, KnownVoucher } from '../../../../shared/channels/channel.ts'
 import type { ChannelRole } from '../../../../shared/channels/voucher-use.ts'
 import {

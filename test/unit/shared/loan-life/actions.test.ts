@@ -1,6 +1,6 @@
 import t from 'tap'
-import { ACTIONS, actionsOf } from '../../../../api/loan-life/actions.ts'
-import type { LinkedChannel, LoanLife } from '../../../../api/loan-life/life.ts'
+import { ACTIONS, actionsOf } from '../../../../shared/loan-life/actions.ts'
+import type { LinkedChannel, LoanLife } from '../../../../shared/loan-life/life.ts'
 import { loanProblems } from '../../../../api/loan-life/loan-problems.ts'
 import { nextOf } from '../../../../api/loan-life/next.ts'
 import type { Channel } from '../../../../shared/channels/channel.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { basisOf, chainTime, isoOf, isOver, secondsOfEpoch } from '../../../../api/loan-life/times.ts'
+import { basisOf, chainTime, isoOf, isOver, secondsOfEpoch } from '../../../../shared/loan-life/times.ts'
 
 const EVM = { network: 'evm:1', height: 100, timeS: 1_700_000_000, secondsPerHeight: 12 }
 const FILECOIN = { network: 'filecoin:testnet', height: 1000, timeS: 1_700_000_000, secondsPerHeight: 30 }

@@ -1,4 +1,4 @@
-import type { FilecoinIdentity } from '../../shared/events/filecoin-event.ts'
+import type { FilecoinIdentity } from '../events/filecoin-event.ts'
 import { EVM_ACTIONS, evmOffers } from './evm-actions.ts'
 import { FILECOIN_ACTIONS, filecoinOffers } from './filecoin-actions.ts'
 import { clockOf, partyOf, type Actor, type LinkedChannel, type LoanLife } from './life.ts'

@@ -1,6 +1,6 @@
-import type { Channel, Party } from '../../shared/channels/channel.ts'
-import type { ChannelRole, SecretHashes } from '../../shared/channels/voucher-use.ts'
-import type { LoanType } from '../../shared/events/chain-event.ts'
+import type { Channel, Party } from '../channels/channel.ts'
+import type { ChannelRole, SecretHashes } from '../channels/voucher-use.ts'
+import type { LoanType } from '../events/chain-event.ts'
 import type { Clock } from './times.ts'
 
 /** (pure) A loan as one statement read it: everything from which its step, actions and problems follow. */

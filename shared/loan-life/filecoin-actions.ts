@@ -1,5 +1,5 @@
-import type { Party } from '../../shared/channels/channel.ts'
-import { useOf, vouchersFor, type ChannelRole, type VoucherUse } from '../../shared/channels/voucher-use.ts'
+import type { Party } from '../channels/channel.ts'
+import { useOf, vouchersFor, type ChannelRole, type VoucherUse } from '../channels/voucher-use.ts'
 import {
   actorOf,
   clockOf,

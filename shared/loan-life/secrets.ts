@@ -1,6 +1,6 @@
 import { actorOf, otherParty, type Actor, type LoanLife } from './life.ts'
-import type { ChannelRole } from '../../shared/channels/voucher-use.ts'
-import type { Party } from '../../shared/channels/channel.ts'
+import type { ChannelRole } from '../channels/voucher-use.ts'
+import type { Party } from '../channels/channel.ts'
 
 /** (pure) Who can give which secret: the borrower knows A1, the lender B1, and everybody what a chain has shown. */
 

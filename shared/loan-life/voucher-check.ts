@@ -1,6 +1,6 @@
-import type { Party, Redemption } from '../../shared/channels/channel.ts'
-import { lanesOf, refusalOf, type LaneRefusal, type Lanes } from '../../shared/channels/lanes.ts'
-import type { VoucherFacts } from '../../shared/events/filecoin-event.ts'
+import type { Party, Redemption } from '../channels/channel.ts'
+import { lanesOf, refusalOf, type LaneRefusal, type Lanes } from '../channels/lanes.ts'
+import type { VoucherFacts } from '../events/filecoin-event.ts'
 import type { LinkedChannel } from './life.ts'
 import type { Window } from './times.ts'
 
