@@ -4,6 +4,8 @@ import type { LoanType } from '../../shared/events/chain-event.ts'
 import { builder, toStatement } from './builder.ts'
 import type { ReadDatabase, Statement } from './read-database.ts'
 
+export type { FoundLife } from '../../shared/db/loan-lives.ts'
+
 const ID = sql<string>`$1::text`
 
 export const LOAN_LIVES: Record<LoanType, Statement> = {

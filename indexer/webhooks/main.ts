@@ -7,11 +7,12 @@ import { createLogger } from '../../shared/log.ts'
 import { onStopRequest, runProgram } from '../../shared/program.ts'
 import { Repeats } from '../../shared/repeats.ts'
 import { openQueueBackend } from '../open-queue-backend.ts'
+import { runDueSoon } from './run-due-soon.ts'
 import { runWebhook } from './run-webhook.ts'
 
 const HELP = `Usage: npm run webhooks
 
-Sends changes of the history to the receivers of WEBHOOKS_FILE, signed.
+Sends changes of the history, and actions that end soon, to the receivers of WEBHOOKS_FILE, signed.
 
 Environment: DATABASE_URL and WEBHOOKS_FILE are needed; REDIS_URL and LOG_LEVEL are described in
 docs/configuration.md. Any number of copies may run. Stops on SIGINT or SIGTERM. Exit codes: 0 stopped, 1 failed,
@@ -40,7 +41,10 @@ await runProgram('webhooks', HELP, async () => {
     for (const warning of await backend.check()) log.warn(warning)
     log.info({ webhooks: webhooks.map(({ name }) => name) }, 'started')
     const { signal } = stopping
-    await Promise.all(webhooks.map((webhook) => runWebhook({ webhook, db, backend, log, signal })))
+    await Promise.all([
+      ...webhooks.map((webhook) => runWebhook({ webhook, db, backend, log, signal })),
+      runDueSoon({ webhooks, db, databaseUrl, log, signal }),
+    ])
   } finally {
     backend.close()
     await db.destroy()

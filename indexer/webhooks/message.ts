@@ -1,5 +1,8 @@
+import { createHash } from 'node:crypto'
 import type { Webhook } from '../../shared/config/webhooks.ts'
+import type { LoanType } from '../../shared/events/chain-event.ts'
 import type { RecordEvent } from '../../shared/events/record-event.ts'
+import type { LoanAction } from '../../shared/loan-life/actions.ts'
 
 /** One message of the Standard Webhooks specification (https://www.standardwebhooks.com). */
 export interface Message {
@@ -18,6 +21,14 @@ export function isWanted({ events, loanTypes, networks }: Webhook, { record }: R
   )
 }
 
+/** As {@link isWanted}, for an action that ends soon; `events` names records, and it is none. */
+export function isActionWanted(
+  { loanTypes, networks }: Pick<Webhook, 'loanTypes' | 'networks'>,
+  { loanType, action: { chain } }: { loanType: LoanType; action: Pick<LoanAction, 'chain'> },
+): boolean {
+  return isAmong(loanTypes, loanType) && isAmong(networks, chain)
+}
+
 function isAmong(wanted: readonly string[] | undefined, value: unknown): boolean {
   return wanted === undefined || wanted.some((one) => one === value)
 }
@@ -29,5 +40,25 @@ export function messageOfEvent({ id, position, event, record }: RecordEvent, rec
     // The signed text joins id, time and body with full stops, so that an id has none.
     id: id.replace('.', '-'),
     body: JSON.stringify({ type: TYPES[event], timestamp, data: { ...record, position } }),
+  }
+}
+
+/** An action that can no longer be taken soon. Its id follows from the deadline, so that each is sent once. */
+export function messageOfAction(
+  loan: { loanType: string; loanId: string },
+  action: LoanAction,
+  { position, at }: { position: number; at: Date },
+): Message {
+  const { action: name, actor, chain, notAfter } = action
+  // The block of a time is an estimate, which changes with each block.
+  const deadline = notAfter === null ? null : 'epoch' in notAfter ? notAfter.epoch : notAfter.time
+  const key = JSON.stringify([loan.loanType, loan.loanId, name, actor, chain, deadline])
+  return {
+    id: `due-${createHash('sha256').update(key).digest('hex').slice(0, 32)}`,
+    body: JSON.stringify({
+      type: 'action.due',
+      timestamp: at.toISOString(),
+      data: { loanType: loan.loanType, loanId: loan.loanId, ...action, position },
+    }),
   }
 }

@@ -15,7 +15,7 @@ import { putDeadLetter } from '../ingest/dead-letters.store.ts'
 import { isWanted, messageOfEvent, type Message } from './message.ts'
 
 /** A receiver that is away leaves its place in the log where it is once so many wait. */
-const MOST_WAITING = 1_000
+export const MOST_WAITING = 1_000
 const QUEUED_AT_ONCE = 200
 
 /**
@@ -72,7 +72,7 @@ async function lockPlace(trx: Trx, { name, from }: Webhook): Promise<Cursor | un
   return lock()
 }
 
-async function countWaiting(db: Db | Trx, webhook: string): Promise<number> {
+export async function countWaiting(db: Db | Trx, webhook: string): Promise<number> {
   const { count } = await db
     .selectFrom('ledger.webhook_outbox')
     .select(sql<number>`count(*)`.as('count'))

@@ -7,6 +7,7 @@ import { RECORD_EVENTS } from '../events/record-events.ts'
 const KEY_BYTES = { least: 24, most: 64 }
 /** Each has a queue and a worker of its own, and so up to three connections to Postgres. */
 const MOST_WEBHOOKS = 20
+const MOST_HOURS = 720
 const QUEUE_PREFIX = 'webhook-'
 const NETWORK = /^(evm:[1-9]\d{0,15}(:[A-Za-z][A-Za-z0-9]{0,15})?|filecoin:[a-z][a-z0-9-]{0,31})$/
 
@@ -32,7 +33,6 @@ const webhookSchema = z.strictObject({
   /** Only records that fit each filter are sent. */
   events: z
     .array(z.string().refine((name) => RECORD_EVENTS.includes(name), 'must be an event of docs/api.md'))
-    .min(1)
     .optional(),
   loanTypes: z
     .array(z.enum(['ERC20FIL', 'FILERC20']))
@@ -44,11 +44,18 @@ const webhookSchema = z.strictObject({
     .optional(),
   /** A webhook that is new begins here. */
   from: z.enum(['now', 'beginning']).default('now'),
+  /** Sends each action that can no longer be taken within so many hours; none if it is omitted. */
+  dueSoonHours: z.int().min(1).max(MOST_HOURS).optional(),
 })
 
 export const webhooksSchema = z
   .strictObject({ webhooks: z.array(webhookSchema).min(1).max(MOST_WEBHOOKS) })
   .superRefine(({ webhooks }, context) => {
+    for (const [index, { events, dueSoonHours }] of webhooks.entries()) {
+      if (events?.length !== 0 || dueSoonHours !== undefined) continue
+      const path = ['webhooks', index, 'events']
+      context.addIssue({ code: 'custom', message: 'must not be empty without dueSoonHours', path })
+    }
     const names = webhooks.map(({ name }) => name)
     const twice = names.find((name, index) => names.indexOf(name) < index)
     if (twice === undefined) return

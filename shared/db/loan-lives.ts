@@ -96,8 +96,9 @@ export function selectLoanLife(db: Pick<Db, 'selectFrom'>, loanType: LoanType, i
           .orderBy('channel.shown', 'desc')
           .orderBy('channel.id')
           .limit(sql.lit(MOST_CHANNELS))
-          .select(['channel.network', 'channel.role', 'channel.shown'])
+          .select(['channel.network', 'channel.shown'])
           .select([
+            sql<ChannelRole>`channel.role`.as('role'),
             sql<string>`channel.part->>'state'`.as('partState'),
             sql<number>`jsonb_array_length(channel.state->'vouchers')`.as('vouchers'),
             boundedState().as('state'),
@@ -122,8 +123,8 @@ export function selectLoanLife(db: Pick<Db, 'selectFrom'>, loanType: LoanType, i
           .orderBy('clock.network')
           .select([
             'clock.network',
-            'clock.number',
-            'clock.time_s as timeS',
+            sql<number>`clock.number`.as('number'),
+            sql<number>`clock.time_s`.as('timeS'),
             'first.number as firstNumber',
             'first.time_s as firstTimeS',
           ]),

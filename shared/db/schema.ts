@@ -165,6 +165,13 @@ interface WebhookOutboxTable {
   position: number
   body: string
   queued_at: Date | null
+  written_at: Generated<Date>
+}
+
+interface WebhookDeadlinesTable {
+  webhook: string
+  id: string
+  deadline: Date
 }
 
 interface OperationsTable {
@@ -311,6 +318,7 @@ export interface ChannelsTable {
   created_at: Date
   updated_at: Date
   since: number
+  is_open: GeneratedAlways<boolean>
 }
 
 interface ChannelsPastTable {
@@ -360,6 +368,7 @@ export interface Tables extends ReadModelTables, LiveTables {
   'ledger.dead_letters': DeadLettersTable
   'ledger.webhook_cursors': WebhookCursorsTable
   'ledger.webhook_outbox': WebhookOutboxTable
+  'ledger.webhook_deadlines': WebhookDeadlinesTable
   'ledger.operations': OperationsTable
   'secrets.queue_key': QueueKeyTable
 }

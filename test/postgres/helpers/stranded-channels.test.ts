@@ -1,3 +1,4 @@
+import type { Insertable } from 'kysely'
 import t from 'tap'
 import type { ChannelStory } from '../../../devnet/loans/expected-records.ts'
 import type { ChannelsTable, LoansTable } from '../../../shared/db/schema.ts'
@@ -14,7 +15,8 @@ const loan = (loan_id: string, agreed_s: number, ended_s: number | null): LoansT
   ...{ named_channel: 'f099', secret_hash_a1: null, secret_hash_b1: HASH, contract_loan_id: loan_id },
   ...{ opened_s: agreed_s - 60, agreed_s, ended_s, last_block: 1, last_log_index: 0, ...AT },
 })
-const CHANNEL: ChannelsTable = {
+type ChannelRow = Insertable<ChannelsTable>
+const CHANNEL: ChannelRow = {
   ...{
     network: 'filecoin:t',
     robust: 't2x',
@@ -41,7 +43,7 @@ const STORY = {
 const OWN = loan('10', MADE_S - 27, null)
 const MISSING = ['missing 1 x bafy ', '/api/loan/FIL/10 filPayback.']
 const AT_7 = { loan_type: 'FILERC20', loan_id: '7', role: 'payback', strength: 1 } as const
-const cases: [what: string, loans: LoansTable[], channel: Partial<ChannelsTable>, excused: string[]][] = [
+const cases: [what: string, loans: LoansTable[], channel: Partial<ChannelRow>, excused: string[]][] = [
   ['nobody else waits: it has to be shown', [OWN], {}, []],
   ['another had ended: it has to be shown', [OWN, loan('7', MADE_S - 600, MADE_S - 27)], {}, []],
   ['two wait: nobody’s', [OWN, loan('7', MADE_S - 600, null)], {}, MISSING],

@@ -19,12 +19,14 @@ void t.test('a webhook begins now and gets everything, unless the file says othe
     webhooks: [
       { ...ONE, secret: '${HOOK}' },
       { ...ONE, name: 'two', networks: ['evm:1:a'] },
+      { ...ONE, name: 'three', events: [], dueSoonHours: 24 },
     ],
   }
   t.same(parseWebhooks(file, 'w.json', { HOOK: SECRET }), {
     webhooks: [
       { ...ONE, from: 'now' },
       { ...ONE, name: 'two', networks: ['evm:1:a'], from: 'now' },
+      { ...ONE, name: 'three', events: [], dueSoonHours: 24, from: 'now' },
     ],
   })
   t.end()
@@ -52,6 +54,9 @@ void t.test('each mistake is one line that names its place, and no secret', (t) 
       'WEBHOOKS_FILE w.json: ${HOOK} is used there, but HOOK is not set',
     ],
     [mistake({ ...ONE, events: ['CreateLoan'] }), `${at}.0.events.0: must be an event of docs/api.md`],
+    [mistake({ ...ONE, events: [] }), `${at}.0.events: must not be empty without dueSoonHours`],
+    [mistake({ ...ONE, dueSoonHours: 0 }), `${at}.0.dueSoonHours: must be at least 1`],
+    [mistake({ ...ONE, dueSoonHours: 721 }), `${at}.0.dueSoonHours: must be at most 720`],
     [mistake({ ...ONE, loanTypes: ['FIL'] }), `${at}.0.loanTypes.0: must be one of ERC20FIL, FILERC20`],
     [
       mistake({ ...ONE, networks: ['1'] }),
