@@ -42,9 +42,10 @@ for (const kind of queueKinds) {
     t.match(await findHolder(db, 'webhooks due soon'), `process ${first.child.pid}`)
     const second = await start()
     const settling = chains.filecoin.filter(({ kind }) => ['CreateChannel', 'SettleChannel'].includes(kind))
+    // The first sweeps again in a minute only: these are left to the second.
+    await ingestStories(db, { ...chains, evm: [], filecoin: settling })
     first.child.kill('SIGKILL')
     await first.ended
-    await ingestStories(db, { ...chains, evm: [], filecoin: settling })
     await eventually('the rest came', () => sent().length >= 2, 60_000)
     t.same(sent(), ['payback', 'redeemSeizeVoucher'], 'what was sent is not sent again')
     t.match(await findHolder(db, 'webhooks due soon'), `process ${second.child.pid}`)
