@@ -60,7 +60,7 @@ function stampOf(folder) {
 
 function sourceDigest() {
   const hash = createHash('sha256')
-  const folders = [page, `${root}client/generated`]
+  const folders = [page, `${root}api/loan-life`, `${root}client/generated`]
   const files = folders.flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => `${folder}/${name}`),
   )

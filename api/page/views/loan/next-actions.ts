@@ -1,0 +1,96 @@
+/** (pure) The order of a loan's actions, and their times in words. Moments are Unix milliseconds. */
+import type { LoanAction } from '../../../../client/generated/types.gen.ts'
+import { ACTION_WORDS, servesStep, type ActionName } from './action-words.ts'
+import { chainNow, countdown } from './countdown.ts'
+
+export interface ShownAction {
+  /** Tells one entry from the others of the loan. */
+  key: string
+  name: ActionName
+  title: string
+  note: string
+  actor: 'borrower' | 'lender'
+  address: string | null
+  chain: string
+  /** It brings the current step forward. */
+  isPlanned: boolean
+  isOpen: boolean
+  from: number | null
+  until: number | null
+  /** A block or epoch beside each limit; blocks are estimates. */
+  fromHeight: string | null
+  untilHeight: string | null
+  /** The present by the chain's clock. */
+  now: number
+}
+
+export function shownActions(
+  actions: readonly LoanAction[],
+  step: string,
+  seenAt: number,
+  now: number,
+): ShownAction[] {
+  return actions.map((action) => shown(action, step, seenAt, now)).sort(byUrgency)
+}
+
+function shown(action: LoanAction, step: string, seenAt: number, now: number): ShownAction {
+  const known = ACTION_WORDS[action.action] as (typeof ACTION_WORDS)[ActionName] | undefined
+  const from = momentOf(action.notBefore)
+  const chainTime = chainNow(momentOf(action.basis), seenAt, now)
+  return {
+    key: `${action.actor} ${action.action} ${action.chain}`,
+    name: action.action,
+    title: known?.title ?? action.action,
+    note: known?.note ?? '',
+    actor: action.actor,
+    address: action.address,
+    chain: action.chain,
+    isPlanned: servesStep(step, action.action),
+    isOpen: from === null || from <= chainTime,
+    from,
+    until: momentOf(action.notAfter),
+    fromHeight: heightOf(action.notBefore),
+    untilHeight: heightOf(action.notAfter),
+    now: chainTime,
+  }
+}
+
+/** What is possible now comes first, of that the plan, of that the soonest deadline. */
+export function byUrgency(one: ShownAction, other: ShownAction): number {
+  return (
+    Number(other.isOpen) - Number(one.isOpen) ||
+    Number(other.isPlanned) - Number(one.isPlanned) ||
+    compareMoments(one.isOpen ? one.until : one.from, other.isOpen ? other.until : other.from) ||
+    compareText(one.key, other.key)
+  )
+}
+
+/** A missing moment is later than any other. */
+export function compareMoments(one: number | null, other: number | null): number {
+  if (one === other) return 0
+  if (one === null) return 1
+  if (other === null) return -1
+  return one - other
+}
+
+function compareText(one: string, other: string): number {
+  if (one === other) return 0
+  return one < other ? -1 : 1
+}
+
+/** One line for people: when the action can be taken. The exact moment stands beside it. */
+export function whenText({ isOpen, from, until, now }: ShownAction): string {
+  if (!isOpen && from !== null) return `possible ${countdown(from, now)}`
+  if (until === null) return 'now, without a time limit'
+  return until > now ? `now, time runs out ${countdown(until, now)}` : 'the time has just run out'
+}
+
+export function momentOf(time: { time: string } | null): number | null {
+  return time === null ? null : Date.parse(time.time)
+}
+
+function heightOf(time: LoanAction['notAfter']): string | null {
+  if (time === null) return null
+  if ('epoch' in time) return `epoch ${time.epoch}`
+  return time.block === null ? null : `about block ${time.block}`
+}
