@@ -6,11 +6,12 @@ import { startApi } from '../helpers/api-process.ts'
 import { testDatabase } from '../helpers/database.ts'
 import { freePort } from '../helpers/free-port.ts'
 import { indexerProcess, untilSynced } from '../helpers/indexer-process.ts'
-import { promtool } from '../helpers/promtool.ts'
+import { hasPrometheus, promtool } from '../helpers/promtool.ts'
 
 const NETWORK = '{network="evm:31337"}'
 
 void t.test('a running service, and its standby, export what they do', async (t) => {
+  if (!hasPrometheus(t)) return
   const { url: databaseUrl, db } = await testDatabase(t)
   const anvil = await startAnvil()
   t.teardown(() => anvil.stop())

@@ -1,5 +1,6 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import type { Test } from 'tap'
 
 /** Runs promtool (Debian package prometheus) with this input. Returns its exit code and all that it printed. */
 export async function promtool(args: string[], input = ''): Promise<{ code: number | null; output: string }> {
@@ -10,4 +11,13 @@ export async function promtool(args: string[], input = ''): Promise<{ code: numb
   child.stdin.end(input)
   const [code] = (await once(child, 'close')) as [number | null]
   return { code, output }
+}
+
+/** False without Prometheus and its promtool on this machine: the test then reports that and ends; in CI it fails. */
+export function hasPrometheus(t: Test): boolean {
+  if (spawnSync('promtool', ['--version']).status === 0) return true
+  const reason = 'promtool is not installed: `apt-get install prometheus`'
+  if (process.env['CI'] === 'true') t.fail(reason)
+  else t.comment(`skipped: ${reason}`)
+  return false
 }
