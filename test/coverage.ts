@@ -29,11 +29,18 @@ interface Collected {
   'source-map-cache': Record<string, { data: { sourcesContent?: (string | null)[] } | null }>
 }
 
-/** The loader leaves sources out of its maps, and the report would then count no line at all. */
+/**
+ * The loader leaves sources out of its maps, and the report would then count no line at all. Maps of bundled programs
+ * are left out: the bundles are gone, and their lines do not count.
+ */
 function addSources(file: string): void {
   const collected = JSON.parse(readFileSync(file, 'utf8')) as Collected
-  for (const [url, { data }] of Object.entries(collected['source-map-cache']))
+  const maps = Object.entries(collected['source-map-cache']).filter(([url]) =>
+    fileURLToPath(url).startsWith(ROOT),
+  )
+  for (const [url, { data }] of maps)
     if (data !== null) data.sourcesContent = [readFileSync(fileURLToPath(url), 'utf8')]
+  collected['source-map-cache'] = Object.fromEntries(maps)
   writeFileSync(file, JSON.stringify(collected))
 }
 
