@@ -2,7 +2,7 @@ import tseslint from 'typescript-eslint'
 
 /** The type-aware part is the point: floating promises and `any` are what tests do not see. */
 export default tseslint.config(
-  { ignores: ['dist/', 'node_modules/', '.data/', '.tap/', '.config/', 'devnet/contracts/out/', 'bench/peers/', 'client/generated/', 'client/dist/'] },
+  { ignores: ['dist/', 'node_modules/', '.data/', '.tap/', '.config/', 'devnet/contracts/out/', 'bench/peers/', 'client/generated/', 'client/dist/', 'docs/'] },
   ...tseslint.configs.strictTypeChecked,
   {
     languageOptions: {

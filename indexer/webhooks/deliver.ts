@@ -1,11 +1,13 @@
 import { createHmac } from 'node:crypto'
 import { webhookKey, type Webhook } from '../../shared/config/webhooks.ts'
 import type { Message } from './message.ts'
+import { Refusal } from './refusal.ts'
 
 const WITHIN_MS = 15_000
 
 /**
- * Sends one signed message. Rejects unless the receiver answers 2xx in time, and as soon as `signal` aborts. Redirects are not
+ * Sends one signed message. Rejects unless the receiver answers 2xx in time, with a {@link Refusal} after any other answer, and
+ * as soon as `signal` aborts. Redirects are not
  * followed, for the target is not the one that was configured; the answer's body is not read.
  */
 export async function deliver(
@@ -37,7 +39,7 @@ export async function deliver(
       signal: ending.signal,
     })
     await response.body?.cancel()
-    if (!response.ok) throw new Error(`the receiver answered ${response.status}`)
+    if (!response.ok) throw new Refusal(response.status, response.headers.get('retry-after'))
   } finally {
     clearTimeout(timer)
     signal.removeEventListener('abort', stop)

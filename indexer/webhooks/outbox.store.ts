@@ -11,8 +11,9 @@ import {
 import { inTransaction, type Trx } from '../../shared/db/transaction.ts'
 import { isBefore, type Cursor, type RecordEvent } from '../../shared/events/record-event.ts'
 import { getLastPosition } from '../event-log/read-log.ts'
-import { putDeadLetter } from '../ingest/dead-letters.store.ts'
+import { countDeadLetters, putDeadLetter } from '../ingest/dead-letters.store.ts'
 import { isWanted, messageOfEvent, type Message } from './message.ts'
+import type { WebhookFigures } from './metrics.ts'
 
 /** A receiver that is away leaves its place in the log where it is once so many wait. */
 export const MOST_WAITING = 1_000
@@ -79,6 +80,28 @@ export async function countWaiting(db: Db | Trx, webhook: string): Promise<numbe
     .where('webhook', '=', webhook)
     .executeTakeFirstOrThrow()
   return count
+}
+
+/** Rejects while the database does not answer. */
+export async function askDatabase(db: Db): Promise<void> {
+  await sql`select 1`.execute(db)
+}
+
+/** Counts the messages of these webhooks, which are at most some thousand. */
+export async function getWebhookFigures(db: Db, webhooks: readonly string[]): Promise<WebhookFigures[]> {
+  const waiting = await db
+    .selectFrom('ledger.webhook_outbox')
+    .select('webhook')
+    .select(sql<number>`count(*)`.as('count'))
+    .select(sql<number>`extract(epoch from clock_timestamp() - min(written_at))::float8`.as('ageS'))
+    .groupBy('webhook')
+    .execute()
+  const letters = await countDeadLetters(db)
+  return webhooks.map((webhook) => {
+    const own = waiting.find((one) => one.webhook === webhook)
+    const deadLetters = letters.find(({ queue }) => queue === webhookQueueName(webhook))?.count ?? 0
+    return { webhook, waiting: own?.count ?? 0, oldestAgeS: own?.ageS ?? null, deadLetters }
+  })
 }
 
 async function putMessages(trx: Trx, webhook: string, events: RecordEvent[]): Promise<void> {

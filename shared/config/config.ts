@@ -72,6 +72,8 @@ export const environmentSchema = z.object({
   INTAKE_PORT: portSchema.optional(),
   /** This file says which changes the webhooks program sends, and to which URLs. */
   WEBHOOKS_FILE: z.string().optional(),
+  /** The webhooks program serves health and metrics on this port of INDEXER_HOST, if it is set. */
+  WEBHOOKS_PORT: portSchema.optional(),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   DATA_DIR: z.string().default('.data'),
 })

@@ -43,6 +43,18 @@ const RUN_BY: Record<string, { file: string; proof: RegExp }> = {
   // Tests have no container engine: the compose file is checked, and the programs that it starts are run.
   'docker compose up --detach --build': { file: 'test/unit/compose.test.ts', proof: /docker-compose\.yml/ },
   'docker compose run --rm ops status': { file: 'test/unit/compose.test.ts', proof: /service\('ops'\)/ },
+  'docker compose --profile webhooks up --detach': {
+    file: 'test/unit/compose.test.ts',
+    proof: /webhooks: \['webhooks'\]/,
+  },
+  'node docs/webhook-receiver.mjs': {
+    file: 'test/queue/webhook-trial.test.ts',
+    proof: /webhook-receiver\.mjs/,
+  },
+  'WEBHOOKS_FILE=docs/webhooks-trial.json node .config/run.mjs indexer/webhooks/main.ts': {
+    file: 'test/queue/webhook-trial.test.ts',
+    proof: /webhooks-trial\.json/,
+  },
   'npm ci': { ...CI, proof: /^npm ci$/m },
   'npm run build': { ...CI, proof: /^npm run build$/m },
   'npm run migrate': { ...PRODUCTION, proof: /run\('migrate'\)/ },

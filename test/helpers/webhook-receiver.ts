@@ -13,8 +13,8 @@ export interface Received {
   body: { type: string; timestamp: string; data: Record<string, unknown> }
 }
 
-/** A status; nothing at all; or 200 with a body that does not end. */
-type Answer = number | 'nothing' | 'endless'
+/** A status, perhaps with `Retry-After`; nothing at all; or 200 with a body that does not end. */
+type Answer = number | { status: number; retryAfter: string } | 'nothing' | 'endless'
 
 export interface Receiver {
   url: string
@@ -62,6 +62,8 @@ export async function webhookReceiver(
 
 function reply(response: ServerResponse, answer: Answer): void {
   if (answer === 'nothing') return
+  if (typeof answer === 'object')
+    return void response.writeHead(answer.status, { 'retry-after': answer.retryAfter }).end()
   response.writeHead(answer === 'endless' ? 200 : answer, { location: '/elsewhere' })
   if (answer !== 'endless') return void response.end()
   const write = (): void => {

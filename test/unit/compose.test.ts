@@ -92,9 +92,15 @@ function environmentOf(name: string): Record<string, string> {
 const own = Object.keys(compose.services).filter((name) => service(name).build !== undefined)
 
 void t.test('the services are those that docs/operations.md names', (t) => {
-  const names = ['api', 'indexer', 'migrate', 'ops', 'postgres', 'proxy', 'redis', 'roles']
+  const names = ['api', 'indexer', 'migrate', 'ops', 'postgres', 'proxy', 'redis', 'roles', 'webhooks']
   t.same(Object.keys(compose.services).sort(), names)
-  t.same(own.sort(), ['api', 'indexer', 'migrate', 'ops', 'roles'])
+  t.same(own.sort(), ['api', 'indexer', 'migrate', 'ops', 'roles', 'webhooks'])
+  t.end()
+})
+
+void t.test('what not everybody runs is in a profile', (t) => {
+  const profiles: Record<string, string[]> = { ops: ['ops'], webhooks: ['webhooks'] }
+  for (const [name, one] of Object.entries(compose.services)) t.same(one.profiles, profiles[name] ?? [], name)
   t.end()
 })
 
@@ -122,7 +128,9 @@ void t.test('images of others are fixed by their digests', (t) => {
 
 void t.test('tokens of RPC endpoints reach only the programs that read chains', (t) => {
   for (const [name, { env_file }] of Object.entries(compose.services)) {
-    t.equal(env_file.length > 0, CHAIN_READERS.includes(name), name)
+    const files = env_file.map(({ path }) => path)
+    const own = name === 'webhooks' ? ['webhooks.env'] : []
+    t.same(files, CHAIN_READERS.includes(name) ? ['rpc.env'] : own, name)
   }
   t.end()
 })
@@ -131,6 +139,7 @@ void t.test('each program has the database role and the Redis user that are its 
   const userOf = (name: string): string => new URL(environmentOf(name)['DATABASE_URL'] ?? '').username
   t.equal(userOf('indexer'), 'loan_activity_indexer')
   t.equal(userOf('api'), 'loan_activity_api')
+  t.equal(userOf('webhooks'), 'loan_activity_indexer', 'webhooks write what indexers may write')
   for (const name of ['migrate', 'roles', 'ops']) t.equal(userOf(name), 'loan_activity', `${name} owns it`)
   t.match(environmentOf('roles'), { INDEXER_PASSWORD: 'iNd3x', API_PASSWORD: 'aPi4' })
   t.match(service('roles').command?.join(' '), 'dist/indexer/cli/main.js roles')
@@ -159,7 +168,7 @@ void t.test('the proxy is the one port, trusted by the APIs behind it', (t) => {
 })
 
 void t.test('each program runs as its npm script does, from compiled JavaScript whose source exists', (t) => {
-  for (const name of ['migrate', 'indexer', 'api']) {
+  for (const name of ['migrate', 'indexer', 'api', 'webhooks']) {
     const command = service(name).command ?? []
     t.equal(command.join(' '), scripts[name], `${name} is \`npm run ${name}\``)
     const compiled = command.find((word) => word.startsWith('dist/')) ?? ''
@@ -223,7 +232,8 @@ void t.test('nothing starts before what it needs is there', (t) => {
   const complete = 'service_completed_successfully'
   for (const name of ['migrate', 'roles', 'ops']) t.equal(service(name).restart, 'no', name)
   for (const name of ['roles', 'ops']) t.equal(service(name).depends_on['migrate']?.condition, complete, name)
-  for (const name of ['indexer', 'api']) t.equal(service(name).depends_on['roles']?.condition, complete, name)
+  for (const name of ['indexer', 'api', 'webhooks'])
+    t.equal(service(name).depends_on['roles']?.condition, complete, name)
   t.equal(service('indexer').depends_on['redis']?.condition, 'service_healthy')
   t.same(Object.keys(service('api').depends_on), ['roles'], 'the API needs the database alone')
   for (const { depends_on } of Object.values(compose.services)) {
@@ -236,10 +246,11 @@ void t.test('health is asked where the program listens', (t) => {
   for (const [name, port] of [
     ['api', 'API_PORT'],
     ['indexer', 'INDEXER_PORT'],
+    ['webhooks', 'WEBHOOKS_PORT'],
   ] as const) {
     const listens = environmentOf(name)[port] ?? ''
     t.match((service(name).healthcheck.test ?? []).join(' '), `http://127.0.0.1:${listens}/healthz`)
-    t.equal(environmentOf(name)[port.replace('PORT', 'HOST')], '0.0.0.0')
+    t.equal(environmentOf(name)[name === 'api' ? 'API_HOST' : 'INDEXER_HOST'], '0.0.0.0')
   }
   t.end()
 })

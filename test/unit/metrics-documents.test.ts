@@ -10,7 +10,7 @@ void t.test('docs/metrics.md has the metrics that the programs export', (t) => {
       `\`${name}\``,
       type,
       labels.map((label) => `\`${label}\``).join(', '),
-      programs.length > 1 ? 'both' : (programs[0] ?? ''),
+      { 1: programs[0], 2: 'both' }[programs.length] ?? 'all',
       help,
     ])
   const expected = markdownTable(['metric', 'type', 'labels', 'program', 'meaning'], rows)
