@@ -1,12 +1,115 @@
+import { useEffect, useState } from 'preact/hooks'
+import { searchActivity, type ActivityRecord } from '../../../../client/index.ts'
+import { announce } from '../../components/announcer.tsx'
 import { Heading } from '../../components/heading.tsx'
-import { Empty } from '../../components/states.tsx'
+import { Answered, Empty } from '../../components/states.tsx'
+import { formatCount } from '../../lib/format.ts'
+import { status } from '../../lib/status.ts'
+import { useAnswer } from '../../lib/use-answer.ts'
+import { withQuery } from '../../router.ts'
 import type { ViewProps } from '../../view.ts'
+import { Filters, filtersOf } from './filters.tsx'
+import { MOST_PENDING, useLive, type ActivityQuery } from './live.ts'
+import { Records } from './records.tsx'
 
-export default function ActivityView(_props: ViewProps) {
+/** Rows that stay on the live page; older ones are a page away. */
+const MOST_SHOWN = 100
+
+export default function ActivityView({ route: { query } }: ViewProps) {
+  const before = query.get('before') ?? undefined
+  const after = query.get('after') ?? undefined
+  // The address holds texts, and the API says which of them it does not know.
+  const filters = Object.fromEntries(
+    Object.entries(filtersOf(query)).map(([name, value]) => [
+      name,
+      name === 'from' || name === 'to' ? value : [value],
+    ]),
+  ) as ActivityQuery
+  const key = query.toString()
+  const asked = useAnswer(key, (options) =>
+    searchActivity({
+      ...options,
+      query: {
+        ...filters,
+        ...(before === undefined ? {} : { before }),
+        ...(after === undefined ? {} : { after }),
+      },
+    }),
+  )
+  const isLive = before === undefined && after === undefined
+  return (
+    <div class="stack">
+      <Heading title="Activity">
+        {status.value !== undefined && <span class="faint">{formatCount(status.value.records)} records</span>}
+      </Heading>
+      <Filters query={query} />
+      <Answered asked={asked} what="the records">
+        {({ payload, next }) => (
+          <Page
+            key={key}
+            records={after === undefined ? payload : payload.toReversed()}
+            filters={filters}
+            isLive={isLive}
+            isFromBelow={after !== undefined}
+            hasMore={next !== null}
+          />
+        )}
+      </Answered>
+    </div>
+  )
+}
+
+interface PageProps {
+  records: ActivityRecord[]
+  filters: ActivityQuery
+  isLive: boolean
+  /** Read upwards from an older page: what follows is newer. */
+  isFromBelow: boolean
+  hasMore: boolean
+}
+
+function Page({ records, filters, isLive, isFromBelow, hasMore }: PageProps) {
+  const [shown, setShown] = useState(records)
+  useEffect(() => setShown(records), [records])
+  const newest = isLive ? (shown[0]?.id ?? 0) : null
+  const { pending, changes } = useLive('', newest, filters)
+  const show = (): void => {
+    announce(`${pending.value.length} new records are shown`)
+    const still = shown.flatMap(
+      (record) => changes.value.get(record.id) ?? (changes.value.has(record.id) ? [] : record),
+    )
+    setShown([...pending.value, ...still].slice(0, MOST_SHOWN))
+  }
+  const first = shown[0]
+  const last = shown.at(-1)
+  const hasOlder = last !== undefined && (isFromBelow || hasMore || shown.length > records.length)
+  const hasNewer = first !== undefined && !isLive && (!isFromBelow || hasMore)
   return (
     <>
-      <Heading title="Activity" />
-      <Empty title="This view is being built" />
+      {pending.value.length > 0 && (
+        <button type="button" class="strong newer" onClick={show}>
+          {formatCount(pending.value.length)}
+          {pending.value.length >= MOST_PENDING ? '+' : ''} new
+        </button>
+      )}
+      {shown.length === 0 ? (
+        <Empty title="No records">
+          <p>
+            {Object.keys(filters).length > 0
+              ? 'Nothing in the history fits these filters.'
+              : isLive
+                ? 'Nothing has been indexed yet. New records appear here by themselves.'
+                : 'The history has no records beyond this place.'}
+          </p>
+        </Empty>
+      ) : (
+        <Records records={shown} changes={changes.value} />
+      )}
+      <nav class="row pages" aria-label="Pages">
+        {!isLive && <a href={withQuery({ before: undefined, after: undefined })}>Newest</a>}
+        {hasNewer && <a href={withQuery({ before: undefined, after: String(first.id) })}>Newer</a>}
+        {hasOlder && <a href={withQuery({ before: String(last.id), after: undefined })}>Older</a>}
+      </nav>
     </>
   )
 }

@@ -1,0 +1,62 @@
+import {
+  getErc20Loan,
+  getFilLoan,
+  getLoansOfAccount,
+  getRecord,
+  searchActivity,
+  type ActivityRecord,
+} from '../../../../client/index.ts'
+import { ask, Failure, type Call } from '../../lib/api.ts'
+import type { Guess } from '../../lib/search-form.ts'
+
+export type Found =
+  | { kind: 'loan'; market: 'ERC20' | 'FIL'; loanId: string; by: 'number' | 'channel' }
+  | { kind: 'account'; account: string; loans: number; hasMore: boolean }
+  | { kind: 'records'; records: ActivityRecord[] }
+
+/** Asks the API for one reading of the text. Nothing there is an empty list; other failures are thrown. */
+export async function find(one: Guess, stop: AbortSignal): Promise<Found[]> {
+  switch (one.kind) {
+    case 'loan': {
+      const path = { loanId: one.loanId }
+      const [erc20, fil] = await Promise.all([
+        there((options) => getErc20Loan({ ...options, path }), stop),
+        there((options) => getFilLoan({ ...options, path }), stop),
+      ])
+      const loan = (market: 'ERC20' | 'FIL'): Found => ({
+        kind: 'loan',
+        market,
+        loanId: one.loanId,
+        by: 'number',
+      })
+      return [...(erc20 === null ? [] : [loan('ERC20')]), ...(fil === null ? [] : [loan('FIL')])]
+    }
+    case 'record': {
+      const found = await there((options) => getRecord({ ...options, path: { id: one.id } }), stop)
+      return found === null ? [] : [{ kind: 'records', records: [found.payload.record] }]
+    }
+    case 'account': {
+      const { account } = one
+      const found = await there((options) => getLoansOfAccount({ ...options, path: { account } }), stop)
+      const loans = found === null ? 0 : found.payload.filLoans.length + found.payload.erc20Loans.length
+      return loans === 0 ? [] : [{ kind: 'account', account, loans, hasMore: found?.next !== null }]
+    }
+    case 'channel':
+      return []
+    case 'hash': {
+      const query = { txHash: [one.txHash], limit: '100' }
+      const found = await there((options) => searchActivity({ ...options, query }), stop)
+      return found === null || found.payload.length === 0 ? [] : [{ kind: 'records', records: found.payload }]
+    }
+  }
+}
+
+/** Null where there is no such thing. A text with the form of an address can still be none: then nothing has it. */
+async function there<T>(call: Call<T>, stop: AbortSignal): Promise<T | null> {
+  try {
+    return (await ask(call, stop)).data
+  } catch (error) {
+    if (error instanceof Failure && (error.kind === 'missing' || error.kind === 'refused')) return null
+    throw error
+  }
+}
