@@ -8,6 +8,7 @@ import { startApi } from './api-process.ts'
 import { browserProgram } from './browser.ts'
 import { testDatabase } from './database.ts'
 import { builtPage } from './page-build.ts'
+import { eventually } from './programs.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
@@ -54,7 +55,7 @@ export async function pageViewer(t: Test, api: string): Promise<Viewer | undefin
   const mistakes: string[] = []
   t.teardown(async () => {
     await browser.close()
-    t.same(mistakes, [], 'nothing went wrong in the browser')
+    if (mistakes.length > 0) throw new Error(`in the browser: ${mistakes.join('\n')}`)
   })
   const open = async (hash: string, look: Look = {}): Promise<Page> => {
     const page = await newPage(browser, look, mistakes)
@@ -68,7 +69,16 @@ export async function pageViewer(t: Test, api: string): Promise<Viewer | undefin
 /** Waits until the view has its heading and loads nothing any more. */
 export async function viewReady(page: Page): Promise<void> {
   await page.waitForSelector('h1')
-  await page.waitForFunction("document.querySelector('main .shimmer') === null")
+  await until(page, "document.querySelector('main .shimmer') === null")
+}
+
+/**
+ * Waits until an expression is true in the page. Playwright's own `waitForFunction` evaluates texts in the page, which the
+ * policy forbids.
+ */
+export async function until(page: Page, expression: string): Promise<void> {
+  // A navigation ends what is evaluated meanwhile.
+  await eventually(expression, () => page.evaluate<boolean>(`Boolean(${expression})`).catch(() => false))
 }
 
 /** What axe finds, a line each. */

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { explorerLink, type Explorer } from '../lib/explorer.ts'
-import { shorten } from '../lib/format.ts'
+import { clip, shorten } from '../lib/format.ts'
 import { accountHash, loanHash, marketOf } from '../lib/route.ts'
 import { healthOf } from '../lib/status.ts'
 import { Copy } from './copy.tsx'
@@ -10,7 +10,7 @@ import { OutIcon } from './icons.tsx'
 export function Short({ text, what }: { text: string; what: string }) {
   return (
     <span class="name">
-      <code title={text}>{shorten(text)}</code>
+      <code title={clip(text, 200)}>{shorten(text)}</code>
       <Copy text={text} what={what} />
     </span>
   )
@@ -46,11 +46,9 @@ export function Hash({
   networkId?: string
   isVoucher?: boolean
 }) {
-  const what = isVoucher ? 'voucher' : 'hash'
   return (
     <span class="name">
-      <code title={of.length > 200 ? undefined : of}>{shorten(of)}</code>
-      <Copy text={of} what={what} />
+      <Short text={of} what={isVoucher ? 'voucher' : 'hash'} />
       {!isVoucher && <Out networkId={networkId} kind="transaction" value={of} />}
     </span>
   )

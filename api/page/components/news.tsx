@@ -1,5 +1,5 @@
 import { connection } from '../lib/api.ts'
-import { formatDuration } from '../lib/format.ts'
+import { formatCount, formatDuration } from '../lib/format.ts'
 import { behind, status } from '../lib/status.ts'
 
 /** What a reader must know of the service before believing the view: it is away, slow or behind. */
@@ -21,7 +21,7 @@ export function News() {
           <strong>
             <bdi>{network}</bdi> is behind
           </strong>
-          {lagBlocks !== null && lagBlocks > 0 && ` by ${lagBlocks} blocks`}
+          {lagBlocks !== null && lagBlocks > 0 && ` by ${formatCount(lagBlocks)} blocks`}
           {lagSeconds !== null && lagSeconds > 0 && ` (${formatDuration(lagSeconds)})`}: <bdi>{note}</bdi>.{' '}
           <a href="#/status">Status</a>
         </p>

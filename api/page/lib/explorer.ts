@@ -1,3 +1,5 @@
+import { escapePart } from './route.ts'
+
 /** Links to block explorers. Pure. */
 
 export interface Explorer {
@@ -13,7 +15,7 @@ export function explorerLink(
 ): string | null {
   const template = explorer?.[kind]
   if (typeof template !== 'string') return null
-  const filled = template.replace(`{${kind}}`, () => encodeURIComponent(value))
+  const filled = template.replace(`{${kind}}`, () => escapePart(value))
   if (filled === template || !URL.canParse(filled) || !URL.canParse(template)) return null
   const url = new URL(filled)
   return url.protocol === 'https:' && url.host === new URL(template).host ? url.href : null

@@ -27,7 +27,12 @@ export function hashOf(
     (entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '',
   )
   const text = new URLSearchParams(given).toString()
-  return `#/${parts.map(encodeURIComponent).join('/')}${text === '' ? '' : `?${text}`}`
+  return `#/${parts.map(escapePart).join('/')}${text === '' ? '' : `?${text}`}`
+}
+
+/** Half a character, which no address can hold, becomes the sign for one that is not known. */
+export function escapePart(part: string): string {
+  return encodeURIComponent(part.replace(/\p{Surrogate}/gu, '\ufffd'))
 }
 
 /** The address of a loan's view. `market` is `ERC20` or `FIL`, as in the API's lookups. */

@@ -86,12 +86,14 @@ function Page({ records, filters, isLive, isFromBelow, hasMore }: PageProps) {
   const hasNewer = first !== undefined && !isLive && (!isFromBelow || hasMore)
   return (
     <>
-      {pending.value.length > 0 && (
-        <button type="button" class="strong newer" onClick={show}>
-          {formatCount(pending.value.length)}
-          {pending.value.length >= MOST_PENDING ? '+' : ''} new
-        </button>
-      )}
+      <div class="newer">
+        {pending.value.length > 0 && (
+          <button type="button" class="strong" onClick={show}>
+            {formatCount(pending.value.length)}
+            {pending.value.length >= MOST_PENDING ? '+' : ''} new
+          </button>
+        )}
+      </div>
       {shown.length === 0 ? (
         <Empty title="No records">
           <p>

@@ -22,71 +22,77 @@ export function Filters({ query }: { query: URLSearchParams }) {
   const chosen = query.get('networkId')
   if (chosen !== null) networks.add(chosen)
   return (
-    <form class="filters" aria-label="Filters" onSubmit={(event) => event.preventDefault()}>
-      <label>
-        Event
-        <select
-          value={query.get('event') ?? ''}
-          onChange={({ currentTarget }) => set('event', currentTarget.value)}
-        >
-          <option value="">All events</option>
-          {EVENT_GROUPS.map(({ title, events }) => (
-            <optgroup key={title} label={title}>
-              {events.map((event) => (
-                <option key={event} value={event}>
-                  {eventWords(event)}
-                </option>
-              ))}
-            </optgroup>
-          ))}
-        </select>
-      </label>
-      <label>
-        Market
-        <select
-          value={query.get('loanType') ?? ''}
-          onChange={({ currentTarget }) => set('loanType', currentTarget.value)}
-        >
-          <option value="">Both markets</option>
-          <option value="ERC20FIL">Tokens against FIL</option>
-          <option value="FILERC20">FIL against tokens</option>
-        </select>
-      </label>
-      <label>
-        Network
-        <select value={chosen ?? ''} onChange={({ currentTarget }) => set('networkId', currentTarget.value)}>
-          <option value="">All networks</option>
-          {[...networks].map((id) => (
-            <option key={id} value={id}>
-              {id}
-            </option>
-          ))}
-        </select>
-      </label>
-      <TextFilter name="account" title="Account" query={query} set={set} />
-      <TextFilter name="loanId" title="Loan" query={query} set={set} />
-      <label>
-        From
-        <input
-          type="date"
-          value={query.get('from') ?? ''}
-          onChange={({ currentTarget }) => set('from', currentTarget.value)}
-        />
-      </label>
-      <label>
-        To
-        <input
-          type="date"
-          value={query.get('to') ?? ''}
-          onChange={({ currentTarget }) => set('to', currentTarget.value)}
-        />
-      </label>
-      {hasAny && (
-        <a class="button" href="#/">
-          Clear
-        </a>
-      )}
-    </form>
+    <details class="filter-box" open={hasAny || matchMedia('(min-width: 48.01rem)').matches}>
+      <summary>Filters</summary>
+      <form class="filters" aria-label="Filters" onSubmit={(event) => event.preventDefault()}>
+        <label>
+          Event
+          <select
+            value={query.get('event') ?? ''}
+            onChange={({ currentTarget }) => set('event', currentTarget.value)}
+          >
+            <option value="">All events</option>
+            {EVENT_GROUPS.map(({ title, events }) => (
+              <optgroup key={title} label={title}>
+                {events.map((event) => (
+                  <option key={event} value={event}>
+                    {eventWords(event)}
+                  </option>
+                ))}
+              </optgroup>
+            ))}
+          </select>
+        </label>
+        <label>
+          Market
+          <select
+            value={query.get('loanType') ?? ''}
+            onChange={({ currentTarget }) => set('loanType', currentTarget.value)}
+          >
+            <option value="">Both markets</option>
+            <option value="ERC20FIL">Tokens against FIL</option>
+            <option value="FILERC20">FIL against tokens</option>
+          </select>
+        </label>
+        <label>
+          Network
+          <select
+            value={chosen ?? ''}
+            onChange={({ currentTarget }) => set('networkId', currentTarget.value)}
+          >
+            <option value="">All networks</option>
+            {[...networks].map((id) => (
+              <option key={id} value={id}>
+                {id}
+              </option>
+            ))}
+          </select>
+        </label>
+        <TextFilter name="account" title="Account" query={query} set={set} />
+        <TextFilter name="loanId" title="Loan" query={query} set={set} />
+        <label>
+          From
+          <input
+            type="date"
+            value={query.get('from') ?? ''}
+            onChange={({ currentTarget }) => set('from', currentTarget.value)}
+          />
+        </label>
+        <label>
+          To
+          <input
+            type="date"
+            value={query.get('to') ?? ''}
+            onChange={({ currentTarget }) => set('to', currentTarget.value)}
+          />
+        </label>
+        {hasAny && (
+          <a class="button" href="#/">
+            Clear
+          </a>
+        )}
+      </form>
+    </details>
   )
 }
 

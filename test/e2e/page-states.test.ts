@@ -1,0 +1,126 @@
+import { sql } from 'kysely'
+import t from 'tap'
+import { ingestLedger, ingestStories, EVM } from '../helpers/ingest-ledger.ts'
+import { pageApi, pageViewer, until } from '../helpers/page.ts'
+import { seedNetwork, seedRecords } from '../helpers/seed-projection.ts'
+import { tellStories } from '../helpers/two-chain-stories.ts'
+
+/** The page on hostile data, and while the API is away, slow or behind. */
+
+const MARKUP = '<img src=x onerror=alert(1)>'
+
+/** Elements that nothing but markup from outside can have made, and targets that no link may have. */
+const STRANGE = `[
+  ...document.querySelectorAll('img, script:not([src]), iframe, object, embed, style'),
+  ...[...document.querySelectorAll('a')].filter((link) => !/^(#|api\\/activity\\/\\d+$|https:\\/\\/explorer\\.example\\/)/.test(link.getAttribute('href'))),
+].map((element) => element.outerHTML)`
+
+void t.test('nothing from a chain, an address or the configuration becomes markup or a link', async (t) => {
+  const stories = tellStories(1, 4)
+  const { api, db } = await pageApi(t, async (db) => {
+    await ingestLedger(db, { ...EVM, blockchain: MARKUP }, stories.evm)
+    await ingestStories(db, { ...stories, evm: [] })
+    await seedNetwork(db, { problem: MARKUP, state: 'stopped' })
+  })
+  await sql`update ledger.tokens set symbol = ${MARKUP}`.execute(db)
+  const viewer = await pageViewer(t, api)
+  if (viewer === undefined) return
+  const encoded = encodeURIComponent(MARKUP)
+  for (const explorer of [
+    {
+      transaction: 'javascript:alert(1)//{transaction}',
+      address: `https://explorer.example/${MARKUP}{address}`,
+    },
+    { transaction: 'https://explorer.example/tx/{transaction}', address: 'data:text/html,{address}' },
+  ]) {
+    await sql`update ledger.network_status set explorer = ${JSON.stringify(explorer)}`.execute(db)
+    for (const hash of [
+      '#/',
+      '#/orders?state=closed',
+      '#/orders?side=borrow&state=closed',
+      `#/search?q=${encoded}`,
+      `#/search?q=javascript:alert(1)`,
+      `#/?account=${encoded}`,
+      `#/?event=${encoded}`,
+      `#/loan/${encoded}/${encoded}`,
+      `#/account/${encoded}`,
+      `#/${encoded}?${encoded}`,
+      `#/loan/ERC20/1?asOf=${encoded}`,
+    ]) {
+      const page = await viewer.open(hash)
+      await until(page, "document.querySelector('.news p') !== null")
+      t.same(await page.evaluate(STRANGE), [], hash)
+      await page.close()
+    }
+  }
+  const page = await viewer.open('#/?networkId=31337')
+  await page.waitForSelector('tbody tr')
+  t.match(await page.textContent('tbody'), MARKUP.slice(0, 12), 'it is text')
+  const orders = await viewer.open('#/orders?state=closed')
+  await until(orders, `document.querySelector('tbody').textContent.includes('${MARKUP.slice(0, 11)}')`)
+  const link = page.locator('tbody a[href^="https://explorer.example/tx/0x"]').first()
+  await link.waitFor()
+  t.match(await link.getAttribute('rel'), /noopener/)
+})
+
+void t.test('the page says that the API is away, keeps what it has, and recovers', async (t) => {
+  const { api } = await pageApi(t, (db) => ingestStories(db, tellStories(1, 3)))
+  const viewer = await pageViewer(t, api)
+  if (viewer === undefined) return
+  const page = await viewer.open('#/')
+  await page.waitForSelector('tbody tr')
+  await page.context().setOffline(true)
+  await until(page, "document.querySelector('.news').textContent.includes('The API is away')")
+  t.ok((await page.locator('tbody tr').count()) > 0, 'records stay')
+  await page.evaluate("location.hash = '#/?event=CreateLoanOffer'")
+  await page.getByRole('alert').waitFor()
+  t.match(await page.getByRole('alert').textContent(), /The API is away.*keeps asking/)
+  await page.context().setOffline(false)
+  await page.getByRole('button', { name: 'Ask now' }).click()
+  await page.waitForSelector('tbody tr')
+  await until(page, "!document.querySelector('.news').textContent.includes('away')")
+})
+
+void t.test('a slow API shows what is loading and that it is slow', async (t) => {
+  const { api } = await pageApi(t, (db) => ingestStories(db, tellStories(1, 3)))
+  const viewer = await pageViewer(t, api)
+  if (viewer === undefined) return
+  const page = await viewer.open('')
+  let answer = (): void => undefined
+  const held = new Promise<void>((resolve) => (answer = resolve))
+  await page.route('**/api/activity?*', async (route) => {
+    await held
+    await route.continue()
+  })
+  await page.evaluate("location.hash = '#/?event=CreateLoanOffer'")
+  await until(page, "document.querySelector('main').textContent.includes('Loading the records')")
+  await until(page, "document.querySelector('.news').textContent.includes('The API is slow')")
+  answer()
+  await page.waitForSelector('tbody tr')
+  await until(page, "!document.querySelector('.news').textContent.includes('slow')")
+})
+
+void t.test('an index that is behind is said plainly', async (t) => {
+  const { api } = await pageApi(t, async (db) => {
+    await seedNetwork(db, { head: 5000, indexed: 100, indexedAgeS: 7200 })
+  })
+  const viewer = await pageViewer(t, api)
+  if (viewer === undefined) return
+  const page = await viewer.open('#/')
+  await until(page, "document.querySelector('.news').textContent !== ''")
+  t.match(await page.textContent('.news'), /evm:31337 is behind by 4,900 blocks \(1 h 59 min\)/)
+  t.match(await page.textContent('main'), /No records.*appear here by themselves/)
+})
+
+void t.test('a million records cost a page no more than a few', async (t) => {
+  const { api } = await pageApi(t, async (db) => {
+    await seedRecords(db, 1_000_000)
+    await seedNetwork(db)
+  })
+  const viewer = await pageViewer(t, api)
+  if (viewer === undefined) return
+  const page = await viewer.open('#/?before=1500000000000')
+  await page.waitForSelector('tbody tr')
+  t.equal(await page.locator('tbody tr').count(), 25)
+  await until(page, "document.querySelector('.heading').textContent.includes('1,000,000 records')")
+})
