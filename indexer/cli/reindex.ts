@@ -239,7 +239,7 @@ function report(options: OutputOptions, result: SpanResult, whenInterrupted: str
     console.log(`${result.network} ${blocks}: ${describe(result)}${state}`)
     if (result.unread !== undefined && result.unread > 0)
       console.log(
-        `no node has the state for ${countOf(result.unread, 'entry', 'entries')} any more: their terms are not compared`,
+        `terms of ${countOf(result.unread, 'entry', 'entries')} not compared: no node has their state any more`,
       )
   }
 }

@@ -27,9 +27,8 @@ export async function runReplay(options: OutputOptions & { restart?: boolean }):
       progress.end()
       const seconds = (performance.now() - startedAtMs) / 1000
       if (!finished) {
-        console.error(
-          'interrupted: readers keep the old read model; run `replay` again to go on where it stopped',
-        )
+        console.error('interrupted: readers keep the old read model')
+        console.error('run `replay` again to go on where it stopped')
         if (options.json === true) console.log(JSON.stringify({ finished, ...folded, seconds }))
         process.exitCode = 1
         return
