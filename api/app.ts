@@ -8,6 +8,7 @@ import { loadLimit } from './plugins/load.ts'
 import { metrics, type ApiMetrics } from './plugins/metrics.ts'
 import { openapi } from './plugins/openapi.ts'
 import { protocolErrors } from './plugins/protocol-errors.ts'
+import { requestLog } from './plugins/request-log.ts'
 import { rateLimitPerClient } from './plugins/rate-limit.ts'
 import { schemas } from './plugins/schemas.ts'
 import { services, type ApiSettings } from './plugins/services.ts'
@@ -62,7 +63,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const { onUnroutable, onClientError } = protocolErrors(settings.API_CORS_ORIGINS)
   const app = fastify({
     loggerInstance: log,
-    logController: new LogController({ disableRequestLogging: true }),
+    // Lines of requests come from the request log, which leaves out addresses and query strings.
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'id' }),
     serverFactory: (handler) => new PacedServer(handler),
     // A page or loan number of 3,000 digits is valid and finds nothing, so parameters may be as long as a URL.
     routerOptions: { maxParamLength: 16 * 1024, ignoreTrailingSlash: true },
@@ -81,6 +83,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   })
   // Registered before the plugins that refuse requests, so that refusals are measured too.
   app.register(metrics, { metrics: options.metrics ?? null })
+  app.register(requestLog)
   app.register(schemas)
   // Registered before the plugins that refuse requests, so that refusals carry its headers too.
   app.register(headers)

@@ -4,12 +4,13 @@ import { inspectDatabase, poolSize } from '../shared/db/inspect.ts'
 import { requireKnownSchema } from '../shared/db/migrate.ts'
 import { ConfigError, messageOf } from '../shared/errors.ts'
 import { listenFailure } from '../shared/listen-failure.ts'
-import { createLogger, type Logger } from '../shared/log.ts'
+import { createLogger, logConsole, type Logger } from '../shared/log.ts'
 import { describeFailure, onStopRequest, runProgram } from '../shared/program.ts'
 import { buildApp } from './app.ts'
 import { startMetricsServer } from './metrics-server.ts'
 import { createApiMetrics } from './plugins/metrics.ts'
 import { CONNECTIONS, openReadDatabase, type ReadDatabase } from './queries/read-database.ts'
+import { Repeats } from '../shared/repeats.ts'
 import { packageVersion } from '../shared/version.ts'
 
 const HELP = `Usage: npm run api
@@ -28,11 +29,13 @@ await runProgram('api', HELP, async () => {
   const environment = loadEnvironment()
   const url = environment.READ_DATABASE_URL ?? requireDatabaseUrl(environment)
   const log = createLogger('api', environment.LOG_LEVEL)
+  logConsole(log)
   const stopRequested = new Promise<string>((resolve) => onStopRequest(resolve))
   const connection = await checkConnection(url, environment)
+  const losses = new Repeats({ write: (line) => log.warn(line) })
   const database = openReadDatabase(url, {
     ...connection,
-    onError: (error) => log.warn({ error: messageOf(error) }, 'lost an idle database connection'),
+    onError: (error) => losses.note(`lost an idle database connection: ${messageOf(error)}`),
   })
   try {
     await checkSchema(database, environment)

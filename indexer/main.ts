@@ -10,7 +10,7 @@ import { connect } from '../shared/db/connect.ts'
 import { requireKnownSchema } from '../shared/db/migrate.ts'
 import type { Role } from '../shared/indexing-health.ts'
 import { ConfigError, messageOf, PermanentError } from '../shared/errors.ts'
-import { createLogger, type Logger } from '../shared/log.ts'
+import { createLogger, logConsole, type Logger } from '../shared/log.ts'
 import { createRegistry } from '../shared/metrics.ts'
 import { onStopRequest, runProgram } from '../shared/program.ts'
 import { Repeats } from '../shared/repeats.ts'
@@ -54,6 +54,7 @@ await runProgram('indexer', HELP, async () => {
   const databaseUrl = requireDatabaseUrl(environment)
   const configured = loadNetworks(environment.NETWORKS_FILE)
   const log = createLogger('indexer', environment.LOG_LEVEL)
+  logConsole(log)
   const stopping = new AbortController()
   onStopRequest((reason) => {
     log.info({ reason }, 'stopping')

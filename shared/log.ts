@@ -1,18 +1,39 @@
+import { format } from 'node:util'
 import { pino, type Logger } from 'pino'
+import { Repeats } from './repeats.ts'
 import { hideInJsonLine } from './secrets.ts'
 
 export type { Logger }
 
 /**
- * Creates the logger of one program. `level` is pino's ("silent" … "trace"); lines are JSON on standard output. A
- * program continues without logging if its log has no reader any more.
+ * Creates the logger of one program. `level` is pino's ("silent" … "trace"); lines are JSON on standard output, with the
+ * level as a word. A program continues without logging if its log has no reader any more.
  */
 export function createLogger(program: string, level: string): Logger {
   if (!process.stdout.listeners('error').includes(ignore)) process.stdout.on('error', ignore)
   // Node's own stream: pino's waits forever if a line is left at the end and the reader is gone. The process would keep
   // the writer's lock.
   const hooks = { streamWrite: hideInJsonLine }
-  return pino({ level, base: { program }, timestamp: pino.stdTimeFunctions.isoTime, hooks }, process.stdout)
+  const formatters = { level: (label: string) => ({ level: label }) }
+  const timestamp = pino.stdTimeFunctions.isoTime
+  return pino({ level, base: { program }, timestamp, hooks, formatters }, process.stdout)
+}
+
+/**
+ * Sends to the log what libraries print themselves, such as BullMQ and Node, so that all lines of a program have one
+ * form. Repeated lines are summed up.
+ */
+export function logConsole(log: Logger): void {
+  const own = log.child({ source: 'console' })
+  const lines = (level: 'info' | 'warn' | 'error'): ((...values: unknown[]) => void) => {
+    const repeats = new Repeats({ write: (line) => own[level](line) })
+    return (...values) => repeats.note(format(...values))
+  }
+  const [info, warn, error] = [lines('info'), lines('warn'), lines('error')]
+  Object.assign(console, { log: info, info, debug: info, warn, error, trace: error })
+  // Node prints warnings by a listener of its own.
+  process.removeAllListeners('warning')
+  process.on('warning', ({ name, message }) => warn(`${name}: ${message}`))
 }
 
 function ignore(): void {

@@ -15,7 +15,8 @@ export async function runProgram(name: string, help: string, main: () => Promise
     await main()
     process.exitCode ??= 0
   } catch (error) {
-    console.error(hideSecrets(`${name}: ${describeFailure(error)}`))
+    // Not by the console, which may lead to the log.
+    process.stderr.write(hideSecrets(`${name}: ${describeFailure(error)}\n`))
     process.exitCode = error instanceof ConfigError ? 2 : 1
   }
   // A handle that still holds the event loop (a socket that never answers) must not hold the program.

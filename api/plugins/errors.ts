@@ -1,6 +1,7 @@
 import type { FastifyError, FastifyReply } from 'fastify'
 import fp from 'fastify-plugin'
 import { messageOf } from '../../shared/errors.ts'
+import { Repeats } from '../../shared/repeats.ts'
 import { DatabaseAway } from '../queries/read-database.ts'
 
 const ALLOWED_METHODS = ['GET', 'HEAD', 'OPTIONS']
@@ -34,6 +35,7 @@ export const errors = fp(
       reply.header('allow', ALLOWED_METHODS.join(', '))
       return sendError(reply, 405, `${request.method} is not allowed here: this API is read with GET`)
     })
+    const away = new Repeats({ write: (line) => app.log.warn(line) })
     // Names what the routes begin with, so that no list of them has to be kept.
     const families = new Set<string>()
     app.addHook('onRoute', ({ url }) => {
@@ -47,7 +49,7 @@ export const errors = fp(
     app.setNotFoundHandler({ preHandler }, (_request, reply) => sendError(reply, 404, notFound()))
     app.setErrorHandler<FastifyError>((error, request, reply) => {
       if (error instanceof DatabaseAway) {
-        request.log.warn({ error: messageOf(error.cause) }, 'the database is away')
+        away.note(`the database is away: ${messageOf(error.cause)}`)
         return sendError(reply.header('retry-after', '1'), 503, 'the database is away: try again')
       }
       if (error instanceof Overloaded) {
@@ -56,7 +58,7 @@ export const errors = fp(
       }
       const code = error.statusCode ?? 500
       if (code >= 400 && code < 500) return sendError(reply, code, error.message)
-      request.log.error({ err: error, url: request.url }, 'request failed')
+      request.log.error({ err: error, route: request.routeOptions.url }, 'request failed')
       return sendError(reply, 500, 'internal error')
     })
     done()

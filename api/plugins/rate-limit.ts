@@ -40,8 +40,8 @@ function warnOfProxy(app: FastifyInstance): void {
   app.addHook('onRequest', (request, _reply, done) => {
     if (!hasWarned && request.headers['x-forwarded-for'] !== undefined) {
       hasWarned = true
+      // Without the address, which may be a client's.
       app.log.warn(
-        { from: request.ip },
         'X-Forwarded-For is ignored, and all clients of that proxy share one limit: name the proxy in API_TRUST_PROXY',
       )
     }

@@ -8,7 +8,8 @@ import type { StreamLimits } from '../stream/open-streams.ts'
 export type ApiSettings = Pick<
   Environment,
   'API_CORS_ORIGINS' | 'API_RATE_LIMIT' | 'API_TRUST_PROXY' | 'REDIS_URL'
->
+> &
+  Partial<Pick<Environment, 'API_REQUEST_LOG'>>
 
 export interface ApiConfig extends ApiSettings {
   /** The package's version, for `/api/status`. */

@@ -4,7 +4,7 @@ import { connect } from '../../shared/db/connect.ts'
 import { requireKnownSchema } from '../../shared/db/migrate.ts'
 import { ConfigError, messageOf } from '../../shared/errors.ts'
 import { listenFailure } from '../../shared/listen-failure.ts'
-import { createLogger } from '../../shared/log.ts'
+import { createLogger, logConsole } from '../../shared/log.ts'
 import { onStopRequest, runProgram } from '../../shared/program.ts'
 import { Repeats } from '../../shared/repeats.ts'
 import { getLastPosition } from '../event-log/read-log.ts'
@@ -33,6 +33,7 @@ await runProgram('intake', HELP, async () => {
   const networks = loadNetworks(environment.NETWORKS_FILE).filecoin.map(filecoinNetworkKey)
   if (networks.length === 0) throw new ConfigError('NETWORKS_FILE names no Filecoin network')
   const log = createLogger('intake', LOG_LEVEL)
+  logConsole(log)
   const stopRequested = new Promise<string>((resolve) => onStopRequest(resolve))
   const errors = new Repeats({ write: (line) => log.warn(line) })
   const onError = (error: Error): void => errors.note(messageOf(error))

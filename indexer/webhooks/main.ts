@@ -4,7 +4,7 @@ import { connect } from '../../shared/db/connect.ts'
 import { inspectDatabase, requireOwnSessions } from '../../shared/db/inspect.ts'
 import { requireKnownSchema } from '../../shared/db/migrate.ts'
 import { messageOf } from '../../shared/errors.ts'
-import { createLogger } from '../../shared/log.ts'
+import { createLogger, logConsole } from '../../shared/log.ts'
 import { createRegistry } from '../../shared/metrics.ts'
 import { onStopRequest, runProgram } from '../../shared/program.ts'
 import { Repeats } from '../../shared/repeats.ts'
@@ -32,6 +32,7 @@ await runProgram('webhooks', HELP, async () => {
   const databaseUrl = requireDatabaseUrl(environment)
   const webhooks = loadWebhooks(environment.WEBHOOKS_FILE)
   const log = createLogger('webhooks', environment.LOG_LEVEL)
+  logConsole(log)
   const stopping = new AbortController()
   onStopRequest((reason) => {
     log.info({ reason }, 'stopping')

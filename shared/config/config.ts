@@ -60,6 +60,8 @@ export const environmentSchema = z.object({
   API_PORT: portSchema.default(3000),
   /** The API serves its metrics on this port of API_HOST; it serves none without. */
   API_METRICS_PORT: portSchema.optional(),
+  /** Which requests the API logs: all, those answered with 500 or above, or none. */
+  API_REQUEST_LOG: z.enum(['all', 'errors', 'off']).default('errors'),
   /** Origins whose pages may read responses. */
   API_CORS_ORIGINS: corsOriginsSchema.prefault('*'),
   /** Limit per client; null means no limit. */

@@ -8,6 +8,7 @@ void t.test('nothing set: the defaults', (t) => {
     API_PORT: 3000,
     API_CORS_ORIGINS: '*',
     API_RATE_LIMIT: { requests: 6000, windowMs: 60_000 },
+    API_REQUEST_LOG: 'errors',
     API_TRUST_PROXY: [],
     INDEXER_HOST: '127.0.0.1',
     INDEXER_PORT: 3001,
