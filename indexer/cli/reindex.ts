@@ -234,9 +234,9 @@ function lastRead(from: number, next: number): number | null {
 function report(options: OutputOptions, result: SpanResult, whenInterrupted: string): void {
   if (options.json === true) console.log(JSON.stringify(result))
   else {
-    const state = result.finished ? '' : ` (interrupted: ${whenInterrupted})`
     const blocks = result.to === null ? 'no block' : `blocks ${result.from} to ${result.to}`
-    console.log(`${result.network} ${blocks}: ${describe(result)}${state}`)
+    console.log(`${result.network} ${blocks}: ${describe(result)}`)
+    if (!result.finished) console.log(`interrupted: ${whenInterrupted}`)
     if (result.unread !== undefined && result.unread > 0)
       console.log(
         `terms of ${countOf(result.unread, 'entry', 'entries')} not compared: no node has their state any more`,

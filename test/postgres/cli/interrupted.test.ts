@@ -66,14 +66,14 @@ void t.test('an interrupted verify says what it compared, and that it begins ane
     return out
   }
   const some =
-    /^evm:31337 blocks 0 to (\d+): .*\(interrupted: blocks (\d+) to 200 are not compared, and another verify begins anew\)\n$/m.exec(
+    /^evm:31337 blocks 0 to (\d+): .*\ninterrupted: blocks (\d+) to 200 are not compared, and another verify begins anew\n$/m.exec(
       await interrupted(100),
     )
   t.ok(some)
   t.equal(Number(some?.[2]), Number(some?.[1]) + 1)
   t.match(
     await interrupted(0),
-    /^evm:31337 no block: .*\(interrupted: blocks 0 to 200 are not compared, and another verify begins anew\)\n$/,
+    /^evm:31337 no block: .*\ninterrupted: blocks 0 to 200 are not compared, and another verify begins anew\n$/,
   )
   t.match(JSON.parse(await interrupted(0, '--json')), { from: 0, to: null, finished: false, differences: [] })
 })
