@@ -1,5 +1,6 @@
 import { fastify, LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import { PacedServer } from './connections/paced-server.ts'
+import { TEXT_WITHIN_MS } from './exports/taken-in-time.ts'
 import { compression } from './plugins/compression.ts'
 import { drain } from './plugins/drain.ts'
 import { errors } from './plugins/errors.ts'
@@ -42,6 +43,7 @@ export interface AppOptions {
   /** Defaults to any origin and no limit per client. */
   settings?: ApiSettings
   streamLimits?: StreamLimits
+  exportTextWithinMs?: number
   /** The built page; found by itself if omitted. */
   pageFolder?: URL
   /** Hears of every request; nothing is measured without it. */
@@ -57,6 +59,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     keptBytes,
     settings = UNLIMITED,
     streamLimits = STREAM_LIMITS,
+    exportTextWithinMs = TEXT_WITHIN_MS,
     pageFolder,
   } = options
   const { API_TRUST_PROXY: proxies } = settings
@@ -79,7 +82,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   app.register(services, {
     database,
     keptBytes,
-    config: { ...settings, packageVersion: version, streamLimits },
+    config: { ...settings, packageVersion: version, streamLimits, exportTextWithinMs },
   })
   // Registered before the plugins that refuse requests, so that refusals are measured too.
   app.register(metrics, { metrics: options.metrics ?? null })

@@ -15,6 +15,8 @@ export interface ApiConfig extends ApiSettings {
   /** The package's version, for `/api/status`. */
   packageVersion: string
   streamLimits: StreamLimits
+  /** Milliseconds in which an export's reader must take each of its texts. */
+  exportTextWithinMs: number
 }
 
 export interface ServiceOptions {

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { exportLines, exportPage, type Find } from '../exports/export-lines.ts'
 import { ExportPlaces } from '../exports/export-places.ts'
 import type { ExportFormat } from '../exports/formats.ts'
+import { takenInTime } from '../exports/taken-in-time.ts'
 import { clientKey } from '../plugins/client-key.ts'
 import { Overloaded } from '../plugins/errors.ts'
 import type { ActivitySearch } from '../queries/activity-sql.ts'
@@ -41,7 +42,11 @@ export function exportsOf(app: FastifyInstance): SendExport {
       throw error
     })
     if (request.method === 'HEAD') await end()
-    const stream = Readable.from(request.method === 'HEAD' ? [] : lines, { objectMode: false })
+    const { exportTextWithinMs: withinMs } = app.config
+    const taken = takenInTime(lines, withinMs, () =>
+      stream.destroy(new Error(`an export’s reader took too little within ${withinMs} ms`)),
+    )
+    const stream = Readable.from(request.method === 'HEAD' ? [] : taken, { objectMode: false })
     // Comes also where the client disappears before it has read anything.
     stream.once('close', () => void end())
     setIndexed(reply, first.indexed)

@@ -24,6 +24,7 @@ export async function testApi(
     /** False for records that no indexer writes: answers may then differ from the OpenAPI document. */
     asDocumented?: boolean
     streamLimits?: StreamLimits
+    exportTextWithinMs?: number
     pageFolder?: URL
   } = {},
 ): Promise<TestApi> {
@@ -34,6 +35,7 @@ export async function testApi(
     log: options.log ?? createLogger('test', 'silent'),
     version: '0.0.0-test',
     ...(options.streamLimits === undefined ? {} : { streamLimits: options.streamLimits }),
+    ...(options.exportTextWithinMs === undefined ? {} : { exportTextWithinMs: options.exportTextWithinMs }),
     ...(options.pageFolder === undefined ? {} : { pageFolder: options.pageFolder }),
     settings: { API_CORS_ORIGINS: '*', API_RATE_LIMIT: null, API_TRUST_PROXY: [], ...options.settings },
   })

@@ -100,8 +100,8 @@ void t.test('a formula that somebody wrote into a voucher is text in the CSV', a
   t.match(body, `${SEEDED_ID_STEP},"'=HYPERLINK(""http://x"",""y"")",CreateBorrowRequest,1,`)
 })
 
-async function listening(t: Test) {
-  const api = await testApi(t)
+async function listening(t: Test, options: { exportTextWithinMs?: number } = {}) {
+  const api = await testApi(t, options)
   await seedRecords(api.db, MANY)
   await api.app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = api.app.server.address() as AddressInfo
@@ -197,4 +197,25 @@ void t.test('an export that loses its database is visibly cut off', async (t) =>
   await t.rejects(read(response), /aborted/)
   const again = await ask('127.0.0.1')
   t.equal(recordsOf(await read(again)).length, MANY, 'its place was freed')
+})
+
+void t.test('a reader that stands still, or takes too little, is cut off and frees its place', async (t) => {
+  const { ask, db } = await listening(t, { exportTextWithinMs: 2_000 })
+  const still = await ask('127.0.0.2')
+  const dripping = await ask('127.0.0.3', { accept: 'text/csv' })
+  // A kilobyte now and then keeps the connection busy, and would hold the place for hours.
+  const drip = async (): Promise<number> => {
+    let bytes = 0
+    for (; !dripping.destroyed; await new Promise((resolve) => setTimeout(resolve, 20))) {
+      bytes += (dripping.read(1_000) as Buffer | null)?.length ?? 0
+    }
+    return bytes
+  }
+  t.ok((await drip()) > 0, 'it had some')
+  await t.rejects(read(still), /aborted/)
+  await until(async () => (await waiting({ db })).length === 0)
+  const [first, second] = [await ask('127.0.0.4'), await ask('127.0.0.5')]
+  t.same([first.statusCode, second.statusCode], [200, 200], 'both places are free')
+  const both = await Promise.all([read(first), read(second)])
+  for (const body of both) t.equal(recordsOf(body).length, MANY, 'a reader that reads has all')
 })
