@@ -30,7 +30,9 @@ export async function auditChannels(
   const newest = await getLastPosition(trx)
   let audited = 0
   const show = (): void =>
-    progress.show(`${network}: ${countOf(audited, 'channel')} compared at block ${block.number}`)
+    progress.show(`${network}: ${countOf(audited, 'channel')} compared at block ${block.number}`, {
+      ...{ done: audited, total: null },
+    })
   show()
   for (let afterId = 0; !signal.aborted;) {
     const channels = await getChannelsAfter(trx, network, afterId, CHUNK)

@@ -81,7 +81,9 @@ async function auditLoans(
   const progress = createProgress()
   let audited = 0
   const show = (): void =>
-    progress.show(`${network}: ${countOf(audited, 'loan')} compared at block ${block.number}`)
+    progress.show(`${network}: ${countOf(audited, 'loan')} compared at block ${block.number}`, {
+      ...{ done: audited, total: null },
+    })
   show()
   for (let afterId = 0; !signal.aborted;) {
     const loans = await getLoansAfter(trx, network, afterId, CHUNK)

@@ -1,11 +1,12 @@
 import { loadEnvironment, loadNetworks, requireDatabaseUrl } from '../../shared/config/config.ts'
 import { connect, type Db } from '../../shared/db/connect.ts'
 import { findHolder, takeLease } from '../../shared/db/leases.ts'
-import { inspectDatabase, requireOwnSessions } from '../../shared/db/inspect.ts'
+import { findReadOnlyReason, inspectDatabase, requireOwnSessions } from '../../shared/db/inspect.ts'
 import { requireKnownSchema } from '../../shared/db/migrate.ts'
 import { ANYWHERE } from '../../shared/db/session.ts'
 import { ConfigError } from '../../shared/errors.ts'
 import { onStopRequest } from '../../shared/program.ts'
+import { Pace } from './pace.ts'
 import { openNetworks, type WatchedNetwork } from '../watched-networks.ts'
 
 export interface CommandContext {
@@ -27,8 +28,14 @@ export function print({ json }: OutputOptions, result: unknown, text: string): v
   console.log(json === true ? JSON.stringify(result) : text)
 }
 
-/** Runs a command against the database. Throws unless the schema has this version. */
-export async function withDatabase(work: (context: CommandContext) => Promise<void>): Promise<void> {
+/**
+ * Runs a command against the database. Throws unless the schema has this version, and for a command that `writes` where
+ * the database takes no writes.
+ */
+export async function withDatabase(
+  work: (context: CommandContext) => Promise<void>,
+  { writes = false }: { writes?: boolean } = {},
+): Promise<void> {
   const databaseUrl = requireDatabaseUrl(loadEnvironment())
   const stopping = new AbortController()
   let isHeeded = false
@@ -41,6 +48,7 @@ export async function withDatabase(work: (context: CommandContext) => Promise<vo
   const db = connect(databaseUrl, { name: 'loan-activity ops', max: 4, session: ANYWHERE })
   try {
     await requireKnownSchema(db)
+    if (writes) await requireWrites(db)
     await work({
       db,
       databaseUrl,
@@ -52,6 +60,12 @@ export async function withDatabase(work: (context: CommandContext) => Promise<vo
   } finally {
     await db.destroy()
   }
+}
+
+/** Throws a one-line ConfigError on a replica, and where `default_transaction_read_only` is on. */
+export async function requireWrites(db: Db): Promise<void> {
+  const reason = await findReadOnlyReason(db)
+  if (reason !== null) throw new ConfigError(`DATABASE_URL leads to ${reason}: name one that takes writes`)
 }
 
 /** Runs `work` while no other process runs the same operation. Throws when one does. */
@@ -101,20 +115,33 @@ export function neverIndexed(network: string): string {
   return `${network} was never indexed: start the indexer first`
 }
 
+/** Progress in units of work; `total` is null where nobody knows it. */
+interface Work {
+  done: number
+  total: number | null
+}
+
 /**
- * Shows the progress of long work on standard error, so that standard output can be piped. A terminal line is
- * rewritten.
+ * Shows the progress of long work on standard error, so that standard output can be piped, with its rate and the time
+ * left where `work` is given. A terminal line is rewritten.
  */
-export function createProgress(): { show: (text: string, isNew?: boolean) => void; end: () => void } {
+export function createProgress(): {
+  show: (text: string, work?: Work | 'new item') => void
+  end: () => void
+} {
   const isTerminal = process.stderr.isTTY
+  const pace = new Pace()
   let shownAtMs = -Infinity
   return {
     // A new item appears at once; continued work appears at intervals.
-    show: (text, isNew = false) => {
+    show: (text, work) => {
       const intervalMs = isTerminal ? 200 : 5000
-      if (!isNew && performance.now() - shownAtMs < intervalMs) return
-      shownAtMs = performance.now()
-      process.stderr.write(isTerminal ? `\r\u001b[2K${text}` : `${text}\n`)
+      const nowMs = performance.now()
+      const rate = typeof work === 'object' ? pace.after(work.done, work.total, nowMs) : ''
+      if (work !== 'new item' && nowMs - shownAtMs < intervalMs) return
+      shownAtMs = nowMs
+      const line = rate === '' ? text : `${text}, ${rate}`
+      process.stderr.write(isTerminal ? `\r\u001b[2K${line}` : `${line}\n`)
     },
     end: () => {
       if (isTerminal && shownAtMs > 0) process.stderr.write('\n')

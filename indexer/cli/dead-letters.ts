@@ -20,6 +20,7 @@ import { countOf } from './count-of.ts'
 export type Chosen = number[] | 'all'
 
 const CHUNK = 100
+const WRITES = { writes: true }
 const NONE = 'there is none of this id'
 
 /** Prints the newest dead letters without their payloads. */
@@ -34,7 +35,11 @@ export async function runListDeadLetters(
         `${id}  ${at.toISOString()}  ${queue}  ${network ?? '-'}  ${countOf(attempts, 'try', 'tries')}\n    ${reason}`,
     )
     const total = counts.map(({ queue, count }) => `${count} in ${queue}`).join(', ')
-    print(options, { counts, deadLetters: letters }, [...lines, total || 'no dead letters'].join('\n'))
+    print(
+      options,
+      { counts, deadLetters: letters.map(toJson) },
+      [...lines, total || 'no dead letters'].join('\n'),
+    )
   })
 }
 
@@ -45,8 +50,17 @@ export async function runShowDeadLetter(id: number, options: OutputOptions): Pro
     if (letter === undefined) {
       console.error(`there is no dead letter ${id}`)
       process.exitCode = 1
-    } else print(options, letter, describe(letter))
+    } else print(options, { ...toJson(letter), payload: letter.payload }, describe(letter))
   })
+}
+
+/** Names as in all other JSON of ours. */
+function toJson(letter: Omit<DeadLetter, 'payload'>): Record<string, unknown> {
+  return {
+    ...{ id: letter.id, queue: letter.queue, jobId: letter.job_id, digest: letter.digest },
+    ...{ network: letter.network, payloadBytes: letter.payload_bytes, isCut: letter.is_cut },
+    ...{ reason: letter.reason, refusedAt: letter.refused_at, attempts: letter.attempts },
+  }
 }
 
 function describe(letter: DeadLetter): string {
@@ -99,7 +113,7 @@ export async function runRetryDeadLetters(chosen: Chosen, options: OutputOptions
     }
     tellRetried({ retried, left, finished: !signal.aborted }, options)
     if (signal.aborted || (chosen !== 'all' && left.length > 0)) process.exitCode = 1
-  })
+  }, WRITES)
 }
 
 function tellRetried(
@@ -151,5 +165,5 @@ export async function runDropDeadLetters(chosen: Chosen, options: OutputOptions)
     const lines = left.map(({ id, reason }) => `${id}: ${reason}`)
     print(options, { dropped, left }, [...lines, `${dropped} dropped`].join('\n'))
     if (left.length > 0) process.exitCode = 1
-  })
+  }, WRITES)
 }

@@ -35,30 +35,33 @@ export async function runImportVouchers(
   const networks = loadNetworks(loadEnvironment().NETWORKS_FILE).filecoin.map(filecoinNetworkKey)
   const chosen = chooseNetwork(networks, options.network)
   const input = await openInput(file)
-  await withDatabase(async ({ db, signal }) => {
-    const totals: ImportTotals = { lines: 0, accepted: 0, known: 0, waiting: 0, refused: 0 }
-    const refusals: { line: number; reason: string }[] = []
-    const progress = createProgress()
-    progress.show(`reading ${file === '-' ? 'standard input' : file}`)
-    for await (const line of boundedLines(input, MAX_LINE_BYTES)) {
-      if (signal.aborted) break
-      totals.lines = line.number
-      const result = await importLine(db, networks, chosen, line)
-      if (result === undefined) continue
-      totals[result.outcome] += 1
-      if (result.outcome === 'refused') {
-        const refusal = { line: line.number, reason: result.reason ?? '' }
-        if (options.json !== true) console.log(`line ${refusal.line}: ${refusal.reason}`)
-        else if (refusals.length < MAX_REFUSALS_TOLD) refusals.push(refusal)
+  await withDatabase(
+    async ({ db, signal }) => {
+      const totals: ImportTotals = { lines: 0, accepted: 0, known: 0, waiting: 0, refused: 0 }
+      const refusals: { line: number; reason: string }[] = []
+      const progress = createProgress()
+      progress.show(`reading ${file === '-' ? 'standard input' : file}`)
+      for await (const line of boundedLines(input, MAX_LINE_BYTES)) {
+        if (signal.aborted) break
+        totals.lines = line.number
+        const result = await importLine(db, networks, chosen, line)
+        if (result === undefined) continue
+        totals[result.outcome] += 1
+        if (result.outcome === 'refused') {
+          const refusal = { line: line.number, reason: result.reason ?? '' }
+          if (options.json !== true) console.log(`line ${refusal.line}: ${refusal.reason}`)
+          else if (refusals.length < MAX_REFUSALS_TOLD) refusals.push(refusal)
+        }
+        progress.show(`${file}: ${describe(totals)}`, { done: totals.lines, total: null })
       }
-      progress.show(`${file}: ${describe(totals)}`)
-    }
-    progress.end()
-    const finished = !signal.aborted
-    const text = `${describe(totals)}${finished ? '' : ' (interrupted)'}`
-    print(options, { ...totals, finished, refusals }, text)
-    if (totals.refused > 0 || !finished) process.exitCode = 1
-  })
+      progress.end()
+      const finished = !signal.aborted
+      const text = `${describe(totals)}${finished ? '' : ' (interrupted)'}`
+      print(options, { ...totals, finished, refusals }, text)
+      if (totals.refused > 0 || !finished) process.exitCode = 1
+    },
+    { writes: true },
+  )
 }
 
 /** `--network` takes `testnet` and `filecoin:testnet`. */

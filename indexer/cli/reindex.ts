@@ -36,11 +36,13 @@ const ATTEMPTS = 20
  * next call continues there.
  */
 export async function runReindex(options: SpanOptions & { restart?: boolean }): Promise<void> {
-  await withDatabase((context) =>
-    withNetworks(options.network, async ([watched]) => {
-      if (watched === undefined) return
-      await exclusively(context, `reindex of ${watched.network}`, () => reindex(context, watched, options))
-    }),
+  await withDatabase(
+    (context) =>
+      withNetworks(options.network, async ([watched]) => {
+        if (watched === undefined) return
+        await exclusively(context, `reindex of ${watched.network}`, () => reindex(context, watched, options))
+      }),
+    { writes: true },
   )
 }
 
@@ -77,7 +79,7 @@ async function reindex(
       last = reading.last
       next = last.number + 1
       attempt = 1
-      progress.show(`block ${last.number} of ${to}: ${describe(total)}`)
+      progress.show(`block ${last.number} of ${to}: ${describe(total)}`, { done: last.number, total: to })
     }
     if (next > to) {
       if (!adopts) break
@@ -172,7 +174,9 @@ export async function runVerify(options: SpanOptions): Promise<void> {
         }
         made.push(...channelsMadeBy(reading.events))
         next = reading.last.number + 1
-        progress.show(`block ${reading.last.number} of ${to}: ${describe(total)}`)
+        progress.show(`block ${reading.last.number} of ${to}: ${describe(total)}`, {
+          ...{ done: reading.last.number, total: to },
+        })
         if (signal.aborted) break
       }
       progress.end()

@@ -20,16 +20,19 @@ const PROGRAMS: Record<RoleProgram, string> = {
 export async function runRoles(options: OutputOptions & RoleNames): Promise<void> {
   const { json, ...names } = options
   const passwords = loadRolePasswords()
-  await withDatabase(async ({ db }) => {
-    for (const [program, role] of entriesOf(names)) {
-      const password = passwords[program]
-      if (password !== undefined) await putRole(db, role, password)
-      else if (!(await hasRole(db, role))) throw missingRole(program, role)
-      await grantRole(db, program, role)
-      if (json !== true) console.log(`${role}: may do what ${PROGRAMS[program]} needs`)
-    }
-    if (json === true) console.log(JSON.stringify(names))
-  })
+  await withDatabase(
+    async ({ db }) => {
+      for (const [program, role] of entriesOf(names)) {
+        const password = passwords[program]
+        if (password !== undefined) await putRole(db, role, password)
+        else if (!(await hasRole(db, role))) throw missingRole(program, role)
+        await grantRole(db, program, role)
+        if (json !== true) console.log(`${role}: may do what ${PROGRAMS[program]} needs`)
+      }
+      if (json === true) console.log(JSON.stringify(names))
+    },
+    { writes: true },
+  )
 }
 
 function entriesOf(names: RoleNames): [RoleProgram, string][] {

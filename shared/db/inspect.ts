@@ -1,4 +1,6 @@
+import { sql } from 'kysely'
 import { ConfigError } from '../errors.ts'
+import type { Db } from './connect.ts'
 import { sqlState } from './failures.ts'
 import { SteadyClient } from './steady-client.ts'
 
@@ -40,6 +42,15 @@ export function requireOwnSessions({ sharesSessions }: DatabaseFacts): void {
     'DATABASE_URL leads to a pooler that shares sessions between transactions, but leases and LISTEN need sessions of their own: ' +
       'name the database itself, or a pooler in session mode (PgBouncer: pool_mode = session)',
   )
+}
+
+/** What takes no writes; null where they are taken. */
+export async function findReadOnlyReason(db: Db): Promise<string | null> {
+  const { rows } = await sql<{ isStandby: boolean; isReadOnly: boolean }>`
+    select pg_is_in_recovery() as "isStandby",
+      current_setting('default_transaction_read_only') = 'on' as "isReadOnly"`.execute(db)
+  if (rows[0]?.isStandby === true) return 'a replica'
+  return rows[0]?.isReadOnly === true ? 'a read-only database' : null
 }
 
 /**

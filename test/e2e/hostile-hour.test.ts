@@ -327,7 +327,7 @@ void t.test(`a hostile hour, seed ${SEED}`, { timeout: 1_190_000 }, async (t) =>
   await t.test('everything refused has a dead letter that says why', async (t) => {
     const list = z.object({
       deadLetters: z.array(
-        z.object({ job_id: z.string().nullable(), queue: z.string(), reason: z.string(), id: z.number() }),
+        z.object({ jobId: z.string().nullable(), queue: z.string(), reason: z.string(), id: z.number() }),
       ),
     })
     const wanted = Object.keys(jobs).filter((id) => !untaken.includes(id))
@@ -342,11 +342,7 @@ void t.test(`a hostile hour, seed ${SEED}`, { timeout: 1_190_000 }, async (t) =>
       found = list.parse(JSON.parse(ran.out)).deadLetters
     }
     for (const id of wanted)
-      t.match(
-        found.find(({ job_id: job }) => job === `voucher-${id}`)?.reason ?? 'none',
-        jobs[id]?.reason,
-        id,
-      )
+      t.match(found.find(({ jobId: job }) => job === `voucher-${id}`)?.reason ?? 'none', jobs[id]?.reason, id)
     const stored = found.filter(({ queue }) => queue === 'node-store')
     t.equal(
       stored.length,

@@ -198,7 +198,7 @@ void t.test('operators’ commands for Filecoin', { timeout: 1_190_000 }, async 
     await addVoucher(queue, { voucher: 'garbage' }, 'garbage')
     await queue.close()
     backend.close()
-    const letter = z.object({ id: z.number(), job_id: z.string(), reason: z.string(), attempts: z.number() })
+    const letter = z.object({ id: z.number(), jobId: z.string(), reason: z.string(), attempts: z.number() })
     const list = async (): Promise<z.infer<typeof letter>[]> => {
       const ran = await ops('dead-letters', 'list', '--json', '--queue', 'vouchers')
       t.equal(ran.code, 0, ran.err)
@@ -211,7 +211,7 @@ void t.test('operators’ commands for Filecoin', { timeout: 1_190_000 }, async 
       })
     await until(2)
     const letters = await list()
-    const [one] = letters.filter(({ job_id: job }) => job === 'voucher-bad')
+    const [one] = letters.filter(({ jobId: job }) => job === 'voucher-bad')
     t.match(one, { reason: /neither party/, attempts: 1 })
     const id = String(one?.id)
     t.match(await ops('dead-letters', 'show', id), { code: 0, out: bad })
