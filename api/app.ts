@@ -18,6 +18,7 @@ import { activityHistory } from './routes/activity-history.ts'
 import { activityRecord } from './routes/activity-record.ts'
 import { activitySearch } from './routes/activity-search.ts'
 import { activityStream } from './routes/activity-stream.ts'
+import { channelLoans } from './routes/channel-loans.ts'
 import { dailyFigures } from './routes/daily-figures.ts'
 import { health } from './routes/health.ts'
 import { loanAssets } from './routes/loan-assets.ts'
@@ -104,6 +105,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   app.register(loanLookups)
   app.register(loanNext)
   app.register(loanLists)
+  app.register(channelLoans)
   app.register(protocolContracts)
   app.register(loanAssets)
   app.register(dailyFigures)

@@ -3,7 +3,7 @@
 
 import { client } from './client.gen.js';
 import type { Client, Options as Options2, TDataShape } from './client/index.js';
-import type { GetBorrowOrdersData, GetBorrowOrdersErrors, GetBorrowOrdersResponses, GetDailyFiguresData, GetDailyFiguresErrors, GetDailyFiguresResponses, GetErc20LoanData, GetErc20LoanErrors, GetErc20LoanNextData, GetErc20LoanNextErrors, GetErc20LoanNextResponses, GetErc20LoanResponses, GetErc20LoanVouchersData, GetErc20LoanVouchersErrors, GetErc20LoanVouchersResponses, GetFilLoanData, GetFilLoanErrors, GetFilLoanNextData, GetFilLoanNextErrors, GetFilLoanNextResponses, GetFilLoanResponses, GetFilLoanVouchersData, GetFilLoanVouchersErrors, GetFilLoanVouchersResponses, GetHistoryPageData, GetHistoryPageErrors, GetHistoryPageResponses, GetLendOrdersData, GetLendOrdersErrors, GetLendOrdersResponses, GetLivenessData, GetLivenessResponses, GetLoanAssetsData, GetLoanAssetsErrors, GetLoanAssetsResponses, GetLoansOfAccountData, GetLoansOfAccountErrors, GetLoansOfAccountResponses, GetNewestHistoryData, GetNewestHistoryErrors, GetNewestHistoryResponses, GetProtocolContractsData, GetProtocolContractsErrors, GetProtocolContractsResponses, GetReadinessData, GetReadinessErrors, GetReadinessResponses, GetRecordData, GetRecordErrors, GetRecordResponses, GetStatusData, GetStatusErrors, GetStatusResponses, SearchActivityData, SearchActivityErrors, SearchActivityResponses, StreamActivityData, StreamActivityErrors, StreamActivityResponse, StreamActivityResponses } from './types.gen.js';
+import type { GetBorrowOrdersData, GetBorrowOrdersErrors, GetBorrowOrdersResponses, GetDailyFiguresData, GetDailyFiguresErrors, GetDailyFiguresResponses, GetErc20LoanData, GetErc20LoanErrors, GetErc20LoanNextData, GetErc20LoanNextErrors, GetErc20LoanNextResponses, GetErc20LoanResponses, GetErc20LoanVouchersData, GetErc20LoanVouchersErrors, GetErc20LoanVouchersResponses, GetFilLoanData, GetFilLoanErrors, GetFilLoanNextData, GetFilLoanNextErrors, GetFilLoanNextResponses, GetFilLoanResponses, GetFilLoanVouchersData, GetFilLoanVouchersErrors, GetFilLoanVouchersResponses, GetHistoryPageData, GetHistoryPageErrors, GetHistoryPageResponses, GetLendOrdersData, GetLendOrdersErrors, GetLendOrdersResponses, GetLivenessData, GetLivenessResponses, GetLoanAssetsData, GetLoanAssetsErrors, GetLoanAssetsResponses, GetLoansOfAccountData, GetLoansOfAccountErrors, GetLoansOfAccountResponses, GetLoansOfChannelData, GetLoansOfChannelErrors, GetLoansOfChannelResponses, GetNewestHistoryData, GetNewestHistoryErrors, GetNewestHistoryResponses, GetProtocolContractsData, GetProtocolContractsErrors, GetProtocolContractsResponses, GetReadinessData, GetReadinessErrors, GetReadinessResponses, GetRecordData, GetRecordErrors, GetRecordResponses, GetStatusData, GetStatusErrors, GetStatusResponses, SearchActivityData, SearchActivityErrors, SearchActivityResponses, StreamActivityData, StreamActivityErrors, StreamActivityResponse, StreamActivityResponses } from './types.gen.js';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -88,6 +88,11 @@ export const getLendOrders = <ThrowOnError extends boolean = false>(options: Opt
  * Loans that an account borrows or lends
  */
 export const getLoansOfAccount = <ThrowOnError extends boolean = false>(options: Options<GetLoansOfAccountData, ThrowOnError>) => (options.client ?? client).get<GetLoansOfAccountResponses, GetLoansOfAccountErrors, ThrowOnError>({ url: '/api/loans/account/{account}', ...options });
+
+/**
+ * The loan of a payment channel
+ */
+export const getLoansOfChannel = <ThrowOnError extends boolean = false>(options: Options<GetLoansOfChannelData, ThrowOnError>) => (options.client ?? client).get<GetLoansOfChannelResponses, GetLoansOfChannelErrors, ThrowOnError>({ url: '/api/loans/channel/{channel}', ...options });
 
 /**
  * The contracts of each EVM chain

@@ -194,6 +194,36 @@ export type ProvenanceAnswer = {
 };
 
 /**
+ * The loan that a payment channel belongs to
+ */
+export type ChannelLoan = {
+    /**
+     * The market of the loan
+     */
+    loanType: 'ERC20FIL' | 'FILERC20';
+    /**
+     * The value that the loan's lookup takes
+     */
+    loanId: string;
+    /**
+     * What the channel pays in that loan
+     */
+    role: 'collateral' | 'principal' | 'payback';
+    /**
+     * The channel's network, as in `/api/status`
+     */
+    network: string;
+};
+
+/**
+ * The loan of a payment channel, one for each network that has the channel
+ */
+export type ChannelLoans = {
+    status: 'OK';
+    payload: Array<ChannelLoan>;
+};
+
+/**
  * One day of one market's token
  */
 export type DailyFigures = {
@@ -2072,6 +2102,48 @@ export type GetLoansOfAccountResponses = {
 };
 
 export type GetLoansOfAccountResponse = GetLoansOfAccountResponses[keyof GetLoansOfAccountResponses];
+
+export type GetLoansOfChannelData = {
+    body?: never;
+    path: {
+        /**
+         * A Filecoin address with either letter: the ID, or the robust address
+         */
+        channel: string;
+    };
+    query?: never;
+    url: '/api/loans/channel/{channel}';
+};
+
+export type GetLoansOfChannelErrors = {
+    /**
+     * A parameter is malformed or unknown
+     */
+    400: ErrorAnswer;
+    /**
+     * Too many requests of this client
+     */
+    429: ErrorAnswer;
+    /**
+     * A fault of the service
+     */
+    500: ErrorAnswer;
+    /**
+     * The database is away, or the API is overloaded
+     */
+    503: ErrorAnswer;
+};
+
+export type GetLoansOfChannelError = GetLoansOfChannelErrors[keyof GetLoansOfChannelErrors];
+
+export type GetLoansOfChannelResponses = {
+    /**
+     * The loan of a payment channel, one for each network that has the channel
+     */
+    200: ChannelLoans;
+};
+
+export type GetLoansOfChannelResponse = GetLoansOfChannelResponses[keyof GetLoansOfChannelResponses];
 
 export type GetProtocolContractsData = {
     body?: never;

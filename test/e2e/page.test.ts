@@ -31,6 +31,16 @@ async function search(query: string): Promise<ActivityRecord[]> {
   return ((await answer.json()) as { payload: ActivityRecord[] }).payload
 }
 
+interface Loan {
+  erc20Loan: { lender: string }
+  filCollateral: { paymentChannelId: string; paymentChannelAddress: string }
+}
+
+async function loan(loanId: string): Promise<Loan> {
+  const answer = await fetch(`${api}/api/loan/ERC20/${loanId}`)
+  return ((await answer.json()) as { payload: Loan }).payload
+}
+
 async function withViewer(t: Test, work: (viewer: Viewer) => Promise<void>): Promise<void> {
   const viewer = await pageViewer(t, api)
   if (viewer !== undefined) await work(viewer)
@@ -137,10 +147,11 @@ void t.test('one box finds a loan, an account, a hash, a CID, a voucher and a re
     t.match(await look(signed.txHash), /Sign collateral voucher/)
     t.match(await look(signed.txHash.replaceAll('+', '-').replaceAll('/', '_')), /Sign collateral voucher/)
     t.match(await look(String(offer.id)), /One record/)
-    const { payload } = (await (await fetch(`${api}/api/loan/ERC20/${offer.loanId}`)).json()) as {
-      payload: { erc20Loan: { lender: string } }
-    }
-    t.match(await look(payload.erc20Loan.lender), /borrows or lends in \d+/)
+    const { erc20Loan } = await loan(offer.loanId)
+    t.match(await look(erc20Loan.lender), /borrows or lends in \d+/)
+    const { filCollateral } = await loan(locked.loanId)
+    t.match(await look(filCollateral.paymentChannelId), /this payment channel is its collateral/)
+    t.match(await look(filCollateral.paymentChannelAddress), `ERC20 loan ${locked.loanId}`)
     t.match(await look('0x' + '00'.repeat(32)), /Nothing is known of .*records of this transaction/)
     t.match(await look('hello?'), /has the form of nothing/)
   }),

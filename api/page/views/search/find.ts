@@ -2,6 +2,7 @@ import {
   getErc20Loan,
   getFilLoan,
   getLoansOfAccount,
+  getLoansOfChannel,
   getRecord,
   searchActivity,
   type ActivityRecord,
@@ -10,7 +11,7 @@ import { ask, Failure, type Call } from '../../lib/api.ts'
 import type { Guess } from '../../lib/search-form.ts'
 
 export type Found =
-  | { kind: 'loan'; market: 'ERC20' | 'FIL'; loanId: string; by: 'number' | 'channel' }
+  | { kind: 'loan'; loanType: 'ERC20FIL' | 'FILERC20'; loanId: string; as?: string }
   | { kind: 'account'; account: string; loans: number; hasMore: boolean }
   | { kind: 'records'; records: ActivityRecord[] }
 
@@ -23,13 +24,11 @@ export async function find(one: Guess, stop: AbortSignal): Promise<Found[]> {
         there((options) => getErc20Loan({ ...options, path }), stop),
         there((options) => getFilLoan({ ...options, path }), stop),
       ])
-      const loan = (market: 'ERC20' | 'FIL'): Found => ({
-        kind: 'loan',
-        market,
-        loanId: one.loanId,
-        by: 'number',
-      })
-      return [...(erc20 === null ? [] : [loan('ERC20')]), ...(fil === null ? [] : [loan('FIL')])]
+      const { loanId } = one
+      return [
+        ...(erc20 === null ? [] : [{ kind: 'loan', loanType: 'ERC20FIL', loanId } as const]),
+        ...(fil === null ? [] : [{ kind: 'loan', loanType: 'FILERC20', loanId } as const]),
+      ]
     }
     case 'record': {
       const found = await there((options) => getRecord({ ...options, path: { id: one.id } }), stop)
@@ -41,8 +40,16 @@ export async function find(one: Guess, stop: AbortSignal): Promise<Found[]> {
       const loans = found === null ? 0 : found.payload.filLoans.length + found.payload.erc20Loans.length
       return loans === 0 ? [] : [{ kind: 'account', account, loans, hasMore: found?.next !== null }]
     }
-    case 'channel':
-      return []
+    case 'channel': {
+      const path = { channel: one.channel }
+      const found = await there((options) => getLoansOfChannel({ ...options, path }), stop)
+      return (found?.payload ?? []).map(({ loanType, loanId, role }): Found => ({
+        kind: 'loan',
+        loanType,
+        loanId,
+        as: role,
+      }))
+    }
     case 'hash': {
       const query = { txHash: [one.txHash], limit: '100' }
       const found = await there((options) => searchActivity({ ...options, query }), stop)

@@ -75,11 +75,11 @@ function Hits({ found }: { found: Found[] }) {
           {one.kind === 'loan' && (
             <>
               <h2>
-                <LoanLink loanType={one.market === 'ERC20' ? 'ERC20FIL' : 'FILERC20'} loanId={one.loanId} />
+                <LoanLink {...one} />
               </h2>
               <p class="faint">
-                {marketWords(one.market === 'ERC20' ? 'ERC20FIL' : 'FILERC20')}
-                {one.by === 'channel' && ', the loan of this payment channel'}
+                {marketWords(one.loanType)}
+                {one.as !== undefined && `; this payment channel is its ${one.as}`}
               </p>
             </>
           )}
