@@ -10,6 +10,7 @@ import {
   type Chosen,
 } from './dead-letters.ts'
 import { runDigest } from './digest.ts'
+import { runDoctor } from './doctor.ts'
 import { runImportVouchers } from './import-vouchers.ts'
 import { runMigrate } from './migrate.ts'
 import { runReindex, runVerify } from './reindex.ts'
@@ -68,6 +69,13 @@ program
   )
   .option('--json', 'as JSON')
   .action(runStatus)
+program
+  .command('doctor')
+  .description(
+    'look at configuration, databases, queue and endpoints, with a verdict for each; 1 when anything failed',
+  )
+  .option('--json', 'as JSON')
+  .action(runDoctor)
 program
   .command('replay')
   .description('build the read model again from the log; readers are served throughout')
