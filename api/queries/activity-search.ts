@@ -28,7 +28,7 @@ import { firstThatFit, MORE_THAN_ANY_ID, type Direction } from './record-json.ts
 
 /** Loans of the given accounts at most that a page looks at one by one. */
 export const MOST_LOANS = 1_000
-/** Records that a page examines where accounts have more loans than that. */
+/** Records that a page examines for accounts: those with more loans than that, and those of a transaction. */
 export const MOST_EXAMINED = 5_000
 
 /** The index by which a page is found. */
@@ -81,8 +81,8 @@ function hasFilterOfKind({ loanType, event, blockchain, networkId }: ActivityFil
  */
 export function statementFor(way: Way, direction: Direction): Statement {
   const last = direction === 'asc' ? 'max(id)' : 'min(id)'
-  const isWindow = way === 'window' || way === 'window-of-kinds'
-  const rest = isWindow
+  const examines = way === 'window' || way === 'window-of-kinds' || way === 'transactions'
+  const rest = examines
     ? `when (select count(*) from examined) >= ${MOST_EXAMINED} then (select ${last} from examined)::text`
     : ''
   // One record more than requested shows whether another page follows.
@@ -118,14 +118,17 @@ function stepsOf(way: Way, direction: Direction): string {
     case 'kinds':
       return found(byIds(ofKinds(direction, `${LIMIT} + 1`)))
     case 'transactions':
-      // A transaction has few records, so they are read whole.
+      // A transaction has few records, so they are read whole; each costs a look-up for each account.
       return `few as materialized (
           select record.* from unnest(${TRANSACTIONS}) as given(hash)
           cross join lateral (select * from projection.activity where tx_hash = given.hash) as record
-        ), ${found(`
-          select few.* from few join kinds on kinds.id = few.kind
+        ), examined as materialized (
+          select few.id, few.loan_id, kinds.loan_type from few join kinds on kinds.id = few.kind
           where few.id > ${LOW} and few.id < ${HIGH} and ${orNull(LOANS, `few.loan_id = any(${LOANS})`)}
-            and ${orNull(ACCOUNTS, isParty('kinds.loan_type', 'few.loan_id'))}`)}`
+          order by few.id ${direction} limit ${MOST_EXAMINED}
+        ), ${found(`
+          select few.* from few join examined using (id)
+          where ${orNull(ACCOUNTS, isParty('examined.loan_type', 'examined.loan_id'))}`)}`
     case 'loans':
       return `loan_keys as materialized (
           select loan_id, loan_type from unnest(${LOANS}) as given(loan_id)

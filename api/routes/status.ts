@@ -1,10 +1,13 @@
 import type { FastifyPluginCallback } from 'fastify'
+import type * as z from 'zod'
+import { taggedAnswer } from '../queries/answer-cache.ts'
 import { getIndexingStatus } from '../queries/indexing-status.ts'
 import { responses } from '../schemas/common.ts'
 import { noQuery } from '../schemas/parameters.ts'
 import { publicHealth } from '../schemas/public-health.ts'
 import { statusAnswer } from '../schemas/status.ts'
 import { READ } from './read.ts'
+import { sendAnswer } from './send-answer.ts'
 
 /** Serves how far every network is indexed. */
 export const status: FastifyPluginCallback = (app, _options, done) => {
@@ -16,12 +19,23 @@ export const status: FastifyPluginCallback = (app, _options, done) => {
       operationId: 'getStatus',
       summary: 'How far every network is indexed',
       querystring: noQuery,
-      response: responses(statusAnswer, 400),
+      response: responses(statusAnswer, 304, 400),
     },
-    handler: async () => {
+    handler: async (request, reply) => {
       const { records, networks } = await getIndexingStatus(app.database)
       const { packageVersion: version } = app.config
-      return { status: 'OK', payload: { version, records, networks: networks.map(publicHealth) } }
+      const answer: z.input<typeof statusAnswer> = {
+        status: 'OK',
+        payload: { version, records, networks: networks.map(publicHealth) },
+      }
+      const heights = networks.flatMap(({ network, indexed }) =>
+        indexed === null ? [] : [[network, indexed]],
+      )
+      return sendAnswer(
+        request,
+        reply,
+        taggedAnswer(JSON.stringify(answer), Object.fromEntries(heights) as Record<string, number>),
+      )
     },
   })
   done()

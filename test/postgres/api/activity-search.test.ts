@@ -389,6 +389,37 @@ void t.test('however rare a value is, the search for it reads no more than it an
 })
 
 void t.test(
+  '32 accounts in a transaction with very many records cost a bounded number of look-ups',
+  async (t) => {
+    const api = await testApi(t)
+    const { db } = api
+    const records = MOST_EXAMINED * 3
+    await seedBusyAccount(db, records)
+    await sql`update projection.activity set tx_hash = '0xmany'`.execute(db)
+    const accounts = Array.from({ length: 32 }, (_, index) => `f0${9_000_000 + index}`)
+    const given = { txHash: ['0xmany'], account: [...accounts.slice(1), BUSY.account] }
+    await db.connection().execute(async (session) => {
+      await sql`set enable_seqscan = off`.execute(session)
+      await sql`set plan_cache_mode = force_generic_plan`.execute(session)
+      for (const direction of ['asc', 'desc'] as const) {
+        await sql.raw(`prepare many as ${statementFor('transactions', direction).text}`).execute(session)
+        const values = valuesOf({ limit: 25, filters: { ...given, account: accounts } }).map(literal)
+        const scans = await scansOf(session, `many(${values.join()})`, (table) => table === 'loan_lists')
+        const looks = scans.reduce((sum, scan) => sum + scan['Actual Loops'], 0)
+        t.ok(looks > 0 && looks <= 32 * MOST_EXAMINED, `${direction}: ${looks} look-ups`)
+        await sql`deallocate many`.execute(session)
+      }
+    })
+    const owned = Array.from({ length: BUSY.loans }, (_, index) => (index + 1) * 3)
+    const all = await walk(api, { ...given, limit: '200' })
+    t.strictSame(
+      all.map(({ id }) => id / SEEDED_ID_STEP),
+      owned.toReversed(),
+    )
+  },
+)
+
+void t.test(
   'a page whose records are long is cut where it is large enough, and the next one goes on there',
   async (t) => {
     const api = await testApi(t)
