@@ -12,6 +12,42 @@ const page = `${root}api/page`
 /** Names the sources of a build, so that a later start can tell whether they changed. */
 const STAMP = 'sources.txt'
 
+/** The functions of the client use the one that they are given, so that the default one is dead weight. */
+const withoutDefaultClient = {
+  name: 'without-default-client',
+  enforce: 'pre',
+  resolveId: (id, importer) =>
+    id === './client.gen.js' && importer?.endsWith('/sdk.gen.ts') ? `${page}/lib/no-client.ts` : null,
+}
+
+/**
+ * Branches of the chart library that the page's options never reach: a legend, a cursor, its own times, scales that are
+ * not linear, and other shapes of a line. It comes as one function, so that a bundler cannot see that they are dead. They are a fifth
+ * of its size.
+ */
+const CHART_TRIMS = [
+  [/const showLegend = legend\.show;/, ''],
+  [/const showCursor =\s+cursor\.show;/, ''],
+  [/\bshow(?:Legend|Cursor)\b/g, 'false'],
+  [/\b(?:\w+\.)?distr (?:==|>=) [34]\b/g, 'false'],
+  [/\(paths\.(?:stepped|spline) +=[^;]*;/g, ''],
+  [/uPlot\.(?:join|fmtDate|tzDate|addGap|clipGaps) += \w+;/g, ''],
+  [/let isTime = [^;]+;/g, ''],
+  [/\bisTime\b/g, 'false'],
+  [/const \[[^\]]*\] = genTimeStuffs\([^)]*\);/g, ''],
+  [/const _(?:tzDate|fmtDate|time\w+) += \(?(?:opts|ms|time\w+)\b[^;]*;/g, ''],
+]
+const withoutUnusedCharts = {
+  name: 'without-unused-charts',
+  transform: (code, id) => {
+    if (!id.endsWith('/uPlot.esm.js')) return null
+    return CHART_TRIMS.reduce((text, [pattern, replacement]) => {
+      if (text.search(pattern) === -1) throw new Error(`uPlot has no ${pattern} any more: mend CHART_TRIMS`)
+      return text.replace(pattern, replacement)
+    }, code)
+  },
+}
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const folder = resolve(process.argv[2] ?? `${root}dist/api/page`)
   if (stampOf(folder) !== sourceDigest()) await buildPage(folder)
@@ -31,6 +67,7 @@ export async function buildPage(folder) {
     publicDir: false,
     cacheDir: `${root}node_modules/.cache/vite`,
     logLevel: 'warn',
+    plugins: [withoutDefaultClient, withoutUnusedCharts],
     oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
     build: {
       outDir: temporary,
@@ -39,6 +76,15 @@ export async function buildPage(folder) {
       // The policy of the page forbids scripts in the document.
       modulePreload: { polyfill: false },
       assetsInlineLimit: 0,
+      // What is compressed together is smaller. The charts alone are large enough to come when they are needed.
+      cssCodeSplit: false,
+      rolldownOptions: {
+        output: {
+          codeSplitting: {
+            groups: [{ name: 'views', test: /\/api\/page\/(?!views\/status|main)|client\/generated/ }],
+          },
+        },
+      },
       reportCompressedSize: false,
     },
   })

@@ -1,8 +1,8 @@
 import { signal } from '@preact/signals'
-import { createClient } from '../../../client/index.ts'
+import { readingClient } from './client.ts'
 
 /** The service's own client: the page is served by the API that it reads. */
-export const client = createClient({ baseUrl: location.pathname.replace(/\/[^/]*$/, '') })
+export const client = readingClient(location.pathname.replace(/\/[^/]*$/, ''))
 
 /** Milliseconds without an answer after which the page says so, and after which it stops waiting. */
 const SLOW_MS = 3000
