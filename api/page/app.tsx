@@ -10,6 +10,7 @@ import { followStatus } from './lib/status.ts'
 import type { Route } from './lib/route.ts'
 import { route } from './router.ts'
 import type { ViewModule, ViewProps } from './view.ts'
+import { FirstLook } from './views/tour/first-look.tsx'
 
 /** Each view is loaded when it is first shown, so that the first one does not wait for the charts of another. */
 const VIEWS: Record<string, () => Promise<ViewModule>> = {
@@ -33,6 +34,7 @@ export function App() {
       <Top />
       <News />
       <main id="main" tabIndex={-1}>
+        {route.value.view === '' && <FirstLook />}
         <View route={route.value} />
       </main>
       <Announcer />

@@ -1,9 +1,11 @@
 /** (pure) Distances in time as short text. Moments are Unix milliseconds. */
 import { formatDuration } from '../../lib/format.ts'
 
-/** `in 59 min` before the moment, `59 min ago` after it. */
+/** `in 59 min` before the moment, never `in 0 s`; `59 min ago` after it. */
 export function countdown(at: number, now: number): string {
-  return at > now ? `in ${formatDuration((at - now) / 1000)}` : `${formatDuration((now - at) / 1000)} ago`
+  return at > now
+    ? `in ${formatDuration(Math.ceil((at - now) / 1000))}`
+    : `${formatDuration((now - at) / 1000)} ago`
 }
 
 /**

@@ -20,6 +20,8 @@ export type ChannelRole = 'collateral' | 'principal' | 'payback'
 export interface Party {
   evm: string | null
   filecoin: string | null
+  /** As the party wrote its Filecoin address into the contract: often another form of the same. */
+  written: string | null
 }
 
 /** An amount in whole units as exact decimal text, and the fields of the answer that tell it. */
@@ -235,12 +237,11 @@ function partiesOf(
   loan: Parties,
   channel: Pick<Parties, 'filBorrower' | 'filLender'> | null,
 ): Pick<Terms, Actor> {
-  const filecoin = (field: 'filBorrower' | 'filLender'): string | null =>
-    channel?.[field] ?? (loan[field] === null ? null : filecoinText(loan[field]))
-  return {
-    borrower: { evm: loan.borrower, filecoin: filecoin('filBorrower') },
-    lender: { evm: loan.lender, filecoin: filecoin('filLender') },
+  const party = (evm: string | null, field: 'filBorrower' | 'filLender'): Party => {
+    const written = loan[field] === null ? null : filecoinText(loan[field])
+    return { evm, filecoin: channel?.[field] ?? written, written }
   }
+  return { borrower: party(loan.borrower, 'filBorrower'), lender: party(loan.lender, 'filLender') }
 }
 
 function channelOf(

@@ -5,6 +5,7 @@ import { Failed } from '../../components/states.tsx'
 import { exactTime, toMs } from '../../lib/format.ts'
 import { useAnswer } from '../../lib/use-answer.ts'
 import { eventWords, isOffChain } from './event-words.ts'
+import { PROOF_WORDS } from './proof-words.ts'
 
 /** The chosen record, and how this service knows it. */
 export function RecordDetail({ record }: { record: ActivityRecord | undefined }) {
@@ -15,13 +16,12 @@ export function RecordDetail({ record }: { record: ActivityRecord | undefined })
 function Detail({ record }: { record: ActivityRecord }) {
   const id = String(record.id)
   const asked = useAnswer(`record ${id}`, (options) => getRecord({ ...options, path: { id } }))
-  const { title, what } = eventWords(record.event)
+  const { title } = eventWords(record.event)
   return (
     <div class="record-detail">
       <h3>
         <bdi>{title}</bdi>
       </h3>
-      {what !== '' && <p>{what}</p>}
       <dl class="lines">
         <div class="line">
           <dt>{isOffChain(record.event) ? 'Voucher' : 'Transaction'}</dt>
@@ -48,11 +48,6 @@ const FINALITY: Record<string, { tone: Tone; text: string }> = {
   final: { tone: 'good', text: 'final' },
   safe: { tone: 'plain', text: 'safe' },
   seen: { tone: 'plain', text: 'a reorg can still take it back' },
-}
-const PROOFS: Record<string, string> = {
-  two: 'two endpoints said the same',
-  bloom: 'the blocks’ blooms exclude anything that was left out',
-  one: 'one endpoint’s word',
 }
 const SOURCES: Record<string, string> = {
   chain: 'read from the chain',
@@ -87,7 +82,7 @@ function Origin({ provenance }: { provenance: ProvenanceAnswer['payload'] }) {
         <dt>How it is known</dt>
         <dd>
           {SOURCES[source] ?? <Unknown />}
-          {proof !== null && `: ${PROOFS[proof.kind] ?? proof.kind}`}
+          {proof !== null && `: ${PROOF_WORDS[proof.kind] ?? proof.kind}`}
           {reorgs > 0 && `; moved or removed by ${reorgs} reorg${reorgs === 1 ? '' : 's'}`}
         </dd>
       </div>

@@ -3,6 +3,7 @@ import type { LoanNextAnswer } from '../../../../client/index.ts'
 import { Amount } from '../../components/amount.tsx'
 import { Badge } from '../../components/badge.tsx'
 import { Address, Short, Unknown } from '../../components/names.tsx'
+import { useSymbols } from '../../lib/assets.ts'
 import { now } from '../../lib/clock.ts'
 import { exactTime, formatDuration, shorten } from '../../lib/format.ts'
 import { go, withQuery } from '../../router.ts'
@@ -12,7 +13,6 @@ import type { Amount as LoanAmount, Deadline, LinkedChannel, LoanModel, Party, S
 import { momentOf } from './next-actions.ts'
 import { useSeenAt } from './seen-at.ts'
 import { stateWords } from './state-words.ts'
-import { useSymbol } from './tokens.ts'
 
 interface StatementProps {
   loan: LoanModel
@@ -22,7 +22,7 @@ interface StatementProps {
 
 /** The loan's terms, in the manner of a bank statement. */
 export function Statement({ loan, isPast, next }: StatementProps) {
-  const symbol = useSymbol(loan.token)
+  const symbol = useSymbols()(loan.token)
   return (
     <div class="statement">
       <Card title="Amounts" id="amounts">

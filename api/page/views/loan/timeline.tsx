@@ -91,7 +91,7 @@ function Card({ column: { record, lane, isOffChain, words }, index, position, on
       <button
         type="button"
         aria-pressed={index === position}
-        title={words.what}
+
         onClick={() => onShow(index)}
       >
         <span class="unseen">{lane === 'evm' ? 'EVM:' : isOffChain ? 'Off-chain:' : 'Filecoin:'}</span>
