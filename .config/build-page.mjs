@@ -12,12 +12,14 @@ const page = `${root}api/page`
 /** Names the sources of a build, so that a later start can tell whether they changed. */
 const STAMP = 'sources.txt'
 
+const NO_CLIENT = '\0no-client'
 /** The functions of the client use the one that they are given, so that the default one is dead weight. */
 const withoutDefaultClient = {
   name: 'without-default-client',
   enforce: 'pre',
   resolveId: (id, importer) =>
-    id === './client.gen.js' && importer?.endsWith('/sdk.gen.ts') ? `${page}/lib/no-client.ts` : null,
+    id === './client.gen.js' && importer?.endsWith('/sdk.gen.ts') ? NO_CLIENT : null,
+  load: (id) => (id === NO_CLIENT ? 'export const client = undefined' : null),
 }
 
 /**
