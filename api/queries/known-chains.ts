@@ -1,4 +1,6 @@
 import { FILECOIN_BLOCKCHAIN } from '../../shared/config/networks.ts'
+import { notOneOf } from '../schemas/parameters.ts'
+import type { ActivityFilters } from './activity-sql.ts'
 import { builder, toStatement } from './builder.ts'
 import type { ReadDatabase } from './read-database.ts'
 
@@ -23,6 +25,19 @@ export async function getKnownChains(database: ReadDatabase): Promise<KnownChain
     blockchains: sorted([FILECOIN_BLOCKCHAIN, ...chains.map(({ blockchain }) => blockchain)]),
     networkIds: sorted(chains.map(({ network_id }) => network_id)),
   }
+}
+
+/** What is wrong with the values of these closed sets, which only the database knows; null if nothing is. */
+export async function mistakeInChains(
+  database: ReadDatabase,
+  { blockchain = [], networkId = [] }: Pick<ActivityFilters, 'blockchain' | 'networkId'>,
+): Promise<string | null> {
+  if (blockchain.length + networkId.length === 0) return null
+  const { blockchains, networkIds } = await getKnownChains(database)
+  if (!blockchain.every((one) => blockchains.includes(one))) return notOneOf('blockchain', blockchains)
+  // No chain is known before one is configured.
+  const isKnown = networkIds.length === 0 || networkId.every((one) => networkIds.includes(one))
+  return isKnown ? null : notOneOf('networkId', networkIds)
 }
 
 function sorted(names: string[]): string[] {

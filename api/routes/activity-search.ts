@@ -10,11 +10,9 @@ import { searchActivity } from '../queries/activity-search.ts'
 import type { ActivityFilters, ActivitySearch } from '../queries/activity-sql.ts'
 import { taggedAnswer } from '../queries/answer-cache.ts'
 import { findMoment } from '../queries/as-of.ts'
-import type { ReadDatabase } from '../queries/read-database.ts'
-import { getKnownChains } from '../queries/known-chains.ts'
+import { mistakeInChains } from '../queries/known-chains.ts'
 import { PAGE_RECORDS, searchAnswer, searchQuery, withExports } from '../schemas/activity.ts'
 import type { AsOf } from '../schemas/as-of.ts'
-import { notOneOf } from '../schemas/parameters.ts'
 import { responses } from '../schemas/common.ts'
 import { READ } from './read.ts'
 import { exportsOf } from './activity-export.ts'
@@ -94,16 +92,4 @@ function toSearch(query: z.output<typeof searchQuery>, usualLimit: number): Acti
 
 function hasSeveralChains({ blockchain = [], networkId = [] }: ActivityFilters): boolean {
   return blockchain.length > 1 || networkId.length > 1
-}
-
-async function mistakeInChains(
-  database: ReadDatabase,
-  { blockchain = [], networkId = [] }: ActivityFilters,
-): Promise<string | null> {
-  if (blockchain.length + networkId.length === 0) return null
-  const { blockchains, networkIds } = await getKnownChains(database)
-  if (!blockchain.every((one) => blockchains.includes(one))) return notOneOf('blockchain', blockchains)
-  // No chain is known before one is configured.
-  const isKnown = networkIds.length === 0 || networkId.every((one) => networkIds.includes(one))
-  return isKnown ? null : notOneOf('networkId', networkIds)
 }

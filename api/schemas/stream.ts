@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { parseEventId } from '../../shared/events/record-event.ts'
+import { searchQuery } from './activity.ts'
 
 const eventId = (name: string, description: string) =>
   z
@@ -21,7 +22,10 @@ export const streamHeaders = z.looseObject({
   ),
 })
 
+const { loanId, loanType, event, networkId } = searchQuery.shape
+
 export const streamQuery = z.strictObject({
+  ...{ loanId, loanType, event, networkId },
   lastEventId: eventId(
     'lastEventId',
     'As the header `Last-Event-ID`, which a browser cannot set on its first connection: the id of the last event that was received; 0 for all from the beginning; unset for all from now on',

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DatabaseAway } from '../queries/read-database.ts'
 import { isBefore, type Cursor } from '../../shared/events/record-event.ts'
-import { HEARTBEAT, openingText } from './event-text.ts'
+import { HEARTBEAT, openingText, recordsText } from './event-text.ts'
+import { changesFor, type RecordFilter } from './record-filter.ts'
 import type { Page, RecordFeed } from './record-feed.ts'
 
 const RETRY_AFTER_MS = 500
@@ -15,12 +16,14 @@ export interface StreamProgress {
 
 /**
  * Yields the text of one stream, a page at a time. Each is asked for when the reader has taken the one before, so that a
- * slow reader costs no memory: it falls behind and reads the log at its own pace.
+ * slow reader costs no memory: it falls behind and reads the log at its own pace. A page without a change that fits the
+ * filter is its id alone, so that a client resumes behind it.
  */
 export async function* followFeed(
   feed: RecordFeed,
   start: Cursor,
   progress: StreamProgress,
+  filter: RecordFilter | null,
 ): AsyncGenerator<Buffer> {
   let at = start
   let toldFinality = 0
@@ -34,7 +37,8 @@ export async function* followFeed(
         continue
       }
       at = page.next
-      yield* sent(page.text, progress)
+      const text = filter === null ? page.text : recordsText(changesFor(filter, page.events), page.next)
+      yield* sent(text, progress)
     } else if (feed.finality.version !== toldFinality) {
       const { version, text } = feed.finality
       toldFinality = version

@@ -2,7 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import pLimit from 'p-limit'
 import { messageOf } from '../../shared/errors.ts'
-import { isBefore, type Cursor } from '../../shared/events/record-event.ts'
+import { isBefore, type Cursor, type RecordEvent } from '../../shared/events/record-event.ts'
 import { pause } from '../../shared/async/pause.ts'
 import { DatabaseAway, type ReadDatabase } from '../queries/read-database.ts'
 import { getFinality, getRecordEvents, getStreamState } from '../queries/record-events.ts'
@@ -11,6 +11,8 @@ import { finalityText, recordsText } from './event-text.ts'
 /** Changes of the history as they are sent, and the place after them. */
 export interface Page {
   text: Buffer
+  /** The same changes, for streams that filter them. */
+  events: RecordEvent[]
   next: Cursor
 }
 
@@ -18,8 +20,10 @@ const LOOK_EVERY_MS = 100
 /** Pages that streams read behind the head; the other connections are for requests. */
 const READS_AT_ONCE = 2
 /** Bytes of the pages that are kept for streams a little behind. */
-const MOST_KEPT_BYTES = 2 * 1024 * 1024
+const MOST_KEPT_BYTES = 8 * 1024 * 1024
 const OVERHEAD_BYTES = 200
+/** Memory of a page's changes and their text, by the length of the text. */
+const BYTES_OF_TEXT = 4
 
 /**
  * The history's changes for all streams of this process. It looks at the log's head while a stream is open, and reads
@@ -30,7 +34,7 @@ export class RecordFeed {
   readonly #log: FastifyBaseLogger
   readonly #pages = new LRUCache<string, Page>({
     maxSize: MOST_KEPT_BYTES,
-    sizeCalculation: ({ text }) => text.length + OVERHEAD_BYTES,
+    sizeCalculation: ({ text }) => BYTES_OF_TEXT * text.length + OVERHEAD_BYTES,
   })
   readonly #reading = new Map<string, Promise<Page | undefined>>()
   readonly #turns = pLimit(READS_AT_ONCE)
@@ -107,7 +111,7 @@ export class RecordFeed {
   async #read(after: Cursor, upTo: number): Promise<Page | undefined> {
     const { events, next } = await getRecordEvents(this.#database, after, upTo)
     if (!isBefore(after, next)) return undefined
-    const page = { text: recordsText(events, next), next }
+    const page = { text: recordsText(events, next), events, next }
     this.#pages.set(`${after.position}.${after.skip}`, page)
     return page
   }

@@ -1549,6 +1549,22 @@ export type StreamActivityData = {
     path?: never;
     query?: {
         /**
+         * Loans of either market
+         */
+        loanId?: Array<string>;
+        /**
+         * Markets
+         */
+        loanType?: Array<'ERC20FIL' | 'FILERC20'>;
+        /**
+         * The kind of event
+         */
+        event?: Array<'CreateLoanOffer' | 'ApproveRequest' | 'Withdraw' | 'Payback' | 'AcceptRepayment' | 'RefundPayback' | 'CancelLoan' | 'CreateBorrowRequest' | 'AcceptOffer' | 'UnlockCollateral' | 'SeizeCollateral' | 'UnlockRefundableCollateral' | 'CancelBorrowRequest' | 'LendERC20/LockCollateral' | 'LendERC20/SignCollateralVoucher' | 'LendERC20/SignUnlockCollateralVoucher' | 'LendERC20/RedeemSeizeCollateralVoucher' | 'LendERC20/RedeemUnlockCollateralVoucher' | 'LendERC20/SettleSeizeCollateral' | 'LendERC20/SettleUnlockCollateral' | 'LendERC20/CollectSeizeCollateral' | 'LendERC20/CollectUnlockCollateral' | 'LendFIL/CreatePaymentChannel' | 'LendFIL/SignWithdrawVoucher' | 'LendFIL/RedeemWithdrawVoucher' | 'LendFIL/SettleWithdraw' | 'LendFIL/CollectWithdraw' | 'LendFIL/PaybackPaymentChannel' | 'LendFIL/SignPaybackVoucher' | 'LendFIL/RedeemPaybackVoucher' | 'LendFIL/SettlePayback' | 'LendFIL/CollectPayback'>;
+        /**
+         * Networks of configured or indexed chains
+         */
+        networkId?: Array<string>;
+        /**
          * As the header `Last-Event-ID`, which a browser cannot set on its first connection: the id of the last event that was received; 0 for all from the beginning; unset for all from now on
          */
         lastEventId?: string;

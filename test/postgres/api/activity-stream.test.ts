@@ -177,6 +177,46 @@ void t.test('from each id exactly the rest follows, also in the middle of an ent
   t.same(await eventsFrom(t, origin, db, head), [], 'nothing follows the head')
 })
 
+void t.test('a filtered stream keeps exactly the records of that search, and its id moves on', async (t) => {
+  const { db, app, origin } = await listeningApi(t)
+  const stories = tellStories(7, 10, { people: 3, handedIn: 1 })
+  await ingestInSomeOrder(db, stories, 7, { first: 'filecoin', unrest: 0.3 })
+  const head = await headOf(db)
+  const queries = [
+    'loanId=3&loanId=4',
+    'loanType=ERC20FIL&event=LendERC20/LockCollateral',
+    'networkId=31337',
+    'loanId=12345',
+  ]
+  for (const query of queries) {
+    const found: Record<string, unknown>[] = []
+    for (let before = ''; ;) {
+      const page = (await app.inject(`/api/activity?${query}&limit=200${before}`)).json<{
+        payload: Record<string, unknown>[]
+        next: number | null
+      }>()
+      found.push(...page.payload)
+      if (page.next === null) break
+      before = `&before=${page.next}`
+    }
+    const copy = new Map<unknown, Record<string, unknown>>()
+    const stream = await openStream(t, origin, { query: `?lastEventId=0&${query}` })
+    await stream.until(isAt(head))
+    for (const { event, data } of stream.events) {
+      if (event === 'finality') continue
+      if (event === 'retracted') copy.delete(data['id'])
+      else copy.set(data['id'], data)
+    }
+    const kept = [...copy.values()].sort((a, b) => Number(b['id']) - Number(a['id']))
+    t.strictSame(kept.map(tenFields), found, query)
+    t.equal(Number(stream.lastId), head, `${query}: it resumes from the head`)
+    stream.kill()
+  }
+  t.equal((await app.inject(`${STREAM}?networkId=9`)).statusCode, 400)
+  t.equal((await app.inject(`${STREAM}?event=Nope`)).statusCode, 400)
+  t.equal((await app.inject(`${STREAM}?account=f01`)).statusCode, 400)
+})
+
 void t.test('without an id a stream begins now, and a client has an id before its first event', async (t) => {
   const { db, origin } = await listeningApi(t)
   const stories = tellStories(3, 2, { handedIn: 0 })
