@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander'
+import { Argument, Command, CommanderError, Option } from 'commander'
 import { ConfigError } from '../../shared/errors.ts'
 import { describeFailure } from '../../shared/program.ts'
 import { runAudit } from './audit.ts'
@@ -11,6 +11,7 @@ import {
 } from './dead-letters.ts'
 import { runDigest } from './digest.ts'
 import { runDoctor } from './doctor.ts'
+import { EXPORT_FORMATS, EXPORTED, runExport } from './export.ts'
 import { runImportVouchers } from './import-vouchers.ts'
 import { runMigrate } from './migrate.ts'
 import { runReindex, runVerify } from './reindex.ts'
@@ -113,6 +114,13 @@ program
   .option('--json', 'as JSON')
   .action(runDigest)
 
+program
+  .command('export')
+  .description('write all records, or all loans, to standard output, from one snapshot of the database')
+  .addArgument(new Argument('<what>', 'what to write').choices(EXPORTED))
+  .addOption(new Option('--format <format>', 'the form of a line').choices(EXPORT_FORMATS).default('ndjson'))
+  .action(runExport)
+
 const vouchers = program.command('vouchers').description('what is signed off-chain')
 vouchers
   .command('import')
@@ -185,6 +193,10 @@ function describeUse({ code, message }: CommanderError): string | null {
       return `${name} is missing`
     case 'commander.optionMissingArgument':
       return `${name} lacks its value`
+    case 'commander.invalidArgument':
+      return (/Allowed choices are .*$/.exec(message)?.[0] ?? 'an argument is wrong')
+        .replace(/\.$/, '')
+        .replace('Allowed choices are', 'it must be one of')
     case 'commander.excessArguments':
       return `there are too many arguments for ${name}`
     default:

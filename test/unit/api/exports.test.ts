@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { acceptedType } from '../../../api/exports/accepted-type.ts'
 import { ExportPlaces } from '../../../api/exports/export-places.ts'
-import { csvCell } from '../../../api/exports/formats.ts'
+import { csvCell, csvLine } from '../../../shared/csv.ts'
 
 void t.test('an answer has the type that the client prefers, else JSON', (t) => {
   for (const [accept, type] of [
@@ -47,7 +47,7 @@ void t.test('cells are read as they were, and none is a formula', (t) => {
   const cell = fc.array(piece, { maxLength: 5 }).map((pieces) => pieces.join(''))
   fc.assert(
     fc.property(fc.array(cell, { minLength: 1, maxLength: 4 }), (cells) => {
-      const [row = [], ...others] = parseCsv(`${cells.map(csvCell).join(',')}\r\n`)
+      const [row = [], ...others] = parseCsv(csvLine(cells))
       return (
         others.length === 0 &&
         row.every((text) => !/^[=+\-@\t\r\n]/.test(text)) &&
