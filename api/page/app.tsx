@@ -1,4 +1,5 @@
 import type { FunctionComponent } from 'preact'
+import { Boundary } from './components/boundary.tsx'
 import { useEffect, useState } from 'preact/hooks'
 import { Announcer } from './components/announcer.tsx'
 import { Heading } from './components/heading.tsx'
@@ -35,7 +36,9 @@ export function App() {
       <News />
       <main id="main" tabIndex={-1}>
         {route.value.view === '' && <FirstLook />}
-        <View route={route.value} />
+        <Boundary key={route.value.view}>
+          <View route={route.value} />
+        </Boundary>
       </main>
       <Announcer />
     </>
@@ -46,7 +49,6 @@ function View({ route }: { route: Route }) {
   const { view } = route
   const [loaded, setLoaded] = useState<{ view: string; Component: FunctionComponent<ViewProps> }>()
   const [failed, setFailed] = useState<string>()
-  const [tries, setTries] = useState(0)
   const load = Object.hasOwn(VIEWS, view) ? VIEWS[view] : undefined
   useEffect(() => {
     let isWanted = true
@@ -57,16 +59,13 @@ function View({ route }: { route: Route }) {
     return () => {
       isWanted = false
     }
-  }, [view, tries])
+  }, [view])
   if (load === undefined) return <Nowhere />
   if (loaded?.view === view) return <loaded.Component key={view} route={route} />
   if (failed !== view) return <Loading what="this view" />
   const failure = new Failure('away', 'A part of the page did not arrive.')
-  const retry = (): void => {
-    setFailed(undefined)
-    setTries((count) => count + 1)
-  }
-  return <Failed failure={failure} retry={retry} what="it" />
+  // A browser remembers that a module failed, and the service may have a newer page by now.
+  return <Failed failure={failure} retry={() => location.reload()} action="Load the page again" />
 }
 
 function Nowhere() {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import t from 'tap'
-import { ingestLedger, ingestStories, EVM } from '../helpers/ingest-ledger.ts'
+import { EVM, FILECOIN, ingestLedger, ingestStories } from '../helpers/ingest-ledger.ts'
 import { pageApi, pageViewer, until } from '../helpers/page.ts'
 import { seedNetwork, seedRecords } from '../helpers/seed-projection.ts'
 import { tellStories } from '../helpers/two-chain-stories.ts'
@@ -123,4 +123,41 @@ void t.test('a million records cost a page no more than a few', async (t) => {
   await page.waitForSelector('tbody tr')
   t.equal(await page.locator('tbody tr').count(), 25)
   await until(page, "document.querySelector('.heading').textContent.includes('1,000,000 records')")
+})
+
+void t.test('a page that nobody touches stays small while records stream in', async (t) => {
+  const stories = tellStories(7, 120)
+  const { api, db } = await pageApi(t, (db) => ingestLedger(db, EVM, stories.evm))
+  const viewer = await pageViewer(t, api)
+  if (viewer === undefined) return
+  const page = await viewer.open('#/')
+  await page.waitForSelector('tbody tr')
+  const devtools = await page.context().newCDPSession(page)
+  const heapBytes = async (): Promise<number> => {
+    await devtools.send('HeapProfiler.collectGarbage')
+    return (await devtools.send('Runtime.getHeapUsage')).usedSize
+  }
+  const before = await heapBytes()
+  await ingestLedger(db, FILECOIN, stories.filecoin)
+  await page.getByRole('button', { name: '200+ new' }).waitFor()
+  t.equal(await page.locator('tbody tr').count(), 25, 'nothing is shown unasked')
+  const grown = (await heapBytes()) - before
+  t.comment(`${grown} bytes for ${stories.filecoin.length} events`)
+  t.ok(grown < 4 * 1024 * 1024, `${grown} bytes more`)
+  await page.getByRole('button', { name: '200+ new' }).click()
+  await until(page, "document.querySelectorAll('tbody tr').length === 100")
+})
+
+void t.test('an answer without sense breaks one view, and not the page', async (t) => {
+  const { api } = await pageApi(t, (db) => ingestStories(db, tellStories(1, 3)))
+  const viewer = await pageViewer(t, api)
+  if (viewer === undefined) return
+  const page = await viewer.open('#/nowhere')
+  await page.route('**/api/activity?*', (route) =>
+    route.fulfill({ json: { status: 'OK', payload: null, next: null } }),
+  )
+  await page.evaluate("location.hash = '#/?event=CreateLoanOffer'")
+  t.match(await page.getByRole('alert').textContent(), /This view could not be shown/)
+  await page.getByRole('link', { name: 'Orders' }).click()
+  await until(page, "document.querySelector('h1')?.textContent === 'Orders'")
 })

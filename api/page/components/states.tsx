@@ -30,7 +30,16 @@ const TITLES: Record<FailureKind, string> = {
   broken: 'Something failed',
 }
 
-export function Failed({ failure, retry, what }: { failure: Failure; retry: () => void; what: string }) {
+interface FailedProps {
+  failure: Failure
+  retry: () => void
+  /** What the page keeps asking for, as in "the loan"; omitted where it does not. */
+  what?: string
+  /** The words of the button. */
+  action?: string
+}
+
+export function Failed({ failure, retry, what, action = 'Ask now' }: FailedProps) {
   const isAway = failure.kind === 'away' || failure.kind === 'busy' || failure.kind === 'broken'
   return (
     <div class="state bad" role="alert">
@@ -40,9 +49,9 @@ export function Failed({ failure, retry, what }: { failure: Failure; retry: () =
       </p>
       {isAway && (
         <>
-          <p>The page keeps asking for {what}.</p>
+          {what !== undefined && <p>The page keeps asking for {what}.</p>}
           <button type="button" onClick={retry}>
-            Ask now
+            {action}
           </button>
         </>
       )}

@@ -49,7 +49,8 @@ function Result({ q, outcome, retry }: { q: string; outcome: Outcome; retry: () 
   if (guesses.length === 0)
     return <Forms title={`“${clip(q, 40)}” has the form of nothing that can be searched`} />
   if (outcome.q !== q) return <Loading what="what was found" />
-  if (outcome.failure !== undefined) return <Failed failure={outcome.failure} retry={retry} what="it" />
+  if (outcome.failure !== undefined)
+    return <Failed failure={outcome.failure} retry={retry} action="Search again" />
   const found = outcome.found ?? []
   if (found.length > 0) return <Hits found={found} />
   return (
