@@ -9,12 +9,15 @@ import type { Db } from '../../shared/db/connect.ts'
 import { createLogger } from '../../shared/log.ts'
 import { startApi, type ApiProcess } from '../helpers/api-process.ts'
 import { testApi, type TestApi } from '../helpers/api.ts'
+import { startComposedRedis } from '../helpers/composed-redis.ts'
 import { creation, deadLetters, NETWORK, writeChain } from '../helpers/handed-in.ts'
 import { EVM, ingestLedger } from '../helpers/ingest-ledger.ts'
+import { freePort } from '../helpers/free-port.ts'
 import { eventually } from '../helpers/programs.ts'
 import { queueKinds, type QueueKind } from '../helpers/queue-kinds.ts'
 import { testRedis } from '../helpers/redis.ts'
 import { keyOf, LENDER, signedText, signStatement, STATEMENT, textOf } from '../helpers/signed-vouchers.ts'
+import { tcpSwitch, type TcpSwitch } from '../helpers/tcp-switch.ts'
 import { actorAddress } from '../../devnet/filecoin/codec.ts'
 
 t.setTimeout(300_000)
@@ -28,11 +31,19 @@ interface Ground extends TestApi {
   program: ApiProcess
 }
 
-/** An intake in a process of its own, beside a database with a channel that is final and a loan of its parties. */
-async function ground(t: Test, kind: QueueKind): Promise<Ground | undefined> {
+/**
+ * An intake in a process of its own, beside a database with a channel that is final and a loan of its parties. `reach` gives
+ * other URLs of the same servers.
+ */
+async function ground(
+  t: Test,
+  kind: QueueKind,
+  reach: { database?: (url: string) => Promise<string>; redis?: (url: string) => Promise<string> } = {},
+): Promise<Ground | undefined> {
   const api = await testApi(t)
-  const redisUrl = kind === 'redis' ? await testRedis(t) : undefined
-  if (redisUrl === null) return undefined
+  const testUrl = kind === 'redis' ? await testRedis(t) : undefined
+  if (testUrl === null) return undefined
+  const redisUrl = testUrl === undefined ? undefined : await (reach.redis?.(testUrl) ?? testUrl)
   const chain = await writeChain(api.db)
   await chain.append(creation())
   await chain.finalize()
@@ -42,7 +53,8 @@ async function ground(t: Test, kind: QueueKind): Promise<Ground | undefined> {
     networks,
     JSON.stringify({ filecoin: [{ networkId: 'testnet', rpcUrls: ['http://127.0.0.1:1/rpc/v1'] }] }),
   )
-  const env = { DATABASE_URL: api.url, NETWORKS_FILE: networks, INTAKE_PORT: '0' }
+  const databaseUrl = await (reach.database?.(api.url) ?? api.url)
+  const env = { DATABASE_URL: databaseUrl, NETWORKS_FILE: networks, INTAKE_PORT: '0' }
   const program = startApi(
     t,
     { ...env, ...(redisUrl !== undefined && { REDIS_URL: redisUrl }) },
@@ -209,6 +221,62 @@ void t.test('what is refused is not queued, and told why', async (t) => {
   t.equal((await fetch(`${intake}/healthz`)).status, 200)
   given.program.child.kill('SIGTERM')
   t.equal((await given.program.ended).code, 0)
+})
+
+for (const away of ['database', 'redis'] as const) {
+  void t.test(`while the ${away} is away it answers 503, and takes vouchers once it is back`, async (t) => {
+    if (!queueKinds.includes('redis')) return
+    const ways: { way: TcpSwitch; port: number }[] = []
+    const given = await ground(t, 'redis', {
+      [away]: async (url: string) => {
+        const server = new URL(url)
+        const way = await tcpSwitch(t, Number(server.port))
+        ways.push({ way, port: Number(server.port) })
+        server.port = String(way.port)
+        return server.href
+      },
+    })
+    const [cut] = ways
+    if (given === undefined || cut === undefined) return
+    const { post, intake } = given
+    t.equal((await fetch(`${intake}/readyz`)).status, 200)
+    cut.way.leadTo(await freePort())
+    cut.way.reset()
+    const voucher = signedText({ secretHash: SECRET_HASH, nonce: 1n })
+    const refused = await post('/vouchers', { voucher })
+    t.match(refused, {
+      status: 503,
+      answer: { status: 'ERROR', message: 'the database or the queue is away: try again' },
+    })
+    t.equal(refused.headers.get('retry-after'), '1')
+    t.match(await post('/statements', { statement: signStatement(STATEMENT) }), { status: 503 })
+    t.equal((await fetch(`${intake}/readyz`)).status, 503)
+    t.equal((await fetch(`${intake}/healthz`)).status, 200, 'it lives')
+    t.match(await post('/vouchers', {}), { status: 400 }, 'what needs neither is answered')
+    cut.way.leadTo(cut.port)
+    await eventually('it takes them again', async () => (await post('/vouchers', { voucher })).status === 202)
+    t.equal((await fetch(`${intake}/readyz`)).status, 200)
+  })
+}
+
+void t.test('on Redis it needs no more than the user of a producer may', async (t) => {
+  if (!queueKinds.includes('redis')) return
+  const given = await ground(t, 'redis', {
+    redis: async () => `redis://producer:producer1@127.0.0.1:${await startComposedRedis(t)}`,
+  })
+  if (given === undefined) return
+  const { post, intake, redisUrl = '' } = given
+  t.equal((await fetch(`${intake}/readyz`)).status, 200)
+  const voucher = signedText({ secretHash: SECRET_HASH, nonce: 1n })
+  t.match(await post('/vouchers', { voucher }), { status: 202 })
+  const backend = openQueueBackend(
+    { redisUrl: redisUrl.replace('producer:producer1', 'indexer:indexer1'), databaseUrl: given.url },
+    () => undefined,
+  )
+  const queue = openVoucherQueue(backend)
+  t.same(await queue.getJobCounts('waiting'), { waiting: 1 })
+  await queue.close()
+  backend.close()
 })
 
 void t.test('it does not start without its port', async (t) => {

@@ -1,64 +1,19 @@
-import { execFileSync, spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { execFileSync } from 'node:child_process'
 import { Queue, Worker } from 'bullmq'
 import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
-import { parse } from 'yaml'
-import * as z from 'zod'
 import { RateWindows } from '../../api/plugins/rate-windows.ts'
 import { queueOnRedis } from '../../indexer/queue/backend-on-redis.ts'
 import { checkRedis } from '../../indexer/queue/check-redis.ts'
 import { createLogger } from '../../shared/log.ts'
-import { freePort } from '../helpers/free-port.ts'
+import { REDIS_SERVICE, startComposedRedis, startRedis } from '../helpers/composed-redis.ts'
+import { documents } from '../helpers/documents.ts'
 import { eventually } from '../helpers/programs.ts'
 import { testRedis } from '../helpers/redis.ts'
 
 /** The Redis users of docker-compose.yml, on a real server that is started with the same arguments. */
 
-const PASSWORDS = {
-  REDIS_INDEXER_PASSWORD: 'indexer1',
-  REDIS_API_PASSWORD: 'api1',
-  REDIS_PRODUCER_PASSWORD: 'producer1',
-}
 const PREFIX = 'loan-activity'
-const composeSchema = z.object({
-  services: z.object({
-    redis: z.object({ command: z.array(z.string()), healthcheck: z.object({ test: z.array(z.string()) }) }),
-  }),
-})
-const { redis: service } = composeSchema.parse(
-  parse(readFileSync(new URL('../../docker-compose.yml', import.meta.url), 'utf8'), { merge: true }),
-).services
-
-function filledIn(words: string[]): string[] {
-  return words.map((word) =>
-    word.replaceAll(/\$\{(\w+)[^}]*\}/g, (_, name: string) => PASSWORDS[name as keyof typeof PASSWORDS]),
-  )
-}
-
-/** Starts a Redis with these arguments; returns its port once it accepts connections. */
-async function startRedis(t: Test, args: string[]): Promise<number> {
-  const port = await freePort()
-  const dir = mkdtempSync(join(tmpdir(), 'loan-activity-redis-users-'))
-  const own = ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', dir, '--save', '']
-  const server = spawn('redis-server', [...args, ...own], { stdio: 'ignore' })
-  const exited = new Promise((resolve) => server.once('exit', resolve))
-  t.teardown(async () => {
-    server.kill('SIGKILL')
-    await exited
-    rmSync(dir, { recursive: true, force: true })
-  })
-  await eventually('Redis accepts connections', () => {
-    try {
-      return Promise.resolve(execFileSync('redis-cli', ['-p', `${port}`, 'ping']).length > 0)
-    } catch {
-      return Promise.resolve(false)
-    }
-  })
-  return port
-}
 
 function connectAs(t: Test, port: number, user: string, password: string): Redis {
   const redis = new Redis({ port, username: user, password, maxRetriesPerRequest: null })
@@ -69,9 +24,7 @@ function connectAs(t: Test, port: number, user: string, password: string): Redis
 
 void t.test('the users of docker-compose.yml', async (t) => {
   if ((await testRedis(t)) === null) return
-  const [program = '', ...args] = filledIn(service.command)
-  t.equal(program, 'redis-server')
-  const port = await startRedis(t, args)
+  const port = await startComposedRedis(t)
   const indexer = connectAs(t, port, 'indexer', 'indexer1')
   const producer = connectAs(t, port, 'producer', 'producer1')
   const queueOf = (connection: Redis, name: string): Queue => {
@@ -174,7 +127,7 @@ void t.test('the users of docker-compose.yml', async (t) => {
   })
 
   await t.test('the health check tells an answer from an error', (t) => {
-    const [kind, command = ''] = service.healthcheck.test
+    const [kind, command = ''] = REDIS_SERVICE.healthcheck.test
     t.equal(kind, 'CMD-SHELL')
     const exitCode = (text: string): number => {
       try {
@@ -191,6 +144,16 @@ void t.test('the users of docker-compose.yml', async (t) => {
     t.not(exitCode(command.replace('redis-cli', 'redis-cli -p 1')), 0, 'not there')
     t.end()
   })
+})
+
+void t.test('docs/operations.md gives a producer what docker-compose.yml gives it', (t) => {
+  const { command } = REDIS_SERVICE
+  const rules = command.slice(command.indexOf('~loan-activity:vouchers:*'))
+  t.ok(rules.length > 10)
+  const [, said = ''] =
+    /^user producer on >PASSWORD (.+)$/m.exec(documents.get('docs/operations.md') ?? '') ?? []
+  t.same(said.split(' '), rules)
+  t.end()
 })
 
 void t.test('what Redis refuses is named, and no password is shown', async (t) => {
