@@ -38,6 +38,36 @@ export async function grantRole(db: Db, program: RoleProgram, role: string): Pro
   })
 }
 
+/** A privilege that a role lacks, or has beyond its program's needs. */
+export interface RoleFault {
+  is: 'lacks' | 'has'
+  privilege: string
+  schema: string
+  /** Tables of the schema that it concerns. */
+  tables: number
+}
+
+/** Compares the role's privileges on the tables of the service's schemas with those that its program needs. */
+export async function checkRole(db: Db, program: RoleProgram, role: string): Promise<RoleFault[]> {
+  const schemas = await ownSchemas(db)
+  const { rows } = await sql<{ schema: string; privilege: string; has: boolean; tables: number }>`
+    select schema.nspname as schema, privilege,
+      has_schema_privilege(${role}, schema.oid, 'usage') and has_table_privilege(${role}, one.oid, privilege) as has,
+      count(*)::int as tables
+    from pg_class as one join pg_namespace as schema on schema.oid = one.relnamespace,
+      unnest(array['select', 'insert', 'update', 'delete', 'truncate']) as privilege
+    where one.relkind in ('r', 'p') and schema.nspname = any(${schemas}::text[])
+    group by 1, 2, 3 order by 1, 2`.execute(db)
+  return rows.flatMap(({ schema, privilege, has, tables }) => {
+    const isNeeded = PRIVILEGES[program].some(
+      (part) => part.schemas.includes(schema) && part.tables.split(', ').includes(privilege),
+    )
+    return has === isNeeded
+      ? []
+      : [{ is: has ? ('has' as const) : ('lacks' as const), privilege, schema, tables }]
+  })
+}
+
 /** The service's schemas that exist in this database. */
 async function ownSchemas(db: Db): Promise<string[]> {
   const all = Object.values(PRIVILEGES).flatMap((parts) => parts.flatMap(({ schemas }) => schemas))

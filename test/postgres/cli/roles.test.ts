@@ -58,6 +58,23 @@ void t.test('each program’s role may do what it needs and nothing else', async
   t.match(first.out, `${names.api}: may do what the API needs`)
   t.equal((await roles('--json')).code, 0, 'a second run changes nothing')
 
+  const check = await roles('--check')
+  t.equal(check.code, 0, check.out)
+  t.match(check.out, `${names.api}: may do what the API needs, and nothing else\n`)
+  await sql`grant delete on ledger.event_log to ${sql.id(names.api)}`.execute(db)
+  await sql`revoke select on ledger.tokens from ${sql.id(names.indexer)}`.execute(db)
+  const differs = await roles('--check')
+  t.equal(differs.code, 1)
+  t.match(differs.out, `${names.api}: differs from what the API needs\n  has delete on 1 table of ledger\n`)
+  t.match(differs.out, `  lacks select on 1 table of ledger\n`)
+  t.match(JSON.parse((await roles('--check', '--json')).out), [
+    { program: 'indexer', exists: true, faults: [{ is: 'lacks', privilege: 'select' }] },
+    { program: 'api', faults: [{ is: 'has', privilege: 'delete', schema: 'ledger', tables: 1 }] },
+    ...[{ faults: [] }, { faults: [] }],
+  ])
+  t.equal((await roles()).code, 0, 'and roles mends both')
+  t.equal((await roles('--check')).code, 0)
+
   await sql`create table ledger.made_later (n int)`.execute(db)
   const api = connectAs(t, url, names.api)
   const indexer = connectAs(t, url, names.indexer)
