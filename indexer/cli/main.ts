@@ -82,6 +82,7 @@ program
   .command('replay')
   .description('build the read model again from the log; readers are served throughout')
   .option('--restart', 'begin anew instead of going on with an interrupted replay')
+  .option('--diff', 'only print what it would change, by record, loan and channel; 1 when anything')
   .option('--json', 'as JSON')
   .action(runReplay)
 program

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pMap from 'p-map'
 import type { Db } from '../../shared/db/connect.ts'
-import { inTransaction } from '../../shared/db/transaction.ts'
+import { inOneState, inTransaction, type Trx } from '../../shared/db/transaction.ts'
 import { getLastPosition, lockLog } from '../event-log/read-log.ts'
 import { StepReader, type ChunkSize } from '../event-log/step-reader.ts'
+import { compareSchemas, type PartDifferences } from '../projections/compare-schemas.store.ts'
 import { getFoldState } from '../projections/fold-state.store.ts'
 import { NEXT_SCHEMA } from '../projections/projection.ts'
 import {
@@ -59,11 +60,7 @@ type Watching = Pick<ReplayOptions, 'signal' | 'onProgress'>
  * Returns false if it was interrupted. The caller must ensure that only one runs at a time.
  */
 export async function replay(db: Db, { restart, ...watching }: ReplayOptions): Promise<boolean> {
-  await dropOldSchema(db)
-  if (restart || !(await hasNextSchema(db))) {
-    await dropNextSchema(db)
-    await createNextSchema(db)
-  }
+  await beginNext(db, restart)
   for (let attempt = 1; ; attempt += 1) {
     if (!(await foldAlmostAll(db, watching))) return false
     if (await trySwitch(db, attempt)) break
@@ -72,6 +69,51 @@ export async function replay(db: Db, { restart, ...watching }: ReplayOptions): P
   }
   await dropOldSchema(db)
   return true
+}
+
+/**
+ * Builds the next read model as {@link replay} does, and compares it with the one in use instead of switching. A replay
+ * afterwards goes on with it. Returns null if it was interrupted.
+ */
+export async function compareReplay(
+  db: Db,
+  { restart, ...watching }: ReplayOptions,
+): Promise<PartDifferences[] | null> {
+  await beginNext(db, restart)
+  if (!(await foldAlmostAll(db, watching))) return null
+  let compared: Promise<PartDifferences[]> | undefined
+  // Appends wait until both read models have the same entries and one snapshot sees that.
+  await inTransaction(db, async (lock) => {
+    const lastPosition = await lockLog(lock)
+    await inTransaction(db, (trx) => foldRest(trx, lastPosition))
+    await new Promise<void>((taken, fail) => {
+      compared = inOneState(db, async (trx) => {
+        await getFoldState(trx, NEXT_SCHEMA)
+        taken()
+        return compareSchemas(trx)
+      })
+      compared.catch(fail)
+    })
+  })
+  return (await compared) ?? null
+}
+
+async function beginNext(db: Db, restart: boolean): Promise<void> {
+  await dropOldSchema(db)
+  if (!restart && (await hasNextSchema(db))) return
+  await dropNextSchema(db)
+  await createNextSchema(db)
+}
+
+/** Folds up to this position in the given transaction. */
+async function foldRest(trx: Trx, lastPosition: number): Promise<void> {
+  let { foldedPosition } = await getFoldState(trx, NEXT_SCHEMA)
+  const reader = new StepReader(trx, foldedPosition)
+  while (foldedPosition < lastPosition) {
+    const entries = await reader.next(CHUNK_WITH_CHANNELS)
+    await project(trx, NEXT_SCHEMA, foldedPosition, entries)
+    foldedPosition = entries.at(-1)?.position ?? lastPosition
+  }
 }
 
 /** Folds until little is left for the switch. Returns false if it was interrupted. */
@@ -152,14 +194,7 @@ async function trySwitch(db: Db, attempt: number): Promise<boolean> {
   const waitMs = attempt % PATIENT_EVERY === 0 ? LONG_WAIT_MS : SHORT_WAIT_MS
   if (!(await unlessRead(db, (trx) => lockReadModel(trx, waitMs)))) return false
   return unlessRead(db, async (trx) => {
-    const lastPosition = await lockLog(trx)
-    let { foldedPosition } = await getFoldState(trx, NEXT_SCHEMA)
-    const reader = new StepReader(trx, foldedPosition)
-    while (foldedPosition < lastPosition) {
-      const entries = await reader.next(CHUNK_WITH_CHANNELS)
-      await project(trx, NEXT_SCHEMA, foldedPosition, entries)
-      foldedPosition = entries.at(-1)?.position ?? lastPosition
-    }
+    await foldRest(trx, await lockLog(trx))
     await switchSchemas(trx)
   })
 }
