@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { axeViolations, pageViewer, until, viewReady, type Viewer } from '../helpers/page.ts'
-import { processesWith, runScript } from '../helpers/programs.ts'
+import { eventually, processesWith, runScript } from '../helpers/programs.ts'
 
 /** The page in a real browser, on the devnet of one `npm start`: activity, search and orders. */
 
@@ -72,7 +72,8 @@ void t.test('new records wait for the reader, and nothing moves meanwhile', (t) 
 
 void t.test('older pages have addresses that can be shared, and the back button returns', (t) =>
   withViewer(t, async (viewer) => {
-    while ((await search('limit=60')).length < 60) await service.printed(/records/)
+    const market = 'loanType=ERC20FIL&limit=60'
+    await eventually('there are several pages', async () => (await search(market)).length === 60, 90_000)
     const page = await viewer.open('#/?loanType=ERC20FIL')
     await page.waitForSelector('tbody tr')
     await page.getByRole('link', { name: 'Older' }).click()
@@ -135,11 +136,15 @@ void t.test('one box finds a loan, an account, a hash, a CID, a voucher and a re
       await viewReady(page)
       return (await page.textContent('main')) ?? ''
     }
-    const [offer] = await search('event=CreateLoanOffer')
-    const [locked] = await search('event=LendERC20/LockCollateral')
-    const [signed] = await search('event=LendERC20/SignCollateralVoucher')
-    if (offer === undefined || locked === undefined || signed === undefined)
-      throw new Error('no such records')
+    const newest = async (event: string): Promise<ActivityRecord> => {
+      let found: ActivityRecord | undefined
+      await eventually(event, async () => (found = (await search(`event=${event}`))[0]) !== undefined, 90_000)
+      if (found === undefined) throw new Error(`no ${event}`)
+      return found
+    }
+    const offer = await newest('CreateLoanOffer')
+    const locked = await newest('LendERC20/LockCollateral')
+    const signed = await newest('LendERC20/SignCollateralVoucher')
     t.match(await look(offer.loanId), `ERC20 loan ${offer.loanId}`)
     t.match(await look(offer.txHash), /Create loan offer/)
     t.match(await look(offer.txHash.slice(2).toUpperCase()), /Create loan offer/, 'in any case')
