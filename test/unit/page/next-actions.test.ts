@@ -4,6 +4,7 @@ import type { LoanAction } from '../../../client/generated/types.gen.ts'
 import { ACTIONS } from '../../../shared/loan-life/actions.ts'
 import { STEPS } from '../../../api/loan-life/steps.ts'
 import { ACTION_WORDS, servesStep } from '../../../api/page/views/loan/action-words.ts'
+import { tokenLoan } from '../../helpers/page-loans.ts'
 import { shownActions, whenText } from '../../../api/page/views/loan/next-actions.ts'
 
 const NOW = Date.parse('2026-11-28T19:00:00.000Z')
@@ -75,6 +76,19 @@ void t.test('the clock of a chain that is ahead decides', (t) => {
   const [shown] = shownActions([action({ notBefore: at(60), basis: ahead })], 'repay', NOW, NOW)
   t.equal(shown?.isOpen, true)
   t.equal(shown?.now, NOW + 120_000)
+  t.end()
+})
+
+void t.test('closing a channel is planned once its voucher was redeemed', (t) => {
+  const planned = (state: string): boolean[] =>
+    shownActions(
+      [action({ action: 'settleCollateral' })],
+      'unlock',
+      NOW,
+      NOW,
+      tokenLoan({ channel: { state } }).channels,
+    ).map(({ isPlanned }) => isPlanned)
+  t.strictSame([planned('2'), planned('3')], [[false], [true]])
   t.end()
 })
 

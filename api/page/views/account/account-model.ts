@@ -61,7 +61,7 @@ export function accountLoans(
       const known = nexts.get(keyOf(loan))
       if (known === undefined)
         return { key: keyOf(loan), loan, role, action: undefined, waitsForOther: false }
-      const actions = shownActions(known.next.actions, known.next.step, known.seenAt, now)
+      const actions = shownActions(known.next.actions, known.next.step, known.seenAt, now, loan.channels)
       const own = actions.filter(({ actor }) => role === null || actor === role)
       const planned = actions.filter(({ isPlanned, isOpen }) => isPlanned && isOpen)
       return {

@@ -32,7 +32,7 @@ export function Actions({
 
 function Listed({ next, loan }: { next: LoanNextAnswer['payload']; loan: LoanModel }) {
   const seenAt = useSeenAt(next)
-  const actions = shownActions(next.actions, next.step, seenAt, now.value)
+  const actions = shownActions(next.actions, next.step, seenAt, now.value, loan.channels)
   const planned = actions.filter(({ isPlanned }) => isPlanned)
   const others = actions.filter(({ isPlanned }) => !isPlanned)
   return (

@@ -2,6 +2,7 @@
 import type { LoanAction } from '../../../../client/generated/types.gen.ts'
 import { ACTION_WORDS, servesStep, type ActionName } from './action-words.ts'
 import { chainNow, countdown } from './countdown.ts'
+import type { LinkedChannel } from './loan-model.ts'
 
 export interface ShownAction {
   /** Tells one entry from the others of the loan. */
@@ -29,11 +30,29 @@ export function shownActions(
   step: string,
   seenAt: number,
   now: number,
+  channels: readonly LinkedChannel[] = [],
 ): ShownAction[] {
-  return actions.map((action) => shown(action, step, seenAt, now)).sort(byUrgency)
+  return actions
+    .map((action) => {
+      const isEarly =
+        action.action.startsWith('settle') && !channels.some((channel) => mayClose(channel, action.action))
+      return shown(action, servesStep(step, action.action) && !isEarly, seenAt, now)
+    })
+    .sort(byUrgency)
 }
 
-function shown(action: LoanAction, step: string, seenAt: number, now: number): ShownAction {
+/** States in which the role's voucher has been redeemed: whoever closes the channel earlier puts its money at risk. */
+const REDEEMED: Record<LinkedChannel['role'], readonly string[]> = {
+  collateral: ['3', '6'],
+  principal: ['2'],
+  payback: ['2'],
+}
+
+function mayClose({ role, state }: LinkedChannel, action: ActionName): boolean {
+  return action.slice('settle'.length).toLowerCase() === role && REDEEMED[role].includes(state)
+}
+
+function shown(action: LoanAction, isPlanned: boolean, seenAt: number, now: number): ShownAction {
   const known = ACTION_WORDS[action.action] as (typeof ACTION_WORDS)[ActionName] | undefined
   const from = momentOf(action.notBefore)
   const chainTime = chainNow(momentOf(action.basis), seenAt, now)
@@ -45,7 +64,7 @@ function shown(action: LoanAction, step: string, seenAt: number, now: number): S
     actor: action.actor,
     address: action.address,
     chain: action.chain,
-    isPlanned: servesStep(step, action.action),
+    isPlanned,
     isOpen: from === null || from <= chainTime,
     from,
     until: momentOf(action.notAfter),

@@ -99,8 +99,7 @@ function options(
     scales: {
       x: {
         time: false,
-        range: (_plot, from, to) =>
-          isDaily ? [from - 43_200, to + 43_200] : [from, Math.max(to, from + 60)],
+        range: ({ data: [times] }) => span(times, isDaily),
       },
       y: { range: isHeights ? around : fromZero },
     },
@@ -132,6 +131,12 @@ function options(
       }),
     ],
   }
+}
+
+/** From the first value to the last, and a minute at least; half a day more on either side of bars. */
+function span(times: ArrayLike<number>, isDaily: boolean): [number, number] {
+  const [from, to] = [times[0] ?? 0, times[times.length - 1] ?? 0]
+  return isDaily ? [from - 43_200, to + 43_200] : [from, Math.max(to, from + 60)]
 }
 
 function around(_plot: uPlot, least: number | null, most: number | null): [number, number] {
