@@ -211,6 +211,10 @@ void t.test('an account has its loans on either side, the most urgent first', (t
   }),
 )
 
+/** Colours of each chart: it has more than those of its axes once it has two values. */
+const INK = `[...document.querySelectorAll('.chart canvas')].map((canvas) =>
+  new Set(new Uint32Array(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.buffer)).size)`
+
 void t.test('an operator sees in one click whether the service is up to date', (t) =>
   withViewer(t, async (viewer) => {
     const page = await viewer.open('#/')
@@ -222,12 +226,9 @@ void t.test('an operator sees in one click whether the service is up to date', (
       networks.map(({ network }) => network),
     )
     await until(page, "document.querySelector('.lead').textContent === 'Everything is up to date.'")
-    // A chart has ink besides its axes once it has two values.
-    const ink = `[...document.querySelectorAll('.chart canvas')].map((canvas) =>
-      new Set(new Uint32Array(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.buffer)).size)`
     await until(
       page,
-      `${ink}.length === ${networks.length * 2 + 1} && ${ink}.every((colours) => colours > 3)`,
+      `${INK}.length === ${networks.length * 2 + 1} && ${INK}.every((colours) => colours > 3)`,
     )
     t.match(await page.locator('section[aria-labelledby=proofs]').textContent(), /blooms|endpoint/)
     await page.getByText('The figures as a table').click()
@@ -282,9 +283,9 @@ void t.test(
       await viewer.examine(t, `#/account/${erc20Loan.borrower ?? ''}`, 'account', (page) =>
         page.waitForSelector('tbody tr'),
       )
-      await viewer.examine(t, '#/status', 'status', async (page) => {
-        await page.waitForSelector('.chart canvas')
-      })
+      await viewer.examine(t, '#/status', 'status', (page) =>
+        until(page, `${INK}.length > 1 && ${INK}.every((colours) => colours > 3)`),
+      )
       await viewer.examine(t, '#/tour', 'tour')
       await viewer.examine(t, '#/loan/ERC20/999999', 'loan-missing')
     }),
