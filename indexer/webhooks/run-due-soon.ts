@@ -10,7 +10,6 @@ import { isActionWanted, messageOfAction } from './message.ts'
 
 /** Least milliseconds between two sweeps, and after which another process looks whether the sweeps have ended. */
 const PACE = { sweepEveryMs: 60_000, lookEveryMs: 5_000 }
-const LEASE = 'webhooks due soon'
 
 type DueWebhook = Webhook & { dueSoonHours: number }
 
@@ -24,8 +23,9 @@ export interface DueSoonRun {
 }
 
 /**
- * Writes a message for each action that can no longer be taken soon, until `signal` aborts. One process of all does so at a
- * time; two would write the same messages. Does nothing if no webhook asks for it. Never rejects.
+ * Writes a message for each action that can no longer be taken soon, until `signal` aborts. One process of those with the
+ * same webhooks does so at a time, to save work: a message that is there is not written again. Does nothing if no webhook
+ * asks for it. Never rejects.
  */
 export async function runDueSoon(run: DueSoonRun): Promise<void> {
   const { log, signal, pace = PACE } = run
@@ -52,12 +52,18 @@ function askingOf(webhooks: readonly Webhook[]): DueWebhook[] {
   })
 }
 
+/** Programs may have files of their own: each set of webhooks has a lease. */
+function leaseOf(webhooks: readonly DueWebhook[]): string {
+  const names = webhooks.map(({ name }) => name)
+  return `webhooks due soon: ${names.sort().join()}`
+}
+
 async function sweepWhileHeld(
   { db, databaseUrl, signal }: DueSoonRun,
   webhooks: readonly DueWebhook[],
   everyMs: number,
 ): Promise<void> {
-  const lease = await takeLease(databaseUrl, LEASE)
+  const lease = await takeLease(databaseUrl, leaseOf(webhooks))
   if (lease === undefined) return
   const ending = new AbortController()
   const end = (): void => ending.abort()

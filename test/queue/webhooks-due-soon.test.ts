@@ -26,8 +26,8 @@ for (const kind of queueKinds) {
       ...{ DATABASE_URL: url, WEBHOOKS_FILE: file },
       ...(redisUrl !== undefined && { REDIS_URL: redisUrl }),
     }
-    const start = async (): Promise<ApiProcess> => {
-      const program = startApi(t, env, { program: 'indexer/webhooks/main' })
+    const start = async (more = {}): Promise<ApiProcess> => {
+      const program = startApi(t, { ...env, ...more }, { program: 'indexer/webhooks/main' })
       await program.said('"started"')
       return program
     }
@@ -39,7 +39,15 @@ for (const kind of queueKinds) {
     await eventually('the first message came', () => sent().length === 1)
     t.same(sent(), ['payback'])
     t.match(receiver.received[0], { id: /^due-/, body: { type: 'action.due', data: { loanId: '1' } } })
-    t.match(await findHolder(db, 'webhooks due soon'), `process ${first.child.pid}`)
+    t.match(await findHolder(db, 'webhooks due soon: soon'), `process ${first.child.pid}`)
+    const otherReceiver = await webhookReceiver(t)
+    const otherFile = file.replace(/json$/, 'other.json')
+    const otherWebhook = { ...webhook, name: 'other', url: otherReceiver.url }
+    await writeFile(otherFile, JSON.stringify({ webhooks: [otherWebhook] }))
+    const other = await start({ WEBHOOKS_FILE: otherFile })
+    await eventually('a program with another file sends as well', () => otherReceiver.received.length === 1)
+    other.child.kill('SIGTERM')
+    t.equal((await other.ended).code, 0)
     const second = await start()
     const settling = chains.filecoin.filter(({ kind }) => ['CreateChannel', 'SettleChannel'].includes(kind))
     // The first sweeps again in a minute only: these are left to the second.
@@ -48,7 +56,7 @@ for (const kind of queueKinds) {
     await first.ended
     await eventually('the rest came', () => sent().length >= 2, 60_000)
     t.same(sent(), ['payback', 'redeemSeizeVoucher'], 'what was sent is not sent again')
-    t.match(await findHolder(db, 'webhooks due soon'), `process ${second.child.pid}`)
+    t.match(await findHolder(db, 'webhooks due soon: soon'), `process ${second.child.pid}`)
     second.child.kill('SIGTERM')
     t.equal((await second.ended).code, 0)
   })
