@@ -2,14 +2,15 @@ import pTimeout from 'p-timeout'
 import { messageOf } from '../../shared/errors.ts'
 import type { Readiness } from '../serve-telemetry.ts'
 
-export type Outcome = 'delivered' | 'failed' | 'given_up'
+export const OUTCOMES = ['delivered', 'failed', 'given_up', 'expired'] as const
+export type Outcome = (typeof OUTCOMES)[number]
 
 /** A webhook as this process sees it. */
 export interface WebhookHealth {
   name: string
   /** The receiver answered 410 Gone. */
   isDisabled: boolean
-  /** Called after each attempt. */
+  /** Called after each attempt, and for a message that came too late for one. */
   onOutcome: (outcome: Outcome) => void
 }
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import * as z from 'zod'
 import type { Webhook } from '../../shared/config/webhooks.ts'
 import type { LoanType } from '../../shared/events/chain-event.ts'
 import type { RecordEvent } from '../../shared/events/record-event.ts'
@@ -61,4 +62,15 @@ export function messageOfAction(
       data: { loanType: loan.loanType, loanId: loan.loanId, ...action, position },
     }),
   }
+}
+
+const dueSchema = z.object({
+  type: z.literal('action.due'),
+  data: z.object({ notAfter: z.object({ time: z.string() }) }),
+})
+
+/** Whether it is about an action whose last moment has passed. */
+export function hasExpired({ body }: Pick<Message, 'body'>, nowMs: number): boolean {
+  const due = dueSchema.safeParse(JSON.parse(body))
+  return due.success && Date.parse(due.data.data.notAfter.time) < nowMs
 }

@@ -1,6 +1,6 @@
 import { FiguresReader } from '../../shared/database-metrics.ts'
 import { counter, gauge, type Registry, type Sample } from '../../shared/metrics.ts'
-import type { WebhookHealth } from './health.ts'
+import { OUTCOMES, type WebhookHealth } from './health.ts'
 
 /** The messages of a webhook in the database. */
 export interface WebhookFigures {
@@ -20,10 +20,12 @@ export function addWebhookMetrics(
   const labels = ['webhook'] as const
   const deliveries = counter(registry, {
     ...{ name: 'webhook_deliveries_total', labels: ['webhook', 'outcome'] },
-    help: 'Attempts of this process: delivered, failed (another follows) or given_up (a dead letter now).',
+    help: 'Attempts of this process: delivered, failed (another follows) or given_up (a dead letter now). Messages that were not sent because their deadline had passed are expired.',
   })
-  for (const webhook of webhooks)
+  for (const webhook of webhooks) {
+    for (const outcome of OUTCOMES) deliveries.inc({ webhook: webhook.name, outcome }, 0)
     webhook.onOutcome = (outcome) => deliveries.inc({ webhook: webhook.name, outcome })
+  }
   gauge(
     registry,
     {

@@ -11,6 +11,8 @@ import { isActionWanted, messageOfAction } from './message.ts'
 /** Least milliseconds between two sweeps, and after which another process looks whether the sweeps have ended. */
 const PACE = { sweepEveryMs: 60_000, lookEveryMs: 5_000 }
 
+const TOO_SLOW = 'some deadlines are missed: a look at all open loans takes longer than dueSoonHours'
+
 type DueWebhook = Webhook & { dueSoonHours: number }
 
 export interface DueSoonRun {
@@ -59,7 +61,7 @@ function leaseOf(webhooks: readonly DueWebhook[]): string {
 }
 
 async function sweepWhileHeld(
-  { db, databaseUrl, signal }: DueSoonRun,
+  { db, databaseUrl, log, signal }: DueSoonRun,
   webhooks: readonly DueWebhook[],
   everyMs: number,
 ): Promise<void> {
@@ -70,12 +72,20 @@ async function sweepWhileHeld(
   // AbortSignal.any would leak: on Node 20 a long-lived signal retains each combination.
   for (const one of [signal, lease.lost]) one.addEventListener('abort', end, { once: true })
   if (signal.aborted || lease.lost.aborted) end()
+  const leastHours = Math.min(...webhooks.map(({ dueSoonHours }) => dueSoonHours))
+  let isWarned = false
   try {
     while (!ending.signal.aborted) {
       const startedMs = performance.now()
       await sweep(db, webhooks, ending.signal)
+      const tookMs = performance.now() - startedMs
+      const cycleHours = (4 * tookMs) / 3_600_000
+      if (cycleHours > leastHours && !isWarned) {
+        isWarned = true
+        log.warn({ cycleHours, dueSoonHours: leastHours }, TOO_SLOW)
+      }
       // With very many open loans the sweeps take a quarter of the time.
-      await pause(Math.max(everyMs, 3 * (performance.now() - startedMs)), ending.signal)
+      await pause(Math.max(everyMs, 3 * tookMs), ending.signal)
     }
   } finally {
     signal.removeEventListener('abort', end)

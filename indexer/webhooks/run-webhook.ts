@@ -15,6 +15,7 @@ import {
 } from '../queue/webhook-queue.ts'
 import { deliver } from './deliver.ts'
 import { newWebhookHealth, type WebhookHealth } from './health.ts'
+import { hasExpired } from './message.ts'
 import { collectMessages, findMessage, giveUp, queueMessages, removeMessage } from './outbox.store.ts'
 import { Refusal } from './refusal.ts'
 
@@ -102,6 +103,10 @@ async function send(dealing: Dealing, id: string, isLast: boolean): Promise<void
     await pause(dealing.quietUntilMs - performance.now(), ending.signal)
   const message = await findMessage(db, name, id)
   if (message === undefined) return
+  if (hasExpired(message, Date.now())) {
+    health.onOutcome('expired')
+    return removeMessage(db, name, id)
+  }
   try {
     await deliver(webhook, message, ending.signal)
   } catch (error) {

@@ -109,6 +109,36 @@ for (const kind of queueKinds) {
     },
   )
 
+  void t.test(`on ${kind}: a deadline that passed while the receiver was away is not sent`, async (t) => {
+    const given = await ground(t, kind)
+    if (given === undefined) return
+    const { db } = given
+    const due = (id: string, time: Date): object => ({
+      ...{ webhook: 'one', id, position: 1 },
+      body: JSON.stringify({ type: 'action.due', data: { notAfter: { time }, position: 1 } }),
+    })
+    const nowMs = Date.now()
+    for (const message of [
+      due('due-passed', new Date(nowMs - 1)),
+      due('due-later', new Date(nowMs + 3_600_000)),
+    ])
+      await db
+        .insertInto('ledger.webhook_outbox')
+        .values(message as never)
+        .execute()
+    const receiver = await webhookReceiver(t)
+    const { outcomes } = run(t, given, receiver.url)
+    await eventually('all came', async () => receiver.received.length > 1 && (await outboxSize(db)) === 0)
+    const ids = idsOf(receiver.received)
+    t.ok(ids.includes('due-later'))
+    t.notOk(ids.includes('due-passed'))
+    t.same(
+      outcomes.filter((outcome) => outcome !== 'delivered'),
+      ['expired'],
+    )
+    t.same(await deadLetters(db), [])
+  })
+
   void t.test(`on ${kind}: a running program tells its health and its metrics`, async (t) => {
     const given = await ground(t, kind)
     if (given === undefined) return
@@ -141,6 +171,7 @@ for (const kind of queueKinds) {
     const ids = idsOf(good.received)
     t.equal(await sample('deliveries_total{webhook="good",outcome="delivered"}'), ids.length)
     t.ok((await sample('deliveries_total{webhook="gone",outcome="failed"}')) >= 1)
+    t.equal(await sample('deliveries_total{webhook="good",outcome="expired"}'), 0, 'counted from the start')
     t.equal(await sample('disabled{webhook="gone"}'), 1)
     t.equal(await sample('disabled{webhook="good"}'), 0)
     t.ok((await sample('oldest_age_seconds{webhook="gone"}')) > 0)

@@ -3,14 +3,16 @@ import t from 'tap'
 import { raiseEpoch } from '../../../indexer/event-log/chain-position.ts'
 import { ingestStep } from '../../../indexer/ingest/ingest-step.ts'
 import { openLoans } from '../../../indexer/webhooks/due-soon.store.ts'
-import { sweep } from '../../../indexer/webhooks/run-due-soon.ts'
+import { runDueSoon, sweep } from '../../../indexer/webhooks/run-due-soon.ts'
 import type { Webhook } from '../../../shared/config/webhooks.ts'
 import { connect, type Db } from '../../../shared/db/connect.ts'
 import type { ChainEvent } from '../../../shared/events/chain-event.ts'
 import type { BlockHeader } from '../../../shared/events/chain-step.ts'
+import type { Logger } from '../../../shared/log.ts'
 import { testDatabase } from '../../helpers/database.ts'
 import { EVM, ingestStories } from '../../helpers/ingest-ledger.ts'
 import { HOUR_S, storyUntilNow } from '../../helpers/loans-due-soon.ts'
+import { eventually } from '../../helpers/programs.ts'
 import { rowsReadSoFar } from '../../helpers/query-plan.ts'
 import { tellStories } from '../../helpers/two-chain-stories.ts'
 
@@ -161,6 +163,35 @@ void t.test('a receiver that is away gets it once there is room', async (t) => {
   await sql`delete from ledger.webhook_outbox`.execute(db)
   await sweep(db, [asking('all', 3)], SIGNAL)
   t.equal((await messages(db)).length, 1)
+})
+
+void t.test('one warning says that sweeps are too slow for the hours of a webhook', async (t) => {
+  const { db, url: databaseUrl } = await testDatabase(t)
+  const lines: unknown[] = []
+  const log = { warn: (...values: unknown[]) => lines.push(values) } as unknown as Logger
+  for (const [hours, warnings] of [
+    [1, []],
+    [1e-9, [[{ dueSoonHours: 1e-9, cycleHours: Number }, /^some deadlines are missed/]]],
+  ] as const) {
+    const stopping = new AbortController()
+    const pace = { sweepEveryMs: 1, lookEveryMs: 1 }
+    const webhooks = [asking('slow', hours), asking('other', 720)]
+    const running = runDueSoon({ webhooks, db, databaseUrl, log, signal: stopping.signal, pace })
+    const swept = async (): Promise<void> => {
+      await sql`insert into ledger.webhook_deadlines values ('slow', 'old', now() - interval '25 hours')`.execute(
+        db,
+      )
+      await eventually('a sweep was made', async () => {
+        const left = await db.selectFrom('ledger.webhook_deadlines').select('id').execute()
+        return left.length === 0
+      })
+    }
+    for (let sweeps = 0; sweeps < 3; sweeps += 1) await swept()
+    stopping.abort()
+    await running
+    t.match(lines, warnings)
+    t.equal(lines.length, warnings.length)
+  }
 })
 
 void t.test('a deadline that passed a day ago is forgotten', async (t) => {
