@@ -12,6 +12,8 @@ const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 export interface ApiMetrics {
   readonly registry: Registry
   onRequest: () => void
+  /** The answer was sent whole, or its client is gone. */
+  onEnd: () => void
   /** The duration is null for a stream, which lasts as long as its client wants. */
   onResponse: (route: string | undefined, status: number, ms: number | null) => void
   onShed: () => void
@@ -48,8 +50,8 @@ export function createApiMetrics(database: ReadDatabase): ApiMetrics {
   return {
     registry,
     onRequest: () => (inFlight += 1),
+    onEnd: () => (inFlight -= 1),
     onResponse: (route = UNKNOWN_ROUTE, status, ms) => {
-      inFlight -= 1
       if (ms !== null) durations.observe({ route, status }, ms / 1000)
     },
     onShed: () => shed.inc(),
@@ -63,8 +65,10 @@ export const metrics = fp<{ metrics: ApiMetrics | null }>(
   (app, { metrics }, done) => {
     app.decorate('metrics', metrics)
     if (metrics !== null) {
-      app.addHook('onRequest', (_request, _reply, next) => {
+      app.addHook('onRequest', (_request, reply, next) => {
         metrics.onRequest()
+        // Fastify calls onResponse for whole answers alone.
+        reply.raw.once('close', metrics.onEnd)
         next()
       })
       app.addHook('onResponse', (request, reply, next) => {

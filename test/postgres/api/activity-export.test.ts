@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { gunzipSync } from 'node:zlib'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
+import type { Db } from '../../../shared/db/connect.ts'
 import { testApi, type TestApi } from '../../helpers/api.ts'
 import { SEEDED_ID_STEP, seedNetwork, seedRecords } from '../../helpers/seed-projection.ts'
 
@@ -137,6 +138,16 @@ async function waiting({ db }: Pick<TestApi, 'db'>): Promise<number[]> {
   return rows.map(({ pid }) => pid)
 }
 
+/** Counts the API's open transactions, one for each export. */
+async function inTransactions(db: Db): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::integer as count from pg_stat_activity
+    where datname = current_database() and application_name = 'loan-activity api' and xact_start is not null`.execute(
+    db,
+  )
+  return rows[0]?.count ?? 0
+}
+
 async function until(holds: () => Promise<boolean>): Promise<void> {
   while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 20))
 }
@@ -204,16 +215,19 @@ void t.test('a reader that stands still, or takes too little, is cut off and fre
   const still = await ask('127.0.0.2')
   const dripping = await ask('127.0.0.3', { accept: 'text/csv' })
   // A kilobyte now and then keeps the connection busy, and would hold the place for hours.
+  let isHeld = true
   const drip = async (): Promise<number> => {
     let bytes = 0
-    for (; !dripping.destroyed; await new Promise((resolve) => setTimeout(resolve, 20))) {
+    for (; isHeld; await new Promise((resolve) => setTimeout(resolve, 20))) {
       bytes += (dripping.read(1_000) as Buffer | null)?.length ?? 0
     }
     return bytes
   }
-  t.ok((await drip()) > 0, 'it had some')
-  await t.rejects(read(still), /aborted/)
-  await until(async () => (await waiting({ db })).length === 0)
+  const dripped = drip()
+  for (const places of [2, 0]) await until(async () => (await inTransactions(db)) === places)
+  isHeld = false
+  t.ok((await dripped) > 0, 'it had some')
+  for (const one of [still, dripping]) await t.rejects(read(one), /aborted/)
   const [first, second] = [await ask('127.0.0.4'), await ask('127.0.0.5')]
   t.same([first.statusCode, second.statusCode], [200, 200], 'both places are free')
   const both = await Promise.all([read(first), read(second)])

@@ -24,11 +24,34 @@ void t.test('refusals are counted by their reason', async (t) => {
   for (const status of [200, 200, 429])
     t.equal((await app.inject('/api/activity/history')).statusCode, status)
   t.equal((await app.inject('/api/nothing/at-all')).statusCode, 429)
+  // The response closes a moment after it was sent.
+  await new Promise((resolve) => setImmediate(resolve))
   const text = await metrics.registry.metrics()
   t.match(text, 'loan_activity_api_rate_limited_total 2\n')
   t.match(text, 'loan_activity_api_shed_total 0\n')
   t.match(text, 'loan_activity_api_request_duration_seconds_count{route="unknown",status="429"} 1\n')
   t.match(text, 'loan_activity_api_requests_in_flight 0\n')
+})
+
+void t.test('a client that leaves in mid-answer is no request in flight', async (t) => {
+  const { url } = await testDatabase(t)
+  const database = openReadDatabase(url, { onError: () => undefined })
+  const metrics = createApiMetrics(database)
+  const app = await buildApp({ database, metrics, log: createLogger('test', 'silent'), version: '0' })
+  t.teardown(async () => {
+    await app.close()
+    await database.close()
+  })
+  const stop = new AbortController()
+  const address = await app.listen({ host: '127.0.0.1', port: 0 })
+  const stream = await fetch(`${address}/api/activity/stream`, { signal: stop.signal })
+  t.equal(stream.status, 200)
+  const inFlight = (await metrics.registry.metrics()).match(/api_requests_in_flight (\d+)/)?.[1]
+  t.equal(inFlight, '1')
+  stop.abort()
+  await t.rejects(stream.text())
+  while (!(await metrics.registry.metrics()).includes('loan_activity_api_requests_in_flight 0\n'))
+    await new Promise((resolve) => setImmediate(resolve))
 })
 
 void t.test('a database that is away leaves one figure', async (t) => {
