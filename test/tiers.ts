@@ -11,12 +11,18 @@ const SLOW_TESTS = [
   'test/chain/',
   'test/e2e/',
   'test/postgres/api/drain',
+  'test/postgres/api/filecoin-parts',
   'test/postgres/api/pipelining',
+  'test/postgres/api/program',
+  'test/postgres/api/read-database',
   'test/postgres/api/rolling-restart',
-  'test/postgres/cli/status',
+  'test/postgres/cli/',
   'test/postgres/fuzz',
+  'test/postgres/shared/db/leases',
   'test/queue/hostile-jobs',
   'test/queue/redis-away',
+  'test/queue/redis-users',
+  'test/queue/webhook-trial',
   'test/unit/fuzz',
 ]
 
@@ -27,6 +33,7 @@ const QUICK_TESTS = [
   'test/e2e/standby',
   'test/e2e/start.test.ts',
   'test/e2e/unreachable-node',
+  'test/postgres/cli/json',
 ]
 
 /** These helpers give a file fewer cases, or fewer kinds of queue, in `npm test`. */
