@@ -1,9 +1,13 @@
 import { format } from 'node:util'
+import { LRUCache } from 'lru-cache'
 import { pino, type Logger } from 'pino'
 import { Repeats } from './repeats.ts'
 import { hideInJsonLine } from './secrets.ts'
 
 export type { Logger }
+
+/** Texts of libraries whose repeated lines are summed up at the same time. */
+const MOST_SUMMED = 200
 
 /**
  * Creates the logger of one program. `level` is pino's ("silent" … "trace"); lines are JSON on standard output, with the
@@ -21,19 +25,28 @@ export function createLogger(program: string, level: string): Logger {
 
 /**
  * Sends to the log what libraries print themselves, such as BullMQ and Node, so that all lines of a program have one
- * form. Repeated lines are summed up.
+ * form. Lines that differ in their numbers only are summed up.
  */
 export function logConsole(log: Logger): void {
   const own = log.child({ source: 'console' })
-  const lines = (level: 'info' | 'warn' | 'error'): ((...values: unknown[]) => void) => {
-    const repeats = new Repeats({ write: (line) => own[level](line) })
-    return (...values) => repeats.note(format(...values))
-  }
+  const summed = new LRUCache<string, Repeats>({ max: MOST_SUMMED })
+  const lines =
+    (level: 'info' | 'warn' | 'error') =>
+    (...values: unknown[]): void => {
+      const text = format(...values)
+      const key = `${level} ${text.replaceAll(/\d+/g, '0')}`
+      const repeats = summed.get(key) ?? new Repeats({ write: (line) => own[level](line) })
+      summed.set(key, repeats)
+      repeats.note(text)
+    }
   const [info, warn, error] = [lines('info'), lines('warn'), lines('error')]
   Object.assign(console, { log: info, info, debug: info, warn, error, trace: error })
   // Node prints warnings by a listener of its own.
   process.removeAllListeners('warning')
   process.on('warning', ({ name, message }) => warn(`${name}: ${message}`))
+  process.on('exit', () => {
+    for (const repeats of summed.values()) repeats.flush()
+  })
 }
 
 function ignore(): void {

@@ -38,8 +38,8 @@ export class Repeats {
     this.#episode.notes += 1
     this.#episode.lastMs = now
     this.#episode.last = message
-    if (now >= this.#quietUntilMs) this.#flush(now)
-    else this.#timer ??= setTimeout(() => this.#flush(performance.now()), this.#quietUntilMs - now).unref()
+    if (now >= this.#quietUntilMs) this.flush(now)
+    else this.#timer ??= setTimeout(() => this.flush(), this.#quietUntilMs - now).unref()
   }
 
   /** Ends the episode: the operation works again. */
@@ -53,7 +53,8 @@ export class Repeats {
     this.#write(`over after ${seconds(performance.now() - episode.sinceMs)}: ${episode.last}`, 'end')
   }
 
-  #flush(now: number): void {
+  /** Writes the count of those that were not written yet. */
+  flush(now = performance.now()): void {
     this.#stopTimer()
     const episode = this.#episode
     if (episode === undefined || episode.notes === episode.written) return
