@@ -56,7 +56,8 @@ type Watching = Pick<ReplayOptions, 'signal' | 'onProgress'>
 
 /**
  * Rebuilds the read model from the log alone, in its own schema, and switches to it in one step. Queries see the old
- * one until then, and never a half-built one. A replay interrupted by `signal` or a kill resumes where it stopped.
+ * one until then, and never a half-built one. A replay interrupted by `signal` or a kill resumes where it stopped; one
+ * of another version begins anew.
  * Returns false if it was interrupted. The caller must ensure that only one runs at a time.
  */
 export async function replay(db: Db, { restart, ...watching }: ReplayOptions): Promise<boolean> {

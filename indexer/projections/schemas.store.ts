@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Db } from '../../shared/db/connect.ts'
 import { inTransaction, type Trx } from '../../shared/db/transaction.ts'
+import { packageVersion } from '../../shared/version.ts'
 import { LIVE_SCHEMA, NEXT_SCHEMA } from './projection.ts'
 
 /** Tables that queries may still read right after a switch. */
@@ -13,9 +14,21 @@ export const SHORT_WAIT_MS = 200
 /** Longer than Postgres' `deadlock_timeout`, after which it ends an autovacuum that blocks a lock. */
 export const LONG_WAIT_MS = 1_200
 
+/** Whether a replay of this version was begun: another may fold otherwise, or fill other tables. */
 export async function hasNextSchema(db: Db): Promise<boolean> {
-  const { rows } = await sql`select 1 from pg_namespace where nspname = ${NEXT_SCHEMA}`.execute(db)
+  const { rows } = await sql`select 1 from pg_namespace
+    where nspname = ${NEXT_SCHEMA} and obj_description(oid, 'pg_namespace') = ${await getBuild(db)}`.execute(
+    db,
+  )
   return rows.length > 0
+}
+
+/** The version of this package and the last migration. */
+async function getBuild(db: Db | Trx): Promise<string> {
+  const { rows } = await sql<{
+    name: string
+  }>`select max(name) as name from migration.kysely_migration`.execute(db)
+  return `${packageVersion()}/${rows[0]?.name}`
 }
 
 /**
@@ -38,6 +51,7 @@ const SETTINGS = sql.raw(
 export async function createNextSchema(db: Db): Promise<void> {
   await inTransaction(db, async (trx) => {
     await sql`create schema ${sql.id(NEXT_SCHEMA)}`.execute(trx)
+    await sql`comment on schema ${sql.id(NEXT_SCHEMA)} is ${sql.lit(await getBuild(trx))}`.execute(trx)
     const { rows } = await sql<{ statement: string }>`
       with live as (
         select c.oid, c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace

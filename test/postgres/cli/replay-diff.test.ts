@@ -51,4 +51,9 @@ void t.test('replay --diff names what a replay would change, and changes nothing
   t.equal((await ops()).code, 0)
   t.same(await digestReadModel(db), right, 'a replay mends it')
   t.equal((await ops('--diff')).code, 0)
+
+  await sql`update projection_next.activity set tx_hash = 'wrong' where id = ${first?.id}`.execute(db)
+  t.equal((await ops('--diff')).code, 1, 'it goes on with the work of its own version')
+  await sql`comment on schema projection_next is '0.1.0/0001-initial'`.execute(db)
+  t.equal((await ops('--diff')).code, 0, 'and not with that of another')
 })
