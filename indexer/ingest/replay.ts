@@ -4,7 +4,7 @@ import type { Db } from '../../shared/db/connect.ts'
 import { inOneState, inTransaction, type Trx } from '../../shared/db/transaction.ts'
 import { getLastPosition, lockLog } from '../event-log/read-log.ts'
 import { StepReader, type ChunkSize } from '../event-log/step-reader.ts'
-import { compareSchemas, type PartDifferences } from '../projections/compare-schemas.store.ts'
+import { compareReadModels, type Comparison } from '../projections/compare-schemas.store.ts'
 import { getFoldState } from '../projections/fold-state.store.ts'
 import { NEXT_SCHEMA } from '../projections/projection.ts'
 import {
@@ -79,10 +79,10 @@ export async function replay(db: Db, { restart, ...watching }: ReplayOptions): P
 export async function compareReplay(
   db: Db,
   { restart, ...watching }: ReplayOptions,
-): Promise<PartDifferences[] | null> {
+): Promise<Comparison | null> {
   await beginNext(db, restart)
   if (!(await foldAlmostAll(db, watching))) return null
-  let compared: Promise<PartDifferences[]> | undefined
+  let compared: Promise<Comparison> | undefined
   // Appends wait until both read models have the same entries and one snapshot sees that.
   await inTransaction(db, async (lock) => {
     const lastPosition = await lockLog(lock)
@@ -91,7 +91,7 @@ export async function compareReplay(
       compared = inOneState(db, async (trx) => {
         await getFoldState(trx, NEXT_SCHEMA)
         taken()
-        return compareSchemas(trx)
+        return compareReadModels(trx)
       })
       compared.catch(fail)
     })

@@ -1,5 +1,6 @@
 import { sql, type RawBuilder } from 'kysely'
 import type { Trx } from '../../shared/db/transaction.ts'
+import { digestSchema } from './digest.store.ts'
 import { LIVE_SCHEMA, NEXT_SCHEMA } from './projection.ts'
 
 export type ReadModelPart = 'record' | 'loan' | 'channel'
@@ -20,6 +21,12 @@ export interface PartDifferences {
   changed: number
   /** The first of them. */
   first: RowDifference[]
+}
+
+export interface Comparison {
+  /** Whether all tables have the same rows, those of no part too. */
+  isSame: boolean
+  parts: PartDifferences[]
 }
 
 /** Rows named of each part and kind of difference at most. */
@@ -43,8 +50,19 @@ const PARTS: [ReadModelPart, (schema: string) => RawBuilder<unknown>][] = [
   ['channel', channelsOf],
 ]
 
-/** Compares the read model in use with the next one, row by row. Reads all of both. */
-export async function compareSchemas(trx: Trx): Promise<PartDifferences[]> {
+/**
+ * Compares the read model in use with the next one, as this transaction sees them. Reads all of both, and once more if no
+ * row differs.
+ */
+export async function compareReadModels(trx: Trx): Promise<Comparison> {
+  const parts = await compareParts(trx)
+  if (parts.some(({ first }) => first.length > 0)) return { isSame: false, parts }
+  const live = await digestSchema(trx, LIVE_SCHEMA)
+  const next = await digestSchema(trx, NEXT_SCHEMA)
+  return { isSame: live.digest === next.digest, parts }
+}
+
+async function compareParts(trx: Trx): Promise<PartDifferences[]> {
   const found: PartDifferences[] = []
   for (const [part, rowsOf] of PARTS) {
     const { rows } = await sql<{ name: string; is: RowDifference['is']; count: number }>`

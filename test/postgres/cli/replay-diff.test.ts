@@ -56,4 +56,8 @@ void t.test('replay --diff names what a replay would change, and changes nothing
   t.equal((await ops('--diff')).code, 1, 'it goes on with the work of its own version')
   await sql`comment on schema projection_next is '0.1.0/0001-initial'`.execute(db)
   t.equal((await ops('--diff')).code, 0, 'and not with that of another')
+
+  await sql`delete from projection.daily where ctid = (select min(ctid) from projection.daily)`.execute(db)
+  t.match(await ops('--diff'), { code: 1, out: 'other tables differ\n' })
+  t.match(JSON.parse((await ops('--diff', '--json')).out), { same: false })
 })
