@@ -98,7 +98,7 @@ export function formatCount(count: number): string {
  * they are.
  */
 export function filecoinText(hex: string): string {
-  const [, digits] = /^0x((?:[0-9a-f]{2})+?)(?:00)*$/i.exec(hex) ?? []
+  const [, digits] = /^0x((?:(?!00)[0-9a-f]{2})+)(?:00)*$/i.exec(hex) ?? []
   if (digits === undefined) return hex
   const text = digits.replace(/../g, (byte) => String.fromCharCode(parseInt(byte, 16)))
   return /^[ft][0-4][0-9a-z]{1,86}$/.test(text) ? text : hex
