@@ -17,6 +17,7 @@ import { ratePercent } from '../../lib/rates.ts'
 import { useAnswer } from '../../lib/use-answer.ts'
 import { withQuery } from '../../router.ts'
 import type { ViewProps } from '../../view.ts'
+import { stateWords } from '../loan/state-words.ts'
 
 const EVERY_MS = 5000
 const LIMIT = '25'
@@ -93,7 +94,7 @@ function Offers({ state, before }: ListProps) {
       isNumber: true,
       cell: ({ loanExpirationPeriod }) => <Period seconds={loanExpirationPeriod} />,
     },
-    { title: 'State', cell: ({ state }) => <State words={LEND_STATES[state ?? '']} state={state} /> },
+    { title: 'State', cell: ({ state }) => <State part="erc20Loan" state={state} /> },
     { title: 'Indexed', isNumber: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
   ]
   return (
@@ -142,7 +143,7 @@ function Requests({ state, before }: ListProps) {
       isNumber: true,
       cell: ({ loanExpirationPeriod }) => <Period seconds={loanExpirationPeriod} />,
     },
-    { title: 'State', cell: ({ state }) => <State words={BORROW_STATES[state ?? '']} state={state} /> },
+    { title: 'State', cell: ({ state }) => <State part="collateralLock" state={state} /> },
     { title: 'Indexed', isNumber: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
   ]
   return (
@@ -198,29 +199,9 @@ function List<T extends { id: string }>({
   )
 }
 
-/** The states of `erc20Loan` and `collateralLock`, as in docs/api.md. */
-const LEND_STATES: Record<string, string> = {
-  '0': 'open',
-  '0.5': 'collateral promised',
-  '1': 'approved',
-  '2': 'withdrawn',
-  '3': 'repaid',
-  '4': 'payback refunded',
-  '5': 'closed',
-  '6': 'cancelled',
-}
-const BORROW_STATES: Record<string, string> = {
-  '0': 'open',
-  '0.5': 'a lender’s channel is there',
-  '1': 'locked',
-  '2': 'seized',
-  '3': 'closed',
-  '4': 'cancelled',
-}
-
-function State({ words, state }: { words: string | undefined; state: string | null }) {
+function State({ part, state }: { part: string; state: string | null }) {
   if (state === null) return <Unknown />
-  return <Badge tone={state === '0' ? 'good' : 'plain'}>{words ?? clip(state, 16)}</Badge>
+  return <Badge tone={state === '0' ? 'good' : 'plain'}>{clip(stateWords(part, state))}</Badge>
 }
 
 function Period({ seconds }: { seconds: string | null }) {
