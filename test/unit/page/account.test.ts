@@ -62,6 +62,25 @@ void t.test('what the account can do soonest comes first', (t) => {
   t.end()
 })
 
+void t.test('what has run out is not due: it comes after all that can still be done', (t) => {
+  const loans = ['1', '2', '3'].map((id) => tokenLoan({ loan: { id } }))
+  const nexts = new Map([
+    ['ERC20 1', nextOf('repay', [{ notAfter: after(60) }, { action: 'settleCollateral' }])],
+    ['ERC20 2', nextOf('repay', [{ notAfter: after(60) }])],
+    ['ERC20 3', nextOf('repay', [{ notAfter: after(3600) }])],
+  ])
+  const shown = accountLoans(loans, BORROWER, nexts, NOW + 60_000)
+  t.strictSame(
+    shown.map(({ key, action }) => [key, action?.name, action?.isOpen]),
+    [
+      ['ERC20 3', 'payback', true],
+      ['ERC20 1', 'settleCollateral', true],
+      ['ERC20 2', 'payback', false],
+    ],
+  )
+  t.end()
+})
+
 void t.test('the actions of both parties count where the role is not known', (t) => {
   const loan = tokenLoan({})
   const nexts = new Map([
@@ -70,5 +89,6 @@ void t.test('the actions of both parties count where the role is not known', (t)
   const [shown] = accountLoans([loan], 'f0999', nexts, NOW)
   t.equal(shown?.role, null)
   t.equal(shown?.action?.name, 'acceptRepayment')
+  t.equal(shown?.waitsForOther, false, 'nobody is the other party')
   t.end()
 })

@@ -40,6 +40,7 @@ void t.test('the state of a voucher is said in words', (t) => {
     said({ redeemable: { now: false, from: at(60), until: null } }),
     'Can be redeemed in 1 min at the earliest',
   )
+  t.equal(said({ redeemable: { now: true, from: null, until: at(0) } }), 'The time has run out')
   t.equal(said({}), 'Cannot be redeemed now')
   t.end()
 })

@@ -67,7 +67,39 @@ void t.test('the time of an action is said in words', (t) => {
   t.strictSame(said({}), ['now, without a time limit'])
   t.strictSame(said({ notAfter: at(3661) }), ['now, time runs out in 1 h 1 min'])
   t.strictSame(said({ notBefore: at(60) }), ['possible in 1 min'])
-  t.strictSame(said({ notBefore: at(-1), notAfter: at(-1) }), ['the time has just run out'])
+  t.strictSame(said({ notBefore: at(-1), notAfter: at(-1) }), ['the time has run out'])
+  t.end()
+})
+
+void t.test('an action whose time has run out is not open, and comes last', (t) => {
+  const shown = shownActions(
+    [
+      action({ action: 'payback', notAfter: at(0) }),
+      action({ action: 'seizeCollateral', actor: 'lender', notBefore: at(60) }),
+      action({ action: 'signPaybackVoucher', notAfter: at(1) }),
+    ],
+    'repay',
+    NOW,
+    NOW,
+  )
+  t.strictSame(
+    shown.map(({ name, isOpen, isOver, limit }) => [name, isOpen, isOver, limit]),
+    [
+      ['signPaybackVoucher', true, false, NOW + 1000],
+      ['seizeCollateral', false, false, NOW + 60_000],
+      ['payback', false, true, NOW],
+    ],
+  )
+  t.end()
+})
+
+void t.test('what counts after a default or a missed acceptance is planned', (t) => {
+  for (const [step, name] of [
+    ['repay', 'redeemSeizeVoucher'],
+    ['repay', 'seizeCollateral'],
+    ['accept payback', 'refundPayback'],
+  ] as const)
+    t.equal(servesStep(step, name), true, name)
   t.end()
 })
 

@@ -68,8 +68,8 @@ export function accountLoans(
         key: keyOf(loan),
         loan,
         role,
-        action: own.find(({ isPlanned }) => isPlanned) ?? own[0] ?? null,
-        waitsForOther: planned.length > 0 && planned.every(({ actor }) => actor !== role),
+        action: own.find(({ isPlanned, isOver }) => isPlanned && !isOver) ?? own[0] ?? null,
+        waitsForOther: role !== null && planned.length > 0 && planned.every(({ actor }) => actor !== role),
       }
     })
     .sort(byUrgency)
@@ -86,12 +86,11 @@ function byUrgency(one: AccountLoan, other: AccountLoan): number {
 }
 
 function rankOf({ action }: AccountLoan): number {
-  if (action === null || action === undefined) return 3
+  if (action === null || action === undefined || action.isOver) return 3
   if (!action.isPlanned) return 2
   return action.isOpen ? 0 : 1
 }
 
 function limitOf({ action }: AccountLoan): number | null {
-  if (action === null || action === undefined) return null
-  return action.isOpen ? action.until : action.from
+  return action?.limit ?? null
 }

@@ -18,6 +18,8 @@ import './account.css'
 import { useNexts } from './use-nexts.ts'
 
 const EVERY_MS = 5000
+/** Loans of a page: the page also asks what can be done in each. */
+const LIMIT = '60'
 
 /** `#/account/<an EVM or Filecoin address>?before=<where the page begins>` */
 export default function AccountView({ route: { parts, query } }: ViewProps) {
@@ -42,7 +44,7 @@ function Account({ account, before }: { account: string; before: string | null }
       getLoansOfAccount({
         ...options,
         path: { account },
-        query: before === null ? {} : { before },
+        query: { limit: LIMIT, ...(before === null ? {} : { before }) },
       }),
     EVERY_MS,
   )
@@ -142,8 +144,7 @@ function useColumns(): Column<AccountLoan>[] {
 function Todo({ row: { action, role, waitsForOther } }: { row: AccountLoan }) {
   if (action === undefined) return <span class="faint">…</span>
   if (action === null) return <span class="faint">nothing</span>
-  const { isOpen, isPlanned, until, from, title, actor } = action
-  const limit = isOpen ? until : from
+  const { isOpen, isPlanned, limit, title, actor } = action
   return (
     <span class={isPlanned && isOpen ? 'todo due' : 'todo'}>
       <span class="todo-title">

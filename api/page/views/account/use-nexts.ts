@@ -7,17 +7,13 @@ import { isEnded } from '../loan/protocol-steps.ts'
 import { keyOf, type SeenNext } from './account-model.ts'
 
 const EVERY_MS = 8000
-/** Loans whose actions are asked for, and at once: an account can have thousands. */
-const MOST_LOANS = 60
 const AT_ONCE = 4
 
 /** What can be done next, by the key of each loan; asked again while the view is shown. */
 export function useNexts(loans: readonly LoanModel[]): ReadonlyMap<string, SeenNext> {
   const [known, setKnown] = useState<ReadonlyMap<string, SeenNext>>(new Map())
   // Loans that have ended can still have channels to pay out, which is less urgent.
-  const asked = [...loans]
-    .sort((a, b) => Number(isEnded(a.step)) - Number(isEnded(b.step)))
-    .slice(0, MOST_LOANS)
+  const asked = [...loans].sort((a, b) => Number(isEnded(a.step)) - Number(isEnded(b.step)))
   useEffect(() => {
     const stopped = new AbortController()
     void follow(asked, stopped.signal, (key, seen) => setKnown((before) => new Map(before).set(key, seen)))
@@ -35,12 +31,15 @@ async function follow(
     const queue = [...loans]
     const work = async (): Promise<void> => {
       for (let loan = queue.shift(); loan !== undefined && !stop.aborted; loan = queue.shift()) {
-        const { data } = await ask(askNext(loan.market, loan.id), stop)
-        tell(keyOf(loan), { next: data.payload, seenAt: Date.now() })
+        try {
+          const { data } = await ask(askNext(loan.market, loan.id), stop)
+          tell(keyOf(loan), { next: data.payload, seenAt: Date.now() })
+        } catch {
+          // A failure shows in the page's news; the next round asks again.
+        }
       }
     }
-    // A failure shows in the page's news; the next round asks again.
-    await Promise.allSettled(Array.from({ length: AT_ONCE }, work))
+    await Promise.all(Array.from({ length: AT_ONCE }, work))
     await pause(EVERY_MS, stop)
   }
 }

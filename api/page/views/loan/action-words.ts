@@ -98,8 +98,14 @@ const SERVES: Record<string, readonly ActionName[]> = {
   'withdraw principal': ['withdraw', 'signUnlockVoucher'],
   withdraw: ['redeemWithdrawVoucher', 'settlePrincipal', 'collectPrincipal'],
   cancel: ['cancelLoan', 'collectCollateral'],
-  repay: ['payback', 'createPaybackChannel', 'signPaybackVoucher'],
-  'accept payback': ['acceptRepayment', 'redeemPaybackVoucher', 'settlePayback', 'collectPayback'],
+  repay: ['payback', 'createPaybackChannel', 'signPaybackVoucher', 'redeemSeizeVoucher', 'seizeCollateral'],
+  'accept payback': [
+    'acceptRepayment',
+    'refundPayback',
+    'redeemPaybackVoucher',
+    'settlePayback',
+    'collectPayback',
+  ],
   unlock: ['redeemUnlockVoucher', 'settleCollateral', 'collectCollateral', 'unlockCollateral'],
   seize: ['redeemSeizeVoucher', 'settleCollateral', 'collectCollateral'],
 }

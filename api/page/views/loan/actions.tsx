@@ -67,10 +67,8 @@ function Listed({ next, loan }: { next: LoanNextAnswer['payload']; loan: LoanMod
 }
 
 function ActionCard({ action, loan }: { action: ShownAction; loan: LoanModel }) {
-  const { isOpen, from, until, fromHeight, untilHeight, actor, chain } = action
-  const limit = isOpen ? until : from
-  const height = isOpen ? untilHeight : fromHeight
-  const isUrgent = isOpen && until !== null && until - action.now < 3_600_000
+  const { isOpen, isOver, limit, height, actor, chain } = action
+  const isUrgent = isOpen && limit !== null && limit - action.now < 3_600_000
   const networkId = chain.startsWith('evm:') ? (loan.networkId ?? undefined) : chain.split(':')[1]
   return (
     <li class={`action ${isOpen ? 'open' : 'later'}${isUrgent ? ' urgent' : ''}`}>
@@ -80,7 +78,8 @@ function ActionCard({ action, loan }: { action: ShownAction; loan: LoanModel }) 
       <p class="when">{whenText(action)}</p>
       {limit !== null && (
         <p class="exact">
-          {isOpen ? 'until' : 'from'} <time dateTime={new Date(limit).toISOString()}>{exactTime(limit)}</time>
+          {isOpen || isOver ? 'until' : 'from'}{' '}
+          <time dateTime={new Date(limit).toISOString()}>{exactTime(limit)}</time>
           {height !== null && `, ${height}`}
         </p>
       )}

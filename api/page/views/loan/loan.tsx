@@ -79,7 +79,7 @@ function Shown({ market, loanId, asOf, current }: LoanProps & { current: LoanAns
       <Actions next={next} loan={now} isPast={asOf !== null} />
       <Timeline now={now} asOf={asOf} vouchers={known} />
       <Statement loan={loan} isPast={asOf !== null} next={next.data} />
-      <Vouchers asked={vouchers} loan={loan} isPast={asOf !== null} />
+      <Vouchers asked={vouchers} loan={loan} isPast={asOf !== null} next={next.data} />
       {asOf !== null && <PastNote asOf={asOf} loan={now} past={past.asked} />}
     </>
   )

@@ -15,12 +15,14 @@ export interface ShownAction {
   chain: string
   /** It brings the current step forward. */
   isPlanned: boolean
+  /** It can be taken now. */
   isOpen: boolean
-  from: number | null
-  until: number | null
-  /** A block or epoch beside each limit; blocks are estimates. */
-  fromHeight: string | null
-  untilHeight: string | null
+  /** Its time has run out. */
+  isOver: boolean
+  /** The end of its time, or the beginning of what comes later. */
+  limit: number | null
+  /** A block or epoch beside the limit; blocks are estimates. */
+  height: string | null
   /** The present by the chain's clock. */
   now: number
 }
@@ -55,7 +57,10 @@ function mayClose({ role, state }: LinkedChannel, action: ActionName): boolean {
 function shown(action: LoanAction, isPlanned: boolean, seenAt: number, now: number): ShownAction {
   const known = ACTION_WORDS[action.action] as (typeof ACTION_WORDS)[ActionName] | undefined
   const from = momentOf(action.notBefore)
+  const until = momentOf(action.notAfter)
   const chainTime = chainNow(momentOf(action.basis), seenAt, now)
+  const isOver = until !== null && until <= chainTime
+  const isLater = !isOver && from !== null && from > chainTime
   return {
     key: `${action.actor} ${action.action} ${action.chain}`,
     name: action.action,
@@ -65,21 +70,21 @@ function shown(action: LoanAction, isPlanned: boolean, seenAt: number, now: numb
     address: action.address,
     chain: action.chain,
     isPlanned,
-    isOpen: from === null || from <= chainTime,
-    from,
-    until: momentOf(action.notAfter),
-    fromHeight: heightOf(action.notBefore),
-    untilHeight: heightOf(action.notAfter),
+    isOpen: !isOver && !isLater,
+    isOver,
+    limit: isLater ? from : until,
+    height: heightOf(isLater ? action.notBefore : action.notAfter),
     now: chainTime,
   }
 }
 
-/** What is possible now comes first, of that the plan, of that the soonest deadline. */
+/** What is possible now comes first, what is over last; of that the plan, of that the soonest deadline. */
 export function byUrgency(one: ShownAction, other: ShownAction): number {
   return (
     Number(other.isOpen) - Number(one.isOpen) ||
+    Number(one.isOver) - Number(other.isOver) ||
     Number(other.isPlanned) - Number(one.isPlanned) ||
-    compareMoments(one.isOpen ? one.until : one.from, other.isOpen ? other.until : other.from) ||
+    compareMoments(one.limit, other.limit) ||
     compareText(one.key, other.key)
   )
 }
@@ -98,10 +103,10 @@ function compareText(one: string, other: string): number {
 }
 
 /** One line for people: when the action can be taken. The exact moment stands beside it. */
-export function whenText({ isOpen, from, until, now }: ShownAction): string {
-  if (!isOpen && from !== null) return `possible ${countdown(from, now)}`
-  if (until === null) return 'now, without a time limit'
-  return until > now ? `now, time runs out ${countdown(until, now)}` : 'the time has just run out'
+export function whenText({ isOpen, isOver, limit, now }: ShownAction): string {
+  if (isOver) return 'the time has run out'
+  if (limit === null) return 'now, without a time limit'
+  return `${isOpen ? 'now, time runs out' : 'possible'} ${countdown(limit, now)}`
 }
 
 export function momentOf(time: { time: string } | null): number | null {

@@ -37,6 +37,7 @@ export function voucherState(
   if (redeemed !== null) return { tone: 'done', text: `Redeemed in epoch ${redeemed.epoch}` }
   if (supersededBy !== null) return { tone: 'void', text: 'Replaced by a later voucher' }
   const until = momentOf(redeemable.until)
+  if (until !== null && until <= now) return { tone: 'void', text: 'The time has run out' }
   if (redeemable.now) {
     return {
       tone: 'open',

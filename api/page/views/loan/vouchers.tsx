@@ -1,4 +1,4 @@
-import type { LoanVoucher, LoanVouchersAnswer } from '../../../../client/index.ts'
+import type { LoanNextAnswer, LoanVoucher, LoanVouchersAnswer } from '../../../../client/index.ts'
 import { Badge, type Tone } from '../../components/badge.tsx'
 import { Amount } from '../../components/amount.tsx'
 import { Copy } from '../../components/copy.tsx'
@@ -7,8 +7,10 @@ import { Answered, Empty } from '../../components/states.tsx'
 import { now } from '../../lib/clock.ts'
 import { exactTime } from '../../lib/format.ts'
 import type { Asked } from '../../lib/use-answer.ts'
+import { chainNow } from './countdown.ts'
 import type { LoanModel } from './loan-model.ts'
 import { momentOf } from './next-actions.ts'
+import { useSeenAt } from './seen-at.ts'
 import { voucherMeaning, voucherState, voucherTitle, type VoucherState } from './voucher-state.ts'
 
 const TONES: Record<VoucherState['tone'], Tone> = {
@@ -22,9 +24,16 @@ interface VouchersProps {
   asked: Asked<LoanVouchersAnswer>
   loan: LoanModel
   isPast: boolean
+  /** Its actions tell the clocks of the chains. */
+  next: LoanNextAnswer | undefined
 }
 
-export function Vouchers({ asked, loan, isPast }: VouchersProps) {
+export function Vouchers({ asked, loan, isPast, next }: VouchersProps) {
+  const seenAt = useSeenAt(next)
+  const presentOn = (network: string): number => {
+    const basis = next?.payload.actions.find(({ chain }) => chain === network)?.basis ?? null
+    return chainNow(momentOf(basis), seenAt, now.value)
+  }
   return (
     <section aria-labelledby="vouchers">
       <h2 id="vouchers">Vouchers{isPast && ', as known now'}</h2>
@@ -38,7 +47,12 @@ export function Vouchers({ asked, loan, isPast }: VouchersProps) {
             <>
               <ul class="vouchers">
                 {payload.map((voucher) => (
-                  <VoucherCard key={voucher.id + voucher.channel.robust} voucher={voucher} loan={loan} />
+                  <VoucherCard
+                    key={voucher.id + voucher.channel.robust}
+                    voucher={voucher}
+                    loan={loan}
+                    present={presentOn(voucher.channel.network)}
+                  />
                 ))}
               </ul>
               {total > payload.length && (
@@ -54,8 +68,15 @@ export function Vouchers({ asked, loan, isPast }: VouchersProps) {
   )
 }
 
-function VoucherCard({ voucher, loan }: { voucher: LoanVoucher; loan: LoanModel }) {
-  const { tone, text } = voucherState(voucher, now.value)
+interface VoucherProps {
+  voucher: LoanVoucher
+  loan: LoanModel
+  /** By the chain's clock, Unix milliseconds. */
+  present: number
+}
+
+function VoucherCard({ voucher, loan, present }: VoucherProps) {
+  const { tone, text } = voucherState(voucher, present)
   return (
     <li class="voucher panel">
       <div class="row">
