@@ -7,23 +7,39 @@ export interface Feed {
   onChange: (kind: 'changed' | 'retracted', record: ActivityRecord) => void
   /** True while events arrive. The reader polls meanwhile, if not. */
   onOpen: (isOpen: boolean) => void
+  /** The stream is open again, and what changed before is not known. */
+  onGap: () => void
 }
 
 const REOPEN_MS = 5000
 
-/** Follows the history's changes from now on. The browser connects again by itself and misses nothing. */
-export function followStream({ onRecord, onChange, onOpen }: Feed, stop: AbortSignal): void {
-  const source = new EventSource(`${client.getConfig().baseUrl ?? ''}/api/activity/stream`)
-  const read = (event: MessageEvent): ActivityRecord => JSON.parse(String(event.data)) as ActivityRecord
-  source.addEventListener('open', () => onOpen(true))
-  source.addEventListener('record', (event) => onRecord(read(event)))
-  for (const kind of ['changed', 'retracted'] as const)
-    source.addEventListener(kind, (event) => onChange(kind, read(event)))
-  source.addEventListener('error', () => {
-    onOpen(false)
-    // A refusal closes it for good: too many streams, or an API without its database.
-    if (source.readyState === EventSource.CLOSED)
-      setTimeout(() => !stop.aborted && followStream({ onRecord, onChange, onOpen }, stop), REOPEN_MS)
+/**
+ * Follows the history's changes from now on. The browser connects again by itself and misses nothing; after a refusal
+ * the page does, from the last event. `from` is that event's id, empty where none came, undefined at first.
+ */
+export function followStream(feed: Feed, stop: AbortSignal, from?: string): void {
+  let last = from ?? ''
+  const address = `${client.getConfig().baseUrl ?? ''}/api/activity/stream`
+  const source = new EventSource(last === '' ? address : `${address}?lastEventId=${encodeURIComponent(last)}`)
+  const over = new AbortController()
+  stop.addEventListener('abort', () => source.close(), { signal: over.signal })
+  const read = (event: MessageEvent): ActivityRecord => {
+    last = event.lastEventId
+    return JSON.parse(String(event.data)) as ActivityRecord
+  }
+  source.addEventListener('open', () => {
+    feed.onOpen(true)
+    if (from === '') feed.onGap()
+    from = undefined
   })
-  stop.addEventListener('abort', () => source.close(), { once: true })
+  source.addEventListener('record', (event) => feed.onRecord(read(event)))
+  for (const kind of ['changed', 'retracted'] as const)
+    source.addEventListener(kind, (event) => feed.onChange(kind, read(event)))
+  source.addEventListener('error', () => {
+    feed.onOpen(false)
+    if (source.readyState !== EventSource.CLOSED) return
+    // A refusal closes it for good: too many streams, or an API without its database.
+    over.abort()
+    setTimeout(() => !stop.aborted && followStream(feed, stop, last), REOPEN_MS)
+  })
 }

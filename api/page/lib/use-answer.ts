@@ -74,20 +74,18 @@ function isOver(stop: AbortSignal): boolean {
 
 /** Waits for this time, and then until the page is visible. */
 export async function pause(ms: number, stop: AbortSignal): Promise<void> {
+  const over = new AbortController()
+  const { signal } = over
+  let timer: ReturnType<typeof setTimeout> | undefined
   await new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, ms)
-    stop.addEventListener(
-      'abort',
-      () => {
-        clearTimeout(timer)
-        resolve()
-      },
-      { once: true },
-    )
+    const end = (): void => resolve()
+    stop.addEventListener('abort', end, { signal })
+    timer = setTimeout(() => {
+      if (document.hidden) document.addEventListener('visibilitychange', end, { signal })
+      else resolve()
+    }, ms)
   })
-  if (!document.hidden || stop.aborted) return
-  await new Promise<void>((resolve) => {
-    document.addEventListener('visibilitychange', () => resolve(), { once: true })
-    stop.addEventListener('abort', () => resolve(), { once: true })
-  })
+  clearTimeout(timer)
+  // The signal outlives the pause, and would keep a listener of each.
+  over.abort()
 }

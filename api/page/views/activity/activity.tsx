@@ -10,6 +10,7 @@ import { withQuery } from '../../router.ts'
 import type { ViewProps } from '../../view.ts'
 import { Filters, filtersOf } from './filters.tsx'
 import { MOST_PENDING, useLive, type ActivityQuery } from './live.ts'
+import { changed, neighbours, newestOf } from './pages.ts'
 import { Records } from './records.tsx'
 
 /** Rows that stay on the live page; older ones are a page away. */
@@ -51,7 +52,8 @@ export default function ActivityView({ route: { query } }: ViewProps) {
             filters={filters}
             isLive={isLive}
             isFromBelow={after !== undefined}
-            hasMore={next !== null}
+            next={next}
+            again={asked.retry}
           />
         )}
       </Answered>
@@ -65,25 +67,22 @@ interface PageProps {
   isLive: boolean
   /** Read upwards from an older page: what follows is newer. */
   isFromBelow: boolean
-  hasMore: boolean
+  next: number | null
+  /** Asks for the page again. */
+  again: () => void
 }
 
-function Page({ records, filters, isLive, isFromBelow, hasMore }: PageProps) {
+function Page({ filters, again, ...page }: PageProps) {
+  const { records, isLive, isFromBelow, next } = page
   const [shown, setShown] = useState(records)
   useEffect(() => setShown(records), [records])
-  const newest = isLive ? (shown[0]?.id ?? 0) : null
-  const { pending, changes } = useLive('', newest, filters)
+  const newest = isLive ? newestOf(page, shown) : null
+  const { pending, changes } = useLive(newest, filters, again)
   const show = (): void => {
     announce(`${pending.value.length} new records are shown`)
-    const still = shown.flatMap(
-      (record) => changes.value.get(record.id) ?? (changes.value.has(record.id) ? [] : record),
-    )
-    setShown([...pending.value, ...still].slice(0, MOST_SHOWN))
+    setShown(changed([...pending.value, ...shown], changes.value).slice(0, MOST_SHOWN))
   }
-  const first = shown[0]
-  const last = shown.at(-1)
-  const hasOlder = last !== undefined && (isFromBelow || hasMore || shown.length > records.length)
-  const hasNewer = first !== undefined && !isLive && (!isFromBelow || hasMore)
+  const { older, newer } = neighbours(page, shown)
   return (
     <>
       <div class="newer">
@@ -97,11 +96,13 @@ function Page({ records, filters, isLive, isFromBelow, hasMore }: PageProps) {
       {shown.length === 0 ? (
         <Empty title="No records">
           <p>
-            {Object.keys(filters).length > 0
-              ? 'Nothing in the history fits these filters.'
-              : isLive
-                ? 'Nothing has been indexed yet. New records appear here by themselves.'
-                : 'The history has no records beyond this place.'}
+            {next !== null
+              ? `Nothing on this page fits; look further ${isFromBelow ? 'on' : 'back'}.`
+              : Object.keys(filters).length > 0
+                ? 'Nothing in the history fits these filters.'
+                : isLive
+                  ? 'Nothing has been indexed yet. New records appear here by themselves.'
+                  : 'The history has no records beyond this place.'}
           </p>
         </Empty>
       ) : (
@@ -109,8 +110,8 @@ function Page({ records, filters, isLive, isFromBelow, hasMore }: PageProps) {
       )}
       <nav class="row pages" aria-label="Pages">
         {!isLive && <a href={withQuery({ before: undefined, after: undefined })}>Newest</a>}
-        {hasNewer && <a href={withQuery({ before: undefined, after: String(first.id) })}>Newer</a>}
-        {hasOlder && <a href={withQuery({ before: String(last.id), after: undefined })}>Older</a>}
+        {newer !== undefined && <a href={withQuery({ before: undefined, after: `${newer}` })}>Newer</a>}
+        {older !== undefined && <a href={withQuery({ before: `${older}`, after: undefined })}>Older</a>}
       </nav>
     </>
   )

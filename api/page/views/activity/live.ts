@@ -4,6 +4,7 @@ import { searchActivity, type ActivityRecord, type SearchActivityData } from '..
 import { ask } from '../../lib/api.ts'
 import { followStream } from '../../lib/stream.ts'
 import { pause } from '../../lib/use-answer.ts'
+import { changed, type Changes } from './pages.ts'
 
 export type ActivityQuery = NonNullable<SearchActivityData['query']>
 
@@ -17,23 +18,24 @@ export interface Live {
   /** Newest first. */
   pending: Signal<ActivityRecord[]>
   /** Records that a reorg took away or changed since they were shown, by id. */
-  changes: Signal<ReadonlyMap<number, ActivityRecord | null>>
+  changes: Signal<Changes>
 }
 
 /**
  * Collects records newer than `newest` that fit the filters. The stream says when to ask, so that one question has one
- * meaning whatever its filters; without a stream the page asks every few seconds. Null collects nothing.
+ * meaning whatever its filters; without a stream the page asks every few seconds. Null collects nothing. `again` is called
+ * where changes can have been missed.
  */
-export function useLive(key: string, newest: number | null, filters: ActivityQuery): Live {
+export function useLive(newest: number | null, filters: ActivityQuery, again: () => void): Live {
   const [live] = useState<Live>(() => ({ pending: signal([]), changes: signal(new Map()) }))
   useEffect(() => {
     live.pending.value = []
     live.changes.value = new Map()
     if (newest === null) return
     const stopped = new AbortController()
-    void collect(live, newest, filters, stopped.signal)
+    void collect(live, newest, filters, again, stopped.signal)
     return () => stopped.abort()
-  }, [key, newest])
+  }, [newest])
   return live
 }
 
@@ -41,6 +43,7 @@ async function collect(
   { pending, changes }: Live,
   newest: number,
   filters: ActivityQuery,
+  again: () => void,
   stop: AbortSignal,
 ): Promise<void> {
   const stream = { isOpen: false }
@@ -49,8 +52,8 @@ async function collect(
     {
       onRecord: () => wake(),
       onChange: (kind, record) => {
-        pending.value = pending.value.filter(({ id }) => id !== record.id)
         const next = new Map(changes.value).set(record.id, kind === 'retracted' ? null : record)
+        pending.value = changed(pending.value, next)
         // The oldest go first, so that a page open for weeks stays small.
         if (next.size > MOST_PENDING) next.delete([...next.keys()][0] ?? 0)
         changes.value = next
@@ -59,33 +62,26 @@ async function collect(
         stream.isOpen = opened
         if (opened) wake()
       },
+      onGap: again,
     },
     stop,
   )
+  stop.addEventListener('abort', () => wake(), { once: true })
   let after = newest
   while (!stop.aborted) {
     await pause(LEAST_MS, stop)
+    // From before the question, so that what comes during it is asked for too.
+    const woken = new Promise<void>((resolve) => (wake = resolve))
     try {
       const query = { ...filters, after: String(after), limit: String(MOST_PENDING) }
-      const { payload } = (await ask((options) => searchActivity({ ...options, query }), stop)).data
-      const last = payload.at(-1)
-      if (last !== undefined) {
-        after = last.id
+      const { payload, next } = (await ask((options) => searchActivity({ ...options, query }), stop)).data
+      after = next ?? payload.at(-1)?.id ?? after
+      if (payload.length > 0)
         pending.value = [...payload.toReversed(), ...pending.value].slice(0, MOST_PENDING)
-        if (payload.length === MOST_PENDING) continue
-      }
+      if (next !== null) continue
     } catch {
       // The stream or the next round asks again; the page says that the API is away.
     }
-    const woken = new Promise<void>((resolve) => (wake = resolve))
-    await Promise.race([
-      woken,
-      stream.isOpen ? new Promise(() => undefined) : pause(POLL_MS, stop),
-      aborted(stop),
-    ])
+    await (stream.isOpen ? woken : Promise.race([woken, pause(POLL_MS, stop)]))
   }
-}
-
-function aborted(stop: AbortSignal): Promise<void> {
-  return new Promise((resolve) => stop.addEventListener('abort', () => resolve(), { once: true }))
 }

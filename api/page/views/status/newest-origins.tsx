@@ -89,7 +89,8 @@ function useChanges(): Change[] {
       setChanges((before) =>
         [{ kind, record, at: new Date().toISOString() }, ...before].slice(0, MOST_CHANGES),
       )
-    followStream({ onRecord: () => undefined, onChange, onOpen: () => undefined }, stopped.signal)
+    const ignore = (): void => undefined
+    followStream({ onRecord: ignore, onChange, onOpen: ignore, onGap: ignore }, stopped.signal)
     return () => stopped.abort()
   }, [])
   return changes
