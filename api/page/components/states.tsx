@@ -59,7 +59,7 @@ export function Failed({ failure, retry, what, action = 'Ask now' }: FailedProps
   )
 }
 
-/** Shows an answer, or why there is none yet. An old answer stays while the API is away; the page says so above. */
+/** Shows an answer, or why there is none yet. An old answer stays while newer questions fail, and is said to be old. */
 export function Answered<T>({
   asked,
   what,
@@ -70,10 +70,21 @@ export function Answered<T>({
   children: (data: T) => JSX.Element
 }) {
   const { data, failure, retry } = asked
-  if (data !== undefined) return children(data)
-  return failure === undefined ? (
-    <Loading what={what} />
-  ) : (
-    <Failed failure={failure} retry={retry} what={what} />
+  if (data === undefined) {
+    return failure === undefined ? (
+      <Loading what={what} />
+    ) : (
+      <Failed failure={failure} retry={retry} what={what} />
+    )
+  }
+  return (
+    <>
+      {failure !== undefined && (
+        <p class="wrong" role="status">
+          This may be old: <bdi>{failure.message}</bdi>
+        </p>
+      )}
+      {children(data)}
+    </>
   )
 }

@@ -28,7 +28,7 @@ export interface Answer<T> {
 }
 
 /** What a function of the client resolves to. */
-interface Reply<T> {
+export interface Reply<T> {
   data?: T | undefined
   error?: unknown
   response?: Response | undefined
@@ -36,7 +36,7 @@ interface Reply<T> {
 
 export type Call<T> = (options: { client: typeof client; signal: AbortSignal }) => Promise<Reply<T>>
 
-/** How the API behaves: whether it answers, and within reason. */
+/** How the API behaves: whether it answers, and within reason. `away` is also an API that refuses to answer for now. */
 export const connection = signal<'ok' | 'slow' | 'away'>('ok')
 const slowRequests = new Set<object>()
 
@@ -58,7 +58,7 @@ export async function ask<T>(call: Call<T>, stop?: AbortSignal): Promise<Answer<
       return { data, etag: response.headers.get('etag') }
     }
     const failure = failureOf(response, error)
-    connection.value = failure.kind === 'away' ? 'away' : 'ok'
+    connection.value = failure.kind === 'missing' || failure.kind === 'refused' ? 'ok' : 'away'
     throw failure
   } finally {
     clearTimeout(timer)

@@ -8,6 +8,9 @@ export type Status = StatusAnswer['payload']
 /** What the service last said of itself; undefined until it has. Kept while the API is away. */
 export const status = signal<Status | undefined>(undefined)
 
+/** Whether the last question for it failed. */
+export const isStatusOld = signal(false)
+
 const EVERY_MS = 4000
 
 /** Asks for the status until the signal. Failures show in {@link connection}. */
@@ -15,8 +18,10 @@ export async function followStatus(stop: AbortSignal): Promise<void> {
   while (!stop.aborted) {
     try {
       status.value = (await ask(getStatus, stop)).data.payload
+      isStatusOld.value = false
     } catch {
       // The next round asks again.
+      isStatusOld.value = true
     }
     await pause(EVERY_MS, stop)
   }

@@ -10,7 +10,7 @@ import { Time } from '../../components/time.tsx'
 import { eventWords } from '../../lib/format.ts'
 import { followStream } from '../../lib/stream.ts'
 import { useAnswer } from '../../lib/use-answer.ts'
-import type { Call } from '../../lib/api.ts'
+import type { Call, Reply } from '../../lib/api.ts'
 import { PROOF_WORDS } from '../loan/proof-words.ts'
 import { proofsOf, reorgsOf, type Origin } from './proofs.ts'
 
@@ -23,10 +23,12 @@ const askOrigins: Call<Origin[]> = async (options) => {
   const found = await searchActivity({ ...options, query: { limit: `${NEWEST}` } })
   if (found.data === undefined) return found
   const asked = found.data.payload.map(({ id }) => getRecord({ ...options, path: { id: `${id}` } }))
-  const answers = await Promise.all(asked)
+  const answers: Reply<ProvenanceAnswer>[] = await Promise.all(asked)
   // A reorg can take a record away between the two questions.
-  const payloads = answers.flatMap(({ data }: { data?: ProvenanceAnswer | undefined }) => data?.payload ?? [])
-  return { data: payloads, response: found.response }
+  const failed = answers.find(({ data, response }) => data === undefined && response?.status !== 404)
+  if (failed !== undefined) return { error: failed.error, response: failed.response }
+  // The ETag of the search says nothing of the proofs.
+  return { data: answers.flatMap(({ data }) => data?.payload ?? []), response: new Response() }
 }
 
 interface Change {

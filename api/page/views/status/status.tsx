@@ -5,8 +5,9 @@ import { Badge, type Tone } from '../../components/badge.tsx'
 import { Heading } from '../../components/heading.tsx'
 import { Unknown } from '../../components/names.tsx'
 import { Loading } from '../../components/states.tsx'
+import { connection } from '../../lib/api.ts'
 import { formatCount, formatDuration } from '../../lib/format.ts'
-import { status } from '../../lib/status.ts'
+import { isStatusOld, status } from '../../lib/status.ts'
 import { Chart, type Series } from './chart.tsx'
 import { Daily } from './daily-figures.tsx'
 import { Proofs } from './newest-origins.tsx'
@@ -36,7 +37,9 @@ export default function StatusView() {
         <Loading what="the status" />
       ) : (
         <>
-          <p class="lead">{verdict(current.networks)}</p>
+          <p class="lead">
+            {connection.value === 'ok' && !isStatusOld.value ? verdict(current.networks) : 'Not known.'}
+          </p>
           {current.networks.map((health) => (
             <Network key={health.network} health={health} seen={samples.value[health.network] ?? NONE} />
           ))}
