@@ -55,7 +55,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   if (stampOf(folder) !== sourceDigest()) await buildPage(folder)
 }
 
-/** Replaces the folder in one step. Returns the folders of the bundled packages, relative to the project. */
+/** Builds beside the folder, then replaces it; for a moment there is none. Returns the folders of the bundled packages, relative to the project. */
 export async function buildPage(folder) {
   const { build } = await import('vite')
   const digest = sourceDigest()
@@ -112,7 +112,8 @@ function sourceDigest() {
   const files = folders.flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => `${folder}/${name}`),
   )
-  for (const file of [`${root}package-lock.json`, fileURLToPath(import.meta.url), ...files.sort()]) {
+  const single = [`${root}package-lock.json`, `${root}client/index.ts`, fileURLToPath(import.meta.url)]
+  for (const file of [...single, ...files.sort()]) {
     if (statSync(file).isFile()) hash.update(relative(root, file)).update('\0').update(readFileSync(file))
   }
   return hash.digest('hex')

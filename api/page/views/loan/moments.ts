@@ -1,6 +1,8 @@
 /** (pure) The positions of the slider: one for each record, oldest first, and a last one for now. */
 
-/** Returns the position that a record's id stands for; `null` is now, as is an id after which nothing came. */
+/**
+ * Returns the position that a record's id stands for: its own, or that of the last record before it. `null` is now.
+ */
 export function positionOf(ids: readonly number[], asOf: number | null): number {
   if (asOf === null) return ids.length
   const index = ids.findLastIndex((id) => id <= asOf)
