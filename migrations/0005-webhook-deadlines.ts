@@ -5,6 +5,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await sql
     .raw(
       `
+  -- Readers wait behind these locks too, so they are tried again. After deadlock_timeout, 1 s, Postgres ends an autovacuum.
+  set local lock_timeout = '1200ms';
+
   -- A column, because an index over the state itself would get a new entry with each change of a channel.
   alter table projection.channels add column is_open boolean not null
     generated always as (coalesce(state->'collection', 'null'::jsonb) = 'null'::jsonb) stored;

@@ -17,7 +17,11 @@ export async function runMigrate(options: OutputOptions): Promise<void> {
   await refuseReplica(databaseUrl)
   const db = connect(databaseUrl, { name: 'loan-activity migrate', max: 2 })
   try {
-    const ran = await migrate(db)
+    const ran = await migrate(db, () => {
+      console.error(
+        'waiting for a session that reads a table which the migration changes; see pg_stat_activity',
+      )
+    })
     if (environment.REDIS_URL === undefined) await prepareQueue(db, databaseUrl)
     print(options, { ran }, `the schema is up to date${ran.length === 0 ? '' : `: ran ${ran.join(', ')}`}`)
   } finally {

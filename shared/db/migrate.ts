@@ -1,5 +1,6 @@
 import { existsSync, promises as fs } from 'node:fs'
 import * as path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { FileMigrationProvider, Migrator, sql } from 'kysely'
 import { ConfigError } from '../errors.ts'
@@ -24,15 +25,26 @@ function migrator(db: Db): Migrator {
   })
 }
 
+/** SQLSTATE of a lock that was not there within `lock_timeout`. */
+const LOCK_NOT_AVAILABLE = '55P03'
+/** Readers that wait behind an attempt go on in the pause. */
+const PAUSE_MS = 2_000
+
 /**
  * Updates the schema to this program's and returns the names of the migrations it ran. Any number of processes may call
- * it at once: Kysely's migrator locks, and the others find nothing left.
+ * it at once: Kysely's migrator locks, and the others find nothing left. While others hold a table it is tried again;
+ * `onWait` is called at the first such attempt.
  */
-export async function migrate(db: Db): Promise<string[]> {
+export async function migrate(db: Db, onWait: () => void = () => undefined): Promise<string[]> {
   await refuseUnknownMigrations(db)
-  const { error, results } = await migrator(db).migrateToLatest()
-  if (error !== undefined) throw error instanceof Error ? error : new Error(JSON.stringify(error))
-  return (results ?? []).map((result) => result.migrationName)
+  for (let attempt = 1; ; attempt += 1) {
+    const { error, results } = await migrator(db).migrateToLatest()
+    if (error === undefined) return (results ?? []).map((result) => result.migrationName)
+    if ((error as { code?: unknown }).code !== LOCK_NOT_AVAILABLE)
+      throw error instanceof Error ? error : new Error(JSON.stringify(error))
+    if (attempt === 1) onWait()
+    await sleep(PAUSE_MS)
+  }
 }
 
 /** Throws a one-line ConfigError unless the database has exactly the schema of this program. */

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { connect, type Db } from '../../../../shared/db/connect.ts'
 import { migrate, requireKnownSchema } from '../../../../shared/db/migrate.ts'
+import { inTransaction } from '../../../../shared/db/transaction.ts'
 import { ConfigError, messageOf } from '../../../../shared/errors.ts'
 import { testDatabase } from '../../../helpers/database.ts'
 
@@ -77,6 +78,35 @@ void t.test('a migration that lacks its neighbours', async (t) => {
   )
   await refuses(t, requireKnownSchema(db), /npm run migrate/)
 })
+
+for (const table of ['ledger.network_status', 'projection.channels', 'ledger.webhook_outbox'])
+  void t.test(`a migration that waits for a reader of ${table} does not hold up others`, async (t) => {
+    const { url, db } = await testDatabase(t)
+    const shape = await shapeOf(db)
+    // As the database was before these migrations.
+    await sql`delete from migration.kysely_migration where name >= '0004'`.execute(db)
+    await sql`alter table ledger.network_status drop column explorer`.execute(db)
+    await sql`alter table projection.channels drop column is_open cascade`.execute(db)
+    await sql`drop table ledger.webhook_deadlines`.execute(db)
+    await sql`alter table ledger.webhook_outbox drop column written_at`.execute(db)
+    const [reader, migrating] = [
+      connect(url, { name: 'reader', max: 1 }),
+      connect(url, { name: 'migrating', max: 1 }),
+    ]
+    t.teardown(() => Promise.all([reader.destroy(), migrating.destroy()]))
+    const read = (db: Db): Promise<unknown> => sql`select from ${sql.table(table)} limit 1`.execute(db)
+    let ran: Promise<string[]> | undefined
+    await inTransaction(reader, async (trx) => {
+      await read(trx)
+      await new Promise<void>((resolve, reject) => {
+        ran = migrate(migrating, resolve)
+        ran.catch(reject)
+      })
+      await read(db)
+    })
+    t.match(await ran, ['0004-explorers', '0005-webhook-deadlines'])
+    t.strictSame(await shapeOf(db), shape)
+  })
 
 void t.test('a role that may only connect cannot hold a migration up', async (t) => {
   const { url, db } = await testDatabase(t, { migrated: false })
