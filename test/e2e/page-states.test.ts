@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import t from 'tap'
 import { EVM, FILECOIN, ingestLedger, ingestStories } from '../helpers/ingest-ledger.ts'
 import { pageApi, pageViewer, until } from '../helpers/page.ts'
+import { eventually } from '../helpers/programs.ts'
 import { seedNetwork, seedRecords } from '../helpers/seed-projection.ts'
 import { tellStories } from '../helpers/two-chain-stories.ts'
 
@@ -79,6 +80,72 @@ void t.test('the page says that the API is away, keeps what it has, and recovers
   await page.getByRole('button', { name: 'Ask now' }).click()
   await page.waitForSelector('tbody tr')
   await until(page, "!document.querySelector('.news').textContent.includes('away')")
+})
+
+void t.test('an answer stays while the API is busy, and is said to be old', async (t) => {
+  const { api } = await pageApi(t, (db) => ingestStories(db, tellStories(1, 3)))
+  const viewer = await pageViewer(t, api)
+  if (viewer === undefined) return
+  const page = await viewer.open('#/orders?state=closed')
+  await page.waitForSelector('tbody tr')
+  const refused = /\/api\/(orders|status)/
+  await page.route(refused, (route) =>
+    route.fulfill({ status: 503, json: { status: 'ERROR', message: 'the API is overloaded' } }),
+  )
+  const told = "document.querySelector('main [role=status]')?.textContent"
+  await until(page, `${told} === 'This may be old: the API is overloaded'`)
+  t.ok((await page.locator('tbody tr').count()) > 0, 'the orders stay')
+  await page.evaluate("location.hash = '#/status'")
+  await until(page, "document.querySelector('.lead')?.textContent === 'Not known.'")
+  await page.unroute(refused)
+  await until(page, "document.querySelector('.lead').textContent !== 'Not known.'")
+})
+
+void t.test('a stream that was refused goes on from its last event', async (t) => {
+  const { api } = await pageApi(t, (db) => ingestStories(db, tellStories(1, 3)))
+  const viewer = await pageViewer(t, api)
+  if (viewer === undefined) return
+  const page = await viewer.open('#/tour')
+  const asked: string[] = []
+  await page.route('**/api/activity/stream*', async (route) => {
+    asked.push(new URL(route.request().url()).search)
+    const body = 'retry: 10\nid: 7\nevent: changed\ndata: {"id":1}\n\n'
+    if (asked.length === 1) await route.fulfill({ contentType: 'text/event-stream', body })
+    else if (asked.length === 2) await route.fulfill({ status: 503, body: '' })
+    else await route.continue()
+  })
+  await page.evaluate("location.hash = '#/'")
+  await eventually('the stream is asked for again', () => Promise.resolve(asked.length >= 3))
+  t.same(asked.slice(0, 3), ['', '', '?lastEventId=7'])
+})
+
+void t.test('a stream that was refused before its first event has the page asked again', async (t) => {
+  const { api } = await pageApi(t, (db) => ingestStories(db, tellStories(1, 3)))
+  const viewer = await pageViewer(t, api)
+  if (viewer === undefined) return
+  const page = await viewer.open('#/tour')
+  const pages: string[] = []
+  page.on('request', (request) => {
+    if (/\/api\/activity(\?(?!.*after=).*)?$/.test(request.url())) pages.push(request.url())
+  })
+  await page.route('**/api/activity/stream*', (route) => route.fulfill({ status: 503, body: '' }), {
+    times: 1,
+  })
+  await page.evaluate("location.hash = '#/'")
+  await page.waitForSelector('tbody tr')
+  const before = pages.length
+  await eventually('the first page is asked for again', () => Promise.resolve(pages.length > before))
+})
+
+void t.test('records come to a page that began empty', async (t) => {
+  const { api, db } = await pageApi(t, () => Promise.resolve())
+  const viewer = await pageViewer(t, api)
+  if (viewer === undefined) return
+  const page = await viewer.open('#/')
+  await until(page, "document.querySelector('main').textContent.includes('Nothing has been indexed yet')")
+  await ingestStories(db, tellStories(1, 3))
+  await page.getByRole('button', { name: /\d+ new$/ }).click()
+  await page.waitForSelector('tbody tr')
 })
 
 void t.test('a slow API shows what is loading and that it is slow', async (t) => {

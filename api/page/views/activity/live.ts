@@ -72,6 +72,7 @@ async function collect(
     await pause(LEAST_MS, stop)
     // From before the question, so that what comes during it is asked for too.
     const woken = new Promise<void>((resolve) => (wake = resolve))
+    let hasFailed = false
     try {
       const query = { ...filters, after: String(after), limit: String(MOST_PENDING) }
       const { payload, next } = (await ask((options) => searchActivity({ ...options, query }), stop)).data
@@ -80,8 +81,9 @@ async function collect(
         pending.value = [...payload.toReversed(), ...pending.value].slice(0, MOST_PENDING)
       if (next !== null) continue
     } catch {
-      // The stream or the next round asks again; the page says that the API is away.
+      // The next round asks again; the page says that the API is away.
+      hasFailed = true
     }
-    await (stream.isOpen ? woken : Promise.race([woken, pause(POLL_MS, stop)]))
+    await (stream.isOpen && !hasFailed ? woken : Promise.race([woken, pause(POLL_MS, stop)]))
   }
 }
