@@ -23,15 +23,17 @@ const withoutDefaultClient = {
 }
 
 /**
- * Branches of the chart library that the page's options never reach: a legend, a cursor, its own times, scales that are
- * not linear, and other shapes of a line. It comes as one function, so that a bundler cannot see that they are dead. They are a fifth
- * of its size.
+ * Branches of the chart library that the page's options never reach: a legend, a cursor, its own times, scatter plots,
+ * scales that are not linear, and other shapes of a line. It comes as one function, so that a bundler cannot see that they
+ * are dead. They are a fifth of its size.
  */
 const CHART_TRIMS = [
   [/const showLegend = legend\.show;/, ''],
   [/const showCursor =\s+cursor\.show;/, ''],
   [/\bshow(?:Legend|Cursor)\b/g, 'false'],
   [/\b(?:\w+\.)?distr (?:==|>=) [34]\b/g, 'false'],
+  [/\bmode == 2\b/g, 'false'],
+  [/\bmode == 1\b/g, 'true'],
   [/\(paths\.(?:stepped|spline) +=[^;]*;/g, ''],
   [/uPlot\.(?:join|fmtDate|tzDate|addGap|clipGaps) += \w+;/g, ''],
   [/let isTime = [^;]+;/g, ''],
