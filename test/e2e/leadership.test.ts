@@ -93,7 +93,9 @@ void t.test('the lead: held against strangers, passed on by the killed and by th
   const isFirst = (await readiness(first)).state === 'following'
   const [leader, standby] = isFirst ? [first, second] : [second, first]
   const named = new RegExp(`, process ${leader.pid}$`)
-  t.match(await readiness(standby), { status: 200, leader: named })
+  const isReady = async (): Promise<boolean> => (await readiness(standby)).status === 200
+  t.ok(Number.isFinite(await until(isReady)), 'a standby is ready once it knows the leader of each role')
+  t.match(await readiness(standby), { leader: named })
   t.match(standby.output, new RegExp(`another process leads: .*, process ${leader.pid}; standing by`))
 
   const before = await epoch(db)
