@@ -40,6 +40,8 @@ interface Probe {
   cannot: string
   /** The verdict where it cannot; the service works without. */
   otherwise: Verdict
+  /** Lotus answers null for an empty list; all other nulls are no answer. */
+  nullIsEmpty?: true
 }
 
 /** Looks at every endpoint of every network alone: chain, contracts, and what it can do. Never rejects. */
@@ -62,9 +64,10 @@ async function examine({ part, source, client, probes, cheap }: Examined): Promi
     await client.read(
       'what it can do',
       async (endpoint) => {
-        for (const { calls, can, cannot, otherwise } of probes) {
+        for (const { calls, can, cannot, otherwise, nullIsEmpty = false } of probes) {
           const [answer] = await endpoint.send([await calls(endpoint)])
-          if (answer?.ok === true) findings.push(finding('ok', can))
+          if (answer?.ok === true && (answer.result !== null || nullIsEmpty))
+            findings.push(finding('ok', can))
           else findings.push(finding(otherwise, `${cannot}${reasonOf(answer)}`))
         }
         await endpoint.send(Array.from({ length: BATCH }, () => cheap))
@@ -87,7 +90,8 @@ async function examine({ part, source, client, probes, cheap }: Examined): Promi
 }
 
 function reasonOf(answer: RpcAnswer | undefined): string {
-  return answer === undefined || answer.ok ? '' : ` (${answer.message.slice(0, 100)})`
+  if (answer?.ok === true) return ' (the answer is null)'
+  return answer === undefined ? '' : ` (${answer.message.slice(0, 100)})`
 }
 
 function evmEndpoint(network: EvmNetwork, url: string, place: number): Examined {
@@ -172,6 +176,7 @@ function lotusEndpoint(network: FilecoinNetwork, url: string, place: number): Ex
         can: 'it shows the vouchers of its own store',
         cannot: 'it does not show the vouchers of its own store',
         otherwise: network.readVoucherStore ? 'warning' : 'ok',
+        nullIsEmpty: true,
       },
     ],
   }

@@ -61,7 +61,10 @@ program
   .option('--api <role>', 'the role of the API, which only reads', 'loan_activity_api')
   .option('--producer <role>', 'a role that hands in vouchers through the queue on Postgres (default: none)')
   .option('--intake <role>', 'a role of the intake (default: none)')
-  .option('--check', 'only compare the roles with what they need; 1 when anything differs')
+  .option(
+    '--check',
+    'only compare the roles’ privileges on tables with what they need; 1 when anything differs',
+  )
   .option('--json', 'as JSON')
   .action(runRoles)
 program

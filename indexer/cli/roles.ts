@@ -45,7 +45,10 @@ export async function runRoles(options: OutputOptions & RoleNames & { check?: bo
   )
 }
 
-/** Changes nothing. Sets exit code 1 when a role is missing, lacks a privilege, or has one beyond its program's needs. */
+/**
+ * Changes nothing. Sets exit code 1 when a role is missing, lacks a privilege on a table, or has one beyond its program's
+ * needs.
+ */
 async function checkRoles(db: Db, names: RoleNames, isJson: boolean): Promise<void> {
   const checked: { program: RoleProgram; role: string; exists: boolean; faults: RoleFault[] }[] = []
   for (const [program, role] of entriesOf(names)) {
@@ -69,7 +72,8 @@ function describe({
   faults: RoleFault[]
 }): string {
   if (!exists) return `${role}: there is no such role`
-  if (faults.length === 0) return `${role}: may do what ${PROGRAMS[program]} needs, and nothing else`
+  if (faults.length === 0)
+    return `${role}: may do what ${PROGRAMS[program]} needs on tables, and nothing else`
   const lines = faults.map(
     ({ is, privilege, schema, tables }) => `  ${is} ${privilege} on ${countOf(tables, 'table')} of ${schema}`,
   )

@@ -20,7 +20,7 @@ void t.test('doctor has a verdict for each part, and no secret', async (t) => {
   const anvil = await startAnvil()
   t.teardown(() => anvil.stop())
   const { erc20Loans } = await deployContracts(anvil.url)
-  // An endpoint without batches and without old states.
+  // An endpoint without batches, old states and final blocks.
   const poor = createServer((request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -32,6 +32,13 @@ void t.test('doctor has a verdict for each part, and no secret', async (t) => {
       }
       if (body.startsWith('[')) response.writeHead(400).end('no batches')
       else if (body.includes('eth_getBalance')) refuse('missing trie node')
+      else if (body.includes('"finalized"'))
+        response.end(
+          JSON.stringify({
+            ...{ jsonrpc: '2.0', result: null },
+            id: (JSON.parse(body) as { id: unknown }).id,
+          }),
+        )
       else
         void fetch(anvil.url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
           .then((answer) => answer.text())
@@ -70,6 +77,10 @@ void t.test('doctor has a verdict for each part, and no secret', async (t) => {
     'ok: it takes batches of 100 calls',
   ])
   t.match(of('evm:31337 endpoint 2').join('\n'), /warning: no archive: .*\(missing trie node\)/)
+  t.match(
+    of('evm:31337 endpoint 2').join('\n'),
+    'warning: it does not say which block is final (the answer is null)',
+  )
   t.match(of('evm:31337 endpoint 2').join('\n'), /warning: it takes batches of 1 calls/)
   t.match(of('evm:31337 endpoint 3'), [/^failed: .*ECONNREFUSED/])
   const text = await runOps(t, { databaseUrl, networks, env }, 'doctor')

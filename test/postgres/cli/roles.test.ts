@@ -60,7 +60,7 @@ void t.test('each program’s role may do what it needs and nothing else', async
 
   const check = await roles('--check')
   t.equal(check.code, 0, check.out)
-  t.match(check.out, `${names.api}: may do what the API needs, and nothing else\n`)
+  t.match(check.out, `${names.api}: may do what the API needs on tables, and nothing else\n`)
   await sql`grant delete on ledger.event_log to ${sql.id(names.api)}`.execute(db)
   await sql`revoke select on ledger.tokens from ${sql.id(names.indexer)}`.execute(db)
   const differs = await roles('--check')
