@@ -15,14 +15,20 @@ const onIndexer = (name: string, instance: string, labels = ''): string =>
   at(`loan_activity_${name}`, 'loan-activity', instance, labels)
 const onApi = (name: string, labels = ''): string =>
   at(`loan_activity_${name}`, 'loan-activity-api', 'a1', labels)
+const onWebhook = (name: string, labels = ''): string =>
+  at(`loan_activity_webhook_${name}`, 'loan-activity-webhooks', 'w1', `,webhook="one"${labels}`)
 const NET = ',network="evm:1"'
 const flat = (value: number): string => `${value}x60`
 const growing = (perMinute: number): string => `0+${perMinute}x60`
 
-/** Two indexers, of which the second stands by, one API on a replica, and a network at its head. */
+/** Two indexers, of which the second stands by, two APIs, one on a replica, a webhook, and a network at its head. */
 function healthy(): Series {
   const series: Series = {
     [at('up', 'loan-activity-api', 'a1')]: flat(1),
+    [at('up', 'loan-activity-api', 'a2')]: flat(1),
+    [onWebhook('disabled')]: flat(0),
+    [onWebhook('oldest_age_seconds')]: flat(2),
+    [onWebhook('deliveries_total', ',outcome="given_up"')]: flat(0),
     [onApi('postgres_up')]: flat(1),
     [onApi('redis_up')]: flat(1),
     [onApi('postgres_replica_lag_seconds')]: flat(0),
@@ -55,6 +61,7 @@ function healthy(): Series {
       series[onIndexer('rpc_requests_total', instance, labels)] = growing(100)
       series[onIndexer('rpc_errors_total', instance, `${labels},reason="fault"`)] = growing(1)
       series[onIndexer('rpc_disagreements_total', instance, labels)] = flat(0)
+      series[onIndexer('rpc_put_aside', instance, labels)] = flat(0)
     }
   }
   return series
@@ -63,24 +70,23 @@ function healthy(): Series {
 const everywhere = (name: string, value: string | null, labels = ''): Series =>
   Object.fromEntries(INDEXERS.map((instance) => [onIndexer(name, instance, labels), value]))
 const UNREAD = everywhere('reading', flat(0), NET)
-const gone = (instance: string): Series => ({
+/** `up` is 0 as of the start, or ends when DNS has the program no more. */
+const gone = (instance: string, up = flat(0)): Series => ({
   ...Object.fromEntries(
     Object.keys(healthy())
       .filter((name) => name.includes(`"${instance}"`))
       .map((name) => [name, null]),
   ),
-  [at('up', 'loan-activity', instance)]: flat(0),
+  [at('up', instance.startsWith('a') ? 'loan-activity-api' : 'loan-activity', instance)]: up,
 })
+const VANISHED = '1x10 stale'
 
 /** How each alert comes about; the series that differ from a healthy service's. */
 const CASES: Record<string, Series> = {
   LoanActivityIndexerDown: gone('i2'),
   LoanActivityNoIndexer: { ...gone('i1'), ...gone('i2') },
-  LoanActivityApiDown: {
-    ...gone('a1'),
-    [at('up', 'loan-activity', 'a1')]: null,
-    [at('up', 'loan-activity-api', 'a1')]: flat(0),
-  },
+  LoanActivityApiDown: gone('a1'),
+  LoanActivityNoApi: { ...gone('a1'), ...gone('a2') },
   LoanActivityNoReader: everywhere('reading', null, NET),
   LoanActivityNoWriter: everywhere('writing', null, NET),
   // As the programs report it: the roles have a problem as well, and a queue in Postgres is away.
@@ -105,11 +111,15 @@ const CASES: Record<string, Series> = {
   },
   LoanActivityBehind: everywhere('lag_blocks', flat(500), NET),
   LoanActivityRestarts: { [onIndexer('restarts_total', 'i1', NET)]: growing(2) },
-  LoanActivityEndpointFails: everywhere(
-    'rpc_errors_total',
-    growing(90),
-    `${NET},endpoint="2",reason="fault"`,
-  ),
+  LoanActivityEndpointFails: {
+    ...everywhere('rpc_errors_total', growing(90), `${NET},endpoint="2",reason="fault"`),
+    ...everywhere('rpc_put_aside', flat(1), `${NET},endpoint="2"`),
+  },
+  LoanActivityEndpointPutAside: {
+    ...everywhere('rpc_requests_total', flat(3), `${NET},endpoint="2"`),
+    ...everywhere('rpc_errors_total', flat(0), `${NET},endpoint="2",reason="fault"`),
+    [onIndexer('rpc_put_aside', 'i1', `${NET},endpoint="2"`)]: '0x10 1x30',
+  },
   LoanActivityEndpointDisagrees: {
     [onIndexer('rpc_disagreements_total', 'i1', `${NET},endpoint="2"`)]: growing(1),
   },
@@ -123,7 +133,41 @@ const CASES: Record<string, Series> = {
   LoanActivityApiErrors: {
     [onApi('api_request_duration_seconds_count', ',route="/docs",status="500"')]: growing(1),
   },
+  LoanActivityWebhookDisabled: {
+    [onWebhook('disabled')]: flat(1),
+    [onWebhook('oldest_age_seconds')]: growing(600),
+  },
+  LoanActivityWebhookLate: { [onWebhook('oldest_age_seconds')]: growing(600) },
+  LoanActivityWebhookGivenUp: { [onWebhook('deliveries_total', ',outcome="given_up"')]: '0x25 1x30' },
 }
+
+/** Further ways in which an alert comes about; without an alert, what must fire none. */
+const MORE: [alert: string | null, what: string, Series][] = [
+  ['LoanActivityIndexerDown', 'DNS has one indexer less', gone('i2', VANISHED)],
+  ['LoanActivityNoIndexer', 'DNS has no indexer', { ...gone('i1', VANISHED), ...gone('i2', VANISHED) }],
+  ['LoanActivityApiDown', 'DNS has one API less', gone('a1', VANISHED)],
+  ['LoanActivityNoApi', 'DNS has no API', { ...gone('a1', VANISHED), ...gone('a2', VANISHED) }],
+  [
+    null,
+    'a third API was there for some minutes',
+    { [at('up', 'loan-activity-api', 'a3')]: '_x20 1x1 stale' },
+  ],
+  [
+    'LoanActivityApiErrors',
+    'a series begins at its first failure',
+    { [onApi('api_request_duration_seconds_count', ',route="/",status="500"')]: '_x27 1x30' },
+  ],
+  [
+    null,
+    'a failure of long ago',
+    { [onApi('api_request_duration_seconds_count', ',route="/",status="500"')]: '_x10 1x50' },
+  ],
+  [
+    null,
+    'an indexer that reads no more knows of an endpoint that was aside',
+    { [onIndexer('rpc_put_aside', 'i2', `${NET},endpoint="2"`)]: flat(1) },
+  ],
+]
 
 function testOf(name: string, changes: Series, alerts: string[]): object {
   const series = Object.entries({ ...healthy(), ...changes })
@@ -158,7 +202,11 @@ void t.test('each way of being unwell fires its alert and no other', async (t) =
     JSON.stringify({
       rule_files: [RULES_FILE],
       evaluation_interval: '1m',
-      tests: [testOf('healthy', {}, []), ...cases],
+      tests: [
+        testOf('healthy', {}, []),
+        ...cases,
+        ...MORE.map(([alert, what, changes]) => testOf(what, changes, alert === null ? [] : [alert])),
+      ],
     }),
   )
   const { code, output } = await promtool(['test', 'rules', file])

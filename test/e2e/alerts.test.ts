@@ -65,7 +65,7 @@ void t.test('a running service that is unwell fires the alert of its cause, and 
     () => redis.start(),
   )
   await provoke(
-    'LoanActivityApiDown',
+    'LoanActivityNoApi',
     async () => {
       api.child.kill('SIGKILL')
       await api.ended
