@@ -90,9 +90,11 @@ void t.test('the slider shows what asOf answers, keyboard only, and the address 
   withViewer(t, async (viewer) => {
     const page = await viewer.open(SEIZED)
     const slider = page.getByLabel('The loan as it stood after')
+    const { loanEvents } = await get<Erc20LoanAnswer['payload']>(`/api/loan/ERC20/${seized.loanId}`)
+    // The devnet goes on, and the page asks every few seconds.
+    await until(page, `document.querySelector('.moment input')?.max >= ${loanEvents.length}`)
     await slider.focus()
     await page.keyboard.press('Home')
-    const { loanEvents } = await get<Erc20LoanAnswer['payload']>(`/api/loan/ERC20/${seized.loanId}`)
     for (const [index, { id, event }] of loanEvents.entries()) {
       if (index > 0) await page.keyboard.press('ArrowRight')
       await until(page, `location.hash === '${SEIZED}?asOf=${id}'`)
@@ -234,7 +236,7 @@ void t.test('an operator sees in one click whether the service is up to date', (
       "/blooms|endpoint/.test(document.querySelector('section[aria-labelledby=proofs]').textContent)",
     )
     await page.getByText('The figures as a table').click()
-    await eventually('the table has the daily figures', async () => {
+    const hasFigures = async (): Promise<boolean> => {
       const rows = await get<DailyFigures[]>('/api/stats/daily')
       const cells = await page.locator('section[aria-labelledby=daily] tbody tr').allTextContents()
       return (
@@ -243,7 +245,9 @@ void t.test('an operator sees in one click whether the service is up to date', (
           cells.some((text) => text.includes(day) && text.includes(`${opened}`)),
         )
       )
-    })
+    }
+    // The devnet goes on, and the page asks for them every 30 s.
+    await eventually('the table has the daily figures', hasFigures, 60_000)
   }),
 )
 
