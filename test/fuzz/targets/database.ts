@@ -91,7 +91,8 @@ const http: FuzzTarget = {
       must(headers['access-control-allow-origin'] === '*', 'readable from everywhere')
       if (asked.method === 'HEAD' || statusCode === 204) return 'taken'
       if (statusCode === 200) {
-        must(JSON.parse(body) !== null, 'JSON')
+        const isPage = asked.url.split('?')[0] === '/'
+        must(isPage ? body.startsWith('<!doctype html>') : JSON.parse(body) !== null, 'the page, else JSON')
         return 'taken'
       }
       const isReadiness = statusCode === 503 && body.includes('"payload":{"networks":')
