@@ -24,7 +24,12 @@ import { eventually, processesWith, runScript } from '../helpers/programs.ts'
 /** The page in a real browser, on the devnet of one `npm start`: a loan, an account, the status and the tour. */
 
 const dataDir = mkdtempSync(join(tmpdir(), 'loan-activity-page-loan-'))
-const service = runScript('devnet/start/main.ts', [], { DATA_DIR: dataDir, API_PORT: '0', INDEXER_PORT: '0' })
+const service = runScript('devnet/start/main.ts', [], {
+  DATA_DIR: dataDir,
+  API_PORT: '0',
+  API_METRICS_PORT: '0',
+  INDEXER_PORT: '0',
+})
 t.teardown(async () => {
   service.signal('SIGINT')
   await service.ended

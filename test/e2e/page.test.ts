@@ -8,7 +8,12 @@ import { eventually, processesWith, runScript } from '../helpers/programs.ts'
 /** The page in a real browser, on the devnet of one `npm start`: activity, search and orders. */
 
 const dataDir = mkdtempSync(join(tmpdir(), 'loan-activity-page-'))
-const service = runScript('devnet/start/main.ts', [], { DATA_DIR: dataDir, API_PORT: '0', INDEXER_PORT: '0' })
+const service = runScript('devnet/start/main.ts', [], {
+  DATA_DIR: dataDir,
+  API_PORT: '0',
+  API_METRICS_PORT: '0',
+  INDEXER_PORT: '0',
+})
 t.teardown(async () => {
   service.signal('SIGINT')
   await service.ended
@@ -108,7 +113,7 @@ void t.test('filters narrow the list and are part of the address', (t) =>
     await until(page, "location.hash === '#/?event=CreateLoanOffer'")
     await until(
       page,
-      "[...document.querySelectorAll('tbody tr')].every((row) => row.textContent.includes('Create loan offer'))",
+      "((rows) => rows.length > 0 && rows.every((row) => row.textContent.includes('Create loan offer')))([...document.querySelectorAll('tbody tr')])",
     )
     t.ok((await page.locator('tbody tr').count()) > 0)
     await page.getByLabel('Account', { exact: true }).fill('0x12')

@@ -35,7 +35,7 @@ async function started(
   writeFileSync(join(dataDir, 'service.env'), '')
   chmodSync(join(dataDir, 'service.env'), 0o644)
   const service = runScript('devnet/start/main.ts', [], {
-    ...{ DATA_DIR: dataDir, API_PORT: '0', INDEXER_PORT: '0' },
+    ...{ DATA_DIR: dataDir, API_PORT: '0', API_METRICS_PORT: '0', INDEXER_PORT: '0' },
     ...configured,
   })
   t.teardown(async () => {

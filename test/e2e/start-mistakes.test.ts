@@ -24,6 +24,7 @@ async function refuses(
   const program = runScript('devnet/start/main.ts', [], {
     DATA_DIR: dataDir,
     API_PORT: '0',
+    API_METRICS_PORT: '0',
     INDEXER_PORT: '0',
     ...environment,
   })
@@ -114,7 +115,7 @@ void t.test(
     writeFileSync(file, JSON.stringify({ evm: [network] }))
     const dataDir = join(folder, 'unreachable')
     const program = runScript('devnet/start/main.ts', [], {
-      ...{ DATA_DIR: dataDir, API_PORT: '0', INDEXER_PORT: '0' },
+      ...{ DATA_DIR: dataDir, API_PORT: '0', API_METRICS_PORT: '0', INDEXER_PORT: '0' },
       ...{ DATABASE_URL: url, NETWORKS_FILE: file },
     })
     t.teardown(() => program.signal('SIGKILL'))

@@ -20,7 +20,7 @@ import { samplesOf, shapeOf } from '../helpers/documents.ts'
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const START = 'devnet/start/main.ts'
 const dataDir = mkdtempSync(join(tmpdir(), 'loan-activity-start-'))
-const environment = { DATA_DIR: dataDir, API_PORT: '0', INDEXER_PORT: '0' }
+const environment = { DATA_DIR: dataDir, API_PORT: '0', API_METRICS_PORT: '0', INDEXER_PORT: '0' }
 t.teardown(() => {
   if (!t.passing()) tellLogs()
   for (const { pid } of processesWith(dataDir)) process.kill(pid, 'SIGKILL')
