@@ -4,7 +4,7 @@ import { hashOf, parseHash, type Route } from './lib/route.ts'
 const hash = signal(location.hash)
 addEventListener('hashchange', () => (hash.value = location.hash))
 
-/** Where the reader is. */
+/** The present route. */
 export const route = computed<Route>(() => parseHash(hash.value))
 
 /** Goes to an address of the page. With `replace` the back button skips the address that is left. */

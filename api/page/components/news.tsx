@@ -2,7 +2,7 @@ import { connection } from '../lib/api.ts'
 import { formatCount, formatDuration } from '../lib/format.ts'
 import { behind, status } from '../lib/status.ts'
 
-/** What a reader must know of the service before believing the view: it is away, slow or behind. */
+/** Says above the view that the service is away, slow or behind. */
 export function News() {
   return (
     <div class="news" role="status">

@@ -33,7 +33,7 @@ const TITLES: Record<FailureKind, string> = {
 interface FailedProps {
   failure: Failure
   retry: () => void
-  /** What the page keeps asking for, as in "the loan"; omitted where it does not. */
+  /** Names the thing that the page keeps asking for, as in "the loan"; omitted where it asks once. */
   what?: string
   /** The words of the button. */
   action?: string

@@ -8,7 +8,7 @@ export interface Column<T> {
 }
 
 interface TableProps<T> {
-  /** What the table shows, for screen readers. */
+  /** Caption of the table, for screen readers. */
   caption: string
   columns: Column<T>[]
   rows: T[]

@@ -27,7 +27,7 @@ export interface Answer<T> {
   etag: string | null
 }
 
-/** What a function of the client resolves to. */
+/** Result of a function of the client. */
 export interface Reply<T> {
   data?: T | undefined
   error?: unknown

@@ -3,7 +3,7 @@ import type { createClient } from '../../../client/index.ts'
 type Client = ReturnType<typeof createClient>
 type Query = Record<string, string | readonly string[] | undefined>
 
-/** What the functions of the client pass on. */
+/** Options of the functions of the client. */
 interface Question {
   url: string
   path?: Record<string, string>

@@ -59,7 +59,7 @@ export function isSigning(event: string): boolean {
   return /\/Sign\w+Voucher$/.test(event)
 }
 
-/** What a market lends against what. */
+/** Names the asset that a market lends and its collateral. */
 export function marketWords(loanType: string): string {
   return loanType === 'ERC20FIL' ? 'tokens against FIL' : 'FIL against tokens'
 }

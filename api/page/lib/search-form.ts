@@ -35,7 +35,7 @@ export function guess(text: string): Guess[] {
   return []
 }
 
-/** What a reading looks for, in words. */
+/** Describes in words the thing that a reading looks for. */
 export function guessWords(one: Guess): string {
   switch (one.kind) {
     case 'loan':

@@ -5,7 +5,7 @@ import { pause } from './use-answer.ts'
 
 export type Status = StatusAnswer['payload']
 
-/** What the service last said of itself; undefined until it has. Kept while the API is away. */
+/** Last answer of `/api/status`, undefined before the first; kept while the API is away. */
 export const status = signal<Status | undefined>(undefined)
 
 /** Whether the last question for it failed. */

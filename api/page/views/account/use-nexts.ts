@@ -9,7 +9,7 @@ import { keyOf, type SeenNext } from './account-model.ts'
 const EVERY_MS = 8000
 const AT_ONCE = 4
 
-/** What can be done next, by the key of each loan; asked again while the view is shown. */
+/** Returns the next actions by the key of each loan, and asks again while the view is shown. */
 export function useNexts(loans: readonly LoanModel[]): ReadonlyMap<string, SeenNext> {
   const [known, setKnown] = useState<ReadonlyMap<string, SeenNext>>(new Map())
   // Loans that have ended can still have channels to pay out, which is less urgent.

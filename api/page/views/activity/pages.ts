@@ -29,7 +29,7 @@ export function newestOf({ next }: Pick<Page, 'next'>, shown: readonly ActivityR
   return shown[0]?.id ?? next ?? 1
 }
 
-/** By id, what a record says now; null for one that a reorg took away. */
+/** Records as they are now, by id; null for one that a reorg took away. */
 export type Changes = ReadonlyMap<number, ActivityRecord | null>
 
 /** The records as they are after the changes. */

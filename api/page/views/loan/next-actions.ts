@@ -78,7 +78,7 @@ function shown(action: LoanAction, isPlanned: boolean, seenAt: number, now: numb
   }
 }
 
-/** What is possible now comes first, what is over last; of that the plan, of that the soonest deadline. */
+/** Sorts by whether an action is possible now, later or never again, then by the plan, then by deadline. */
 export function byUrgency(one: ShownAction, other: ShownAction): number {
   return (
     Number(other.isOpen) - Number(one.isOpen) ||

@@ -129,7 +129,7 @@ function secretLinks(secret: Secret, columns: readonly Column[]): ChainLink[] {
 /** The most columns that are shown at once. */
 export const MOST_COLUMNS = 60
 
-/** Where the shown columns begin: the newest ones, or those around a moment that is older. */
+/** Returns the first shown column: the newest ones are shown, or those around an older moment. */
 export function firstColumn(count: number, selected: number): number {
   const newest = Math.max(0, count - MOST_COLUMNS)
   return selected >= newest ? newest : Math.max(0, selected - Math.floor(MOST_COLUMNS / 2))
@@ -154,7 +154,7 @@ const MARKER_PX = 24
 /** Shares of the height at which a link's number may stand, the best one first. */
 const SHARES = [0.5, 0.3, 0.7, 0.4, 0.6]
 
-/** Where the number of each link stands, apart from the numbers of the others as far as that is possible. */
+/** Places the number of each link, apart from the other numbers as far as that is possible. */
 export function markersOf(columns: readonly Column[], links: readonly ChainLink[]): Place[] {
   const taken: Place[] = []
   for (const link of links) {

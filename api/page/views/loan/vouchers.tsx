@@ -71,7 +71,7 @@ export function Vouchers({ asked, loan, isPast, next }: VouchersProps) {
 interface VoucherProps {
   voucher: LoanVoucher
   loan: LoanModel
-  /** By the chain's clock, Unix milliseconds. */
+  /** Unix milliseconds of the chain's clock. */
   present: number
 }
 

@@ -13,7 +13,7 @@ export interface Series {
 }
 
 interface ChartProps {
-  /** What the chart says, for those who do not see it. */
+  /** Text of the chart for screen readers. */
   label: string
   series: readonly Series[]
   /** Unix seconds, then the values of each series. */

@@ -82,7 +82,7 @@ function ProofList({ origins }: { origins: readonly Origin[] }) {
   )
 }
 
-/** What the stream says was changed or removed since the view was opened. */
+/** Lists records that the stream changed or removed since the view was opened. */
 function useChanges(): Change[] {
   const [changes, setChanges] = useState<Change[]>([])
   useEffect(() => {

@@ -5,7 +5,7 @@ export type Origin = ProvenanceAnswer['payload']
 
 export interface ProofCount {
   network: string
-  /** By `proof.kind`. */
+  /** Counts by `proof.kind`. */
   kinds: { kind: 'two' | 'bloom' | 'one'; count: number }[]
   /** Checks of the ranges, most frequent first. */
   checks: string[]
