@@ -18,14 +18,16 @@ const program = process.argv[2]
 const source = new URL(program, root)
 const compiled = new URL(`dist/${program.replace(/\.ts$/, '.js')}`, root)
 
-// A running `npm start` tells where its parts are. What is set in the environment comes first, and beside another
-// database than that start's nothing of it counts.
+// A running `npm start` tells where its parts are. The environment comes first, and nothing of the file counts
+// beside another database or one that is named by a file.
 const told = `${process.env.DATA_DIR || '.data'}/service.env`
-if (program !== 'devnet/start/main.ts' && existsSync(told)) {
+if (program !== 'devnet/start/main.ts' && !process.env.DATABASE_URL_FILE && existsSync(told)) {
   try {
     const parts = util.parseEnv(readFileSync(told, 'utf8'))
     if (!process.env.DATABASE_URL || process.env.DATABASE_URL === parts.DATABASE_URL) {
-      for (const name of Object.keys(parts)) process.env[name] = process.env[name] || parts[name]
+      for (const name of Object.keys(parts)) {
+        if (!process.env[`${name}_FILE`]) process.env[name] = process.env[name] || parts[name]
+      }
     }
   } catch (error) {
     console.error(`${told} cannot be read: ${error.message}`)

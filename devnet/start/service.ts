@@ -50,6 +50,12 @@ export function partsOf({ environment, dataDir, memory }: ServicePlan): {
   }
 }
 
+/** The environment of a part. Files with secrets have been read already, and both forms at once are a mistake. */
+function environmentOf(plan: ServicePlan, more: Record<string, string> = {}): NodeJS.ProcessEnv {
+  const { variables } = partsOf(plan)
+  return { ...process.env, ...variables, DATABASE_URL_FILE: '', REDIS_URL_FILE: '', ...more }
+}
+
 /** Starts everything, in parallel where possible; resolves when all parts work. */
 export async function startService(plan: ServicePlan, family: Family): Promise<void> {
   // A mistake in the configured database must be reported before anything runs.
@@ -105,7 +111,7 @@ async function startDevnet(plan: ServicePlan, family: Family): Promise<void> {
       ...['--port', `${memory.devnetPort}`, '--filecoin-port', `${memory.filecoinPort}`],
       ...['--data-dir', join(dataDir, 'devnet'), '--networks-file', networksFile, '--hand-in'],
     ],
-    env: { ...process.env, DATABASE_URL: partsOf(plan).databaseUrl },
+    env: environmentOf(plan),
     ready: 'message',
     graceMs: 15_000,
   })
@@ -129,12 +135,7 @@ async function startApi(plan: ServicePlan, family: Family): Promise<void> {
   await family.start({
     name: 'api',
     program: 'api/main.ts',
-    env: {
-      ...process.env,
-      DATABASE_URL: partsOf(plan).databaseUrl,
-      API_PORT: `${apiPort}`,
-      API_METRICS_PORT: `${metricsPort}`,
-    },
+    env: environmentOf(plan, { API_PORT: `${apiPort}`, API_METRICS_PORT: `${metricsPort}` }),
     ready: () => answersOk(`${url}/healthz`),
   })
   plan.onStep(`api        ${url}, ${localUrl(environment.API_HOST, metricsPort)}/metrics`)
@@ -146,7 +147,7 @@ async function startIntake(plan: ServicePlan, family: Family): Promise<void> {
   await family.start({
     name: 'intake',
     program: 'indexer/intake/main.ts',
-    env: { ...process.env, ...partsOf(plan).variables, INTAKE_PORT: `${intakePort}` },
+    env: environmentOf(plan, { INTAKE_PORT: `${intakePort}` }),
     ready: () => answersOk(`${url}/healthz`),
   })
   plan.onStep(`intake     ${url}/vouchers`)
@@ -154,17 +155,11 @@ async function startIntake(plan: ServicePlan, family: Family): Promise<void> {
 
 async function startIndexer(plan: ServicePlan, family: Family): Promise<void> {
   const { environment, indexerPort } = plan
-  const { databaseUrl, networksFile } = partsOf(plan)
   const url = localUrl(environment.INDEXER_HOST, indexerPort)
   await family.start({
     name: 'indexer',
     program: 'indexer/main.ts',
-    env: {
-      ...process.env,
-      DATABASE_URL: databaseUrl,
-      NETWORKS_FILE: networksFile,
-      INDEXER_PORT: `${indexerPort}`,
-    },
+    env: environmentOf(plan, { INDEXER_PORT: `${indexerPort}` }),
     ready: () => answersOk(`${url}/healthz`),
   })
   plan.onStep(`indexer    ${url}/metrics`)

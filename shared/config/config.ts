@@ -5,6 +5,7 @@ import { PLAIN_KEY, validate } from '../mistake.ts'
 import { passwordInUrl, rememberSecrets, tokensInUrl } from '../secrets.ts'
 import { corsOriginsSchema, rateLimitSchema, trustProxySchema } from './api-settings.ts'
 import { networksSchema, type Networks } from './networks.ts'
+import { secretOf, type EnvironmentSource } from './secret-files.ts'
 import { webhooksSchema, type Webhook } from './webhooks.ts'
 
 /** The only reader of the environment, which it parses once. Its errors name the variable. */
@@ -81,11 +82,15 @@ export const environmentSchema = z.object({
 })
 
 export type Environment = z.infer<typeof environmentSchema>
-type EnvironmentSource = Record<string, string | undefined>
+
+/** URLs with passwords, which may be in files that `<name>_FILE` names. */
+const SECRET_VARIABLES = ['DATABASE_URL', 'READ_DATABASE_URL', 'REDIS_URL'] as const
 
 /** Parses and checks the environment. An empty variable counts as unset. Throws a one-line ConfigError. */
 export function loadEnvironment(source: EnvironmentSource = process.env): Environment {
-  const set = Object.fromEntries(Object.entries(source).filter(([, value]) => value !== ''))
+  const secrets = SECRET_VARIABLES.map((name) => [name, secretOf(source, name)] as const)
+  const all = [...Object.entries(source), ...secrets]
+  const set = Object.fromEntries(all.filter(([, value]) => value !== '' && value !== undefined))
   const parsed = validate(environmentSchema, set)
   if (!parsed.ok) throw new ConfigError(`${parsed.mistake.path} ${parsed.mistake.message}`)
   const { DATABASE_URL, READ_DATABASE_URL, REDIS_URL } = parsed.value
@@ -111,10 +116,10 @@ export interface RolePasswords {
 /** The passwords with which `ops roles` creates the programs' database roles; an empty one counts as unset. */
 export function loadRolePasswords(source: EnvironmentSource = process.env): RolePasswords {
   return {
-    indexer: source['INDEXER_PASSWORD'] || undefined,
-    api: source['API_PASSWORD'] || undefined,
-    producer: source['PRODUCER_PASSWORD'] || undefined,
-    intake: source['INTAKE_PASSWORD'] || undefined,
+    indexer: secretOf(source, 'INDEXER_PASSWORD'),
+    api: secretOf(source, 'API_PASSWORD'),
+    producer: secretOf(source, 'PRODUCER_PASSWORD'),
+    intake: secretOf(source, 'INTAKE_PASSWORD'),
   }
 }
 
@@ -202,9 +207,8 @@ function fillIn(value: unknown, file: string, source: EnvironmentSource, at: str
       )
     }
     return value.replaceAll(/\$\{(\w+)\}/g, (_, name: string) => {
-      // Every object inherits `constructor`, the environment as well.
-      const filled = Object.hasOwn(source, name) ? source[name] : undefined
-      if (filled === undefined || filled === '') {
+      const filled = secretOf(source, name)
+      if (filled === undefined) {
         throw new ConfigError(`${file}: \${${name}} is used there, but ${name} is not set`)
       }
       return filled

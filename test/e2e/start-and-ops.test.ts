@@ -74,7 +74,9 @@ void t.test('a dead letter goes to the queue that the indexer has', async (t) =>
 void t.test('what a start was configured with is found as well', async (t) => {
   const { url } = await testDatabase(t)
   const other = await testDatabase(t)
-  const configured = { DATABASE_URL: url, NETWORKS_FILE: relative(ROOT, networksFile) }
+  const urlFile = join(folder, 'database-url')
+  writeFileSync(urlFile, `${url}\n`)
+  const configured = { DATABASE_URL_FILE: urlFile, NETWORKS_FILE: relative(ROOT, networksFile) }
   const { dataDir } = await started(t, 'configured', configured)
   t.same(parseServiceEnv(dataDir), { DATABASE_URL: url, NETWORKS_FILE: networksFile })
 
