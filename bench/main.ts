@@ -192,6 +192,7 @@ program
     },
     5,
   )
+  .option('--clients <n>', 'clients that ask at once', count, 8)
   .option('--runs <n>', 'measured runs on nothing, and on all that, each after one that is not', count, 3)
   .option('--json', 'the figures as JSON', false)
   .option(

@@ -23,6 +23,8 @@ export interface SizeOptions {
   loanEvents: number
   /** Measured runs on an empty and on a filled index, each after one warm-up. */
   runs: number
+  /** Clients that ask at once. */
+  clients: number
   json: boolean
   /** Reports how much database time each of the writer's statements takes. */
   statements: boolean
@@ -35,7 +37,6 @@ const FORK_AFTER = HEAD - 64
 const MAIN = new SyntheticChain(SHAPE)
 const BLOCKS_PER_STEP = 128
 const REQUESTS = 2_000
-const CLIENTS = 8
 /** The last used chain id: each run writes a network of its own. */
 let chainId = CHAIN_ID
 
@@ -54,7 +55,7 @@ interface Run {
 }
 
 /** Existing content: records, and ids of loans. */
-interface Filled extends Pick<SizeOptions, 'log' | 'loanEvents'> {
+interface Filled extends Pick<SizeOptions, 'log' | 'loanEvents' | 'clients'> {
   records: number
   loans: number
 }
@@ -63,18 +64,24 @@ interface Filled extends Pick<SizeOptions, 'log' | 'loanEvents'> {
  * Measures the size of an index with this many records, and the cost of reads and writes on it, against an empty one.
  */
 export async function benchSize(options: SizeOptions): Promise<void> {
-  const { records, loanEvents, runs } = options
+  const { records, loanEvents, clients, runs } = options
   const postgres = await startBenchPostgres(options.statements)
   try {
     const truth = makeReorgTruth(SHAPE, { forkAfter: FORK_AFTER, head: HEAD })
-    const nothing = { records: 0, loans: 0, log: false, loanEvents }
+    const nothing = { records: 0, loans: 0, log: false, loanEvents, clients }
     const onNothing = await runsAfterWarmUp(runs, () =>
       onNew(postgres, (at) => measure(at, truth, nothing, postgres)),
     )
     await onNew(postgres, async (at) => {
       await fill(at.db, options)
       const tables = await sizesOf(at.db)
-      const filled = { records, loans: Math.floor(records / loanEvents), log: options.log, loanEvents }
+      const filled = {
+        records,
+        loans: Math.floor(records / loanEvents),
+        log: options.log,
+        loanEvents,
+        clients,
+      }
       const onAll = await runsAfterWarmUp(runs, () => measure(at, truth, filled, postgres))
       tell(options, postgres, { tables, onNothing, onAll, afterwards: await vacuumOf(at.db) })
     })
@@ -188,7 +195,10 @@ function lastOf(headers: readonly BlockHeader[]): BlockHeader {
 }
 
 /** Measures reads over HTTP with nothing kept, each of another page or loan. */
-async function measureReads(url: string, { records, loans, log, loanEvents }: Filled): Promise<Run['reads']> {
+async function measureReads(
+  url: string,
+  { records, loans, log, loanEvents, clients }: Filled,
+): Promise<Run['reads']> {
   const database = openReadDatabase(url, { onError: () => undefined })
   const app = await buildApp({
     database,
@@ -205,9 +215,10 @@ async function measureReads(url: string, { records, loans, log, loanEvents }: Fi
     const address = await app.listen({ host: '127.0.0.1', port: 0 })
     const reads: Run['reads'] = {}
     for (const [name, path] of Object.entries(paths)) {
-      await load(() => `${address}${path()}`, REQUESTS / 10)
-      const samples = await load(() => `${address}${path()}`, REQUESTS)
+      await load(() => `${address}${path()}`, REQUESTS / 10, clients)
+      const samples = await load(() => `${address}${path()}`, REQUESTS, clients)
       reads[name] = { p50: percentile(samples, 50), p99: percentile(samples, 99) }
+      console.error(`${name}: p50 ${reads[name].p50.toFixed(1)} ms, p99 ${reads[name].p99.toFixed(1)} ms`)
     }
     return reads
   } finally {
@@ -253,7 +264,7 @@ function pathsOf(random: Random, records: number, loans: number): Record<string,
 }
 
 /** Makes requests of each route that reads the log too. */
-function pathsOfLog(random: Random, filled: Omit<Filled, 'log'>): Record<string, () => string> {
+function pathsOfLog(random: Random, filled: Omit<Filled, 'log' | 'clients'>): Record<string, () => string> {
   const { records, loans } = filled
   const record = (): number => 1 + random.below(records)
   return {
@@ -268,7 +279,10 @@ function pathsOfLog(random: Random, filled: Omit<Filled, 'log'>): Record<string,
 }
 
 /** A lookup as of a record that is not older than the loan, or as of that record's time. */
-function asOfAnyRecord(random: Random, { records, loans, loanEvents }: Omit<Filled, 'log'>): string {
+function asOfAnyRecord(
+  random: Random,
+  { records, loans, loanEvents }: Omit<Filled, 'log' | 'clients'>,
+): string {
   const loan = 1 + random.below(loans - 1)
   const first = loan * loanEvents
   const record = first + random.below(records - first)
@@ -277,7 +291,7 @@ function asOfAnyRecord(random: Random, { records, loans, loanEvents }: Omit<Fill
 }
 
 /** Returns the milliseconds of each request. */
-async function load(next: () => string, requests: number): Promise<number[]> {
+async function load(next: () => string, requests: number, clients: number): Promise<number[]> {
   const samples: number[] = []
   let left = requests
   const client = async (): Promise<void> => {
@@ -291,7 +305,7 @@ async function load(next: () => string, requests: number): Promise<number[]> {
       if (response.status !== 200) throw new Error(`${url}: ${response.status} ${body}`)
     }
   }
-  await Promise.all(Array.from({ length: CLIENTS }, client))
+  await Promise.all(Array.from({ length: clients }, client))
   return samples
 }
 
@@ -341,13 +355,13 @@ interface Found {
 }
 
 function tell(
-  { records, log, loanEvents, runs, json }: SizeOptions,
+  { records, log, loanEvents, runs, clients, json }: SizeOptions,
   postgres: BenchPostgres,
   { tables, onNothing, onAll, afterwards }: Found,
 ): void {
   const written = { onNothing: writesOf(onNothing), onAll: writesOf(onAll) }
   const reads = readsOf(onAll)
-  const figures = { records, log, loanEvents, runs, clients: CLIENTS, tables, ...written, reads, afterwards }
+  const figures = { records, log, loanEvents, runs, clients, tables, ...written, reads, afterwards }
   const both = (what: keyof Writes, digits: number): string =>
     [written.onNothing, written.onAll].map((writes) => spreadText(writes[what], digits)).join(' | ')
   const markdown = `${sizesText(tables, records)}
@@ -356,7 +370,7 @@ function tell(
 |---|---|---|
 | written in steps of 2,000 events, records/s | ${both('recordsPerS', 0)} |
 | reorg of 64 blocks with 1,000 records, ms | ${both('reorgMs', 0)} |
-${reads.map(({ what, p50Ms, p99Ms }) => `| ${what}, ${CLIENTS} clients, ms: p50, p99 | | ${spreadText(p50Ms, 1)}, ${spreadText(p99Ms, 1)} |`).join('\n')}
+${reads.map(({ what, p50Ms, p99Ms }) => `| ${what}, ${clients} clients, ms: p50, p99 | | ${spreadText(p50Ms, 1)}, ${spreadText(p99Ms, 1)} |`).join('\n')}
 
 | afterwards | dead rows | live rows | autovacuums | autoanalyzes |
 |---|---|---|---|---|
