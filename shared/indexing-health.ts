@@ -1,3 +1,5 @@
+import type { ProofKind } from './events/proof-kind.ts'
+
 /** The indexer reports its state every second; after this many silent seconds it counts as gone. */
 const SILENT_S = 15
 /** A stopping process ends its sessions within 2 s, and another one takes over about a second later. */
@@ -57,6 +59,17 @@ export interface RoleReport {
 /** The state of a role whose process has not reported for a while. */
 const UNOBSERVED = 'unobserved'
 
+/** How the blocks of a network were proven. */
+export interface ProofReport {
+  /** First and last block that was read. */
+  from: number
+  to: number
+  /** Blocks between them that were not. */
+  missing: number
+  /** Blocks by kind of proof. */
+  blocks: Partial<Record<ProofKind, number>>
+}
+
 /** Addresses of a block explorer: `{transaction}` and `{address}` stand for what is shown. */
 export interface Explorer {
   transaction: string | null
@@ -84,6 +97,8 @@ export interface NetworkRow {
   workerHealthy: boolean | null
   /** Loans whose first event was not read: at most MOST_COUNTED + 1; null if not counted. */
   loansWithoutBeginning: number | null
+  /** Null before the first block. */
+  proof: ProofReport | null
   /** Seconds since the last block was written, by the database's clock; null before the first. */
   movedAgoS: number | null
   /** The database's clock, Unix seconds. */
@@ -114,6 +129,7 @@ export interface NetworkHealth {
   note: string
   queueWaiting: number | null
   queueFailed: number | null
+  proof: ProofReport | null
 }
 
 export interface JudgedNetwork extends NetworkHealth {
@@ -155,6 +171,7 @@ export function judgeNetwork(told: NetworkRow): JudgedNetwork {
     isProblemInNote,
     queueWaiting: row.queueWaiting,
     queueFailed: row.queueFailed,
+    proof: row.proof,
   }
 }
 

@@ -17,6 +17,8 @@ export interface LoggedEntry {
   way: string | null
   recordedAt: string
   cause: string | null
+  /** How the event's block was proven when it was read; null where it was not kept. */
+  proof: string | null
 }
 
 export interface FoundProvenance {
@@ -41,7 +43,7 @@ const IDS_PER_ENTRY = 1_000_000
 
 const ENTRY = `
   position, op, network, kind, block_number as block, block_hash as hash, log_index as index,
-  (body->>'blockTimeS')::bigint as "blockTimeS", body->>'way' as way, ${isoTime('recorded_at')} as "recordedAt", cause`
+  (body->>'blockTimeS')::bigint as "blockTimeS", body->>'way' as way, ${isoTime('recorded_at')} as "recordedAt", cause, proof`
 
 /**
  * A contract's record has the id of the entry that appended its event. A channel's record is found by its own key, which

@@ -1,10 +1,10 @@
 import * as z from 'zod'
 import type { FoundProvenance, LoggedEntry } from '../queries/provenance.ts'
+import { PROOF_KINDS, weakestProof } from '../../shared/events/proof-kind.ts'
 import { activityRecord } from './activity.ts'
 import { isoTime } from './common.ts'
 
 const FINALITIES = ['seen', 'safe', 'final'] as const
-const PROOFS = ['two', 'bloom', 'one'] as const
 const OPS = ['append', 'replace', 'retract'] as const
 
 export const recordParams = z.object({
@@ -46,9 +46,9 @@ const payload = z.strictObject({
   }),
   proof: z
     .strictObject({
-      kind: z.enum(PROOFS).meta({
+      kind: z.enum(PROOF_KINDS).meta({
         description:
-          "two: two endpoints said the same; bloom: the block's bloom excludes what was not reported; one: one endpoint's word",
+          "receipts: the logs are those of receipts whose root is in the block's header; state: equal to the contract's proven state; bloom: the block's bloom excludes what was not reported; two: two endpoints said the same; one: one endpoint's word",
       }),
       checks: z.array(z.string()).meta({ description: 'The checks of the range that was read' }),
     })
@@ -100,11 +100,15 @@ export const provenanceAnswer = z.strictObject({ status: z.literal('OK'), payloa
   ],
 })
 
-/** Says only what was checked: of a range's several checks the weakest. */
-function proofOf(checks: readonly string[]): (typeof PROOFS)[number] {
-  if (checks.length === 0 || checks.some((check) => check !== 'second-endpoint' && check !== 'bloom'))
-    return 'one'
-  return checks.includes('second-endpoint') ? 'two' : 'bloom'
+/**
+ * Says only what was checked: the weakest of a range's several checks, unless the log has how this event's own block was
+ * proven.
+ */
+function proofOf(entry: LoggedEntry | null, range: FoundProvenance['range']): unknown {
+  if (range === null && entry?.proof == null) return null
+  const checks = range?.checks ?? []
+  const told = [weakestProof(checks), entry?.proof ?? 'one']
+  return { kind: PROOF_KINDS.find((kind) => told.includes(kind)) ?? 'one', checks }
 }
 
 /** The answer about a record that was found. */
@@ -125,7 +129,7 @@ export function provenanceOf({ record, own, visible, range, finalized }: FoundPr
     index: isOnChain ? entry.index : null,
     time: isOnChain && entry.blockTimeS !== null ? new Date(entry.blockTimeS * 1000).toISOString() : null,
     finality: held === undefined ? null : finalized !== null && held.block <= finalized ? 'final' : 'seen',
-    proof: range === null ? null : { kind: proofOf(range.checks), checks: range.checks },
+    proof: proofOf(held ?? null, range),
     readAt: range?.readAt ?? null,
     position: held?.position ?? visible?.position ?? null,
     history: own.map(({ position, op, block, hash, recordedAt, cause }) => ({

@@ -1,5 +1,8 @@
 import * as z from 'zod'
+import { PROOF_KINDS, type ProofKind } from '../../shared/events/proof-kind.ts'
 import { PROBLEM_KINDS } from '../../shared/indexing-health.ts'
+
+type ProofCounts = Record<ProofKind, z.ZodOptional<z.ZodInt>>
 
 const height = (description: string) => z.int().nullable().meta({ description })
 
@@ -22,6 +25,7 @@ const HEALTH = {
   note: 'at the head',
   queueWaiting: 0,
   queueFailed: 0,
+  proof: { from: 1, to: 83, missing: 0, blocks: { receipts: 12, bloom: 71 } },
 }
 
 const explorer = z
@@ -31,6 +35,19 @@ const explorer = z
   })
   .nullable()
   .meta({ description: "https addresses of the network's block explorer, as configured" })
+
+const blocksOf = z.int().optional()
+const proof = z
+  .strictObject({
+    from: z.int().meta({ description: 'First block that was read' }),
+    to: z.int().meta({ description: 'Last block that was read' }),
+    missing: z.int().meta({ description: 'Blocks between them that were not read' }),
+    blocks: z
+      .strictObject(Object.fromEntries(PROOF_KINDS.map((kind) => [kind, blocksOf])) as ProofCounts)
+      .meta({ description: 'Blocks by the kind of proof; kinds without a block are left out' }),
+  })
+  .nullable()
+  .meta({ description: 'How the blocks that were read were proven; null before the first' })
 
 const networkHealth = z
   .strictObject({
@@ -54,6 +71,7 @@ const networkHealth = z
     note: z.string().meta({ description: 'Why it is synced or not, in one line' }),
     queueWaiting: height('Jobs that wait'),
     queueFailed: height('Jobs that failed'),
+    proof,
   })
   .meta({ id: 'NetworkHealth', description: 'How far one network is indexed', examples: [HEALTH] })
 

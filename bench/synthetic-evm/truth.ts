@@ -163,7 +163,7 @@ export async function compareNetworkWithTruth(
 /** Returns the share of read blocks whose answers were checked; the others were trusted. */
 export async function shareChecked(db: Db): Promise<number> {
   const { rows } = await sql<{ share: number }>`
-    select (sum(to_number - from_number + 1) filter (where not 'unchecked' = any(checks))
+    select (sum(to_number - from_number + 1) filter (where not 'one' = any(checks))
       / sum(to_number - from_number + 1))::float8 as share from ledger.ranges_read`.execute(db)
   return rows[0]?.share ?? 0
 }

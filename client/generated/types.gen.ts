@@ -170,9 +170,9 @@ export type ProvenanceAnswer = {
          */
         proof: {
             /**
-             * two: two endpoints said the same; bloom: the block's bloom excludes what was not reported; one: one endpoint's word
+             * receipts: the logs are those of receipts whose root is in the block's header; state: equal to the contract's proven state; bloom: the block's bloom excludes what was not reported; two: two endpoints said the same; one: one endpoint's word
              */
-            kind: 'two' | 'bloom' | 'one';
+            kind: 'receipts' | 'state' | 'bloom' | 'two' | 'one';
             /**
              * The checks of the range that was read
              */
@@ -374,6 +374,33 @@ export type NetworkHealth = {
      * Jobs that failed
      */
     queueFailed: number | null;
+    /**
+     * How the blocks that were read were proven; null before the first
+     */
+    proof: {
+        /**
+         * First block that was read
+         */
+        from: number;
+        /**
+         * Last block that was read
+         */
+        to: number;
+        /**
+         * Blocks between them that were not read
+         */
+        missing: number;
+        /**
+         * Blocks by the kind of proof; kinds without a block are left out
+         */
+        blocks: {
+            receipts?: number;
+            state?: number;
+            bloom?: number;
+            two?: number;
+            one?: number;
+        };
+    } | null;
 };
 
 /**

@@ -1,7 +1,9 @@
+import { PROOF_KINDS } from '../../shared/events/proof-kind.ts'
 import {
   judgeNetwork,
   NOT_FOLLOWED,
   type JudgedNetwork,
+  type ProofReport,
   type RoleReport,
 } from '../../shared/indexing-health.ts'
 import { getStatus } from '../event-log/network-status.ts'
@@ -60,7 +62,16 @@ function describe(network: JudgedNetwork & Holders): string {
     ...(problem === null || isProblemInNote ? [] : [problem]),
     `head ${head}, indexed ${indexed}, finalized ${finalized}`,
     `queue ${network.queueWaiting ?? '?'} waiting, ${network.queueFailed ?? '?'} failed`,
+    describeProof(network.proof),
     `read by ${network.readBy ?? 'none'}`,
     `written by ${network.writtenBy ?? 'none'}`,
   ].join('\n  ')
+}
+
+function describeProof(proof: ProofReport | null): string {
+  if (proof === null) return 'no block was read'
+  const { from, to, missing, blocks } = proof
+  const kinds = PROOF_KINDS.flatMap((kind) => (blocks[kind] === undefined ? [] : `${kind} ${blocks[kind]}`))
+  const whole = missing === 0 ? 'complete' : `${missing} blocks missing`
+  return `${whole} from ${from} to ${to}, proven by: ${kinds.join(', ')}`
 }

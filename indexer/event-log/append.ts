@@ -54,5 +54,6 @@ function toRow(entry: WholeEntry) {
     cause: entry.cause,
     recorded_at: entry.recordedAt,
     origin: entry.origin,
+    proof: entry.proof ?? null,
   }
 }

@@ -1,5 +1,5 @@
 import { sql, type Selectable } from 'kysely'
-import type { BlockHeader, BlockRef, RangeEvidence, TimedBlock } from '../../shared/events/chain-step.ts'
+import type { BlockHeader, BlockRef, TimedBlock } from '../../shared/events/chain-step.ts'
 import type { Db } from '../../shared/db/connect.ts'
 import { copyRows } from '../../shared/db/copy-rows.ts'
 import type { ChainPositionTable } from '../../shared/db/schema.ts'
@@ -19,9 +19,6 @@ export interface ChainPosition {
   written: { readerEpoch: number; sequence: number }
   watched: unknown
 }
-
-/** Rows of evidence that are kept apart. Older ones are merged, so that they do not grow with the chain. */
-const RANGES_KEPT = 256
 
 export async function findPosition(db: Db | Trx, network: string): Promise<ChainPosition | undefined> {
   const row = await db
@@ -241,80 +238,6 @@ export async function forgetHeadersBelow(trx: Trx, network: string, number: numb
     .deleteFrom('ledger.block_headers')
     .where('network', '=', network)
     .where('number', '<', number)
-    .execute()
-}
-
-/**
- * Stores which endpoint answered for which blocks. A range that continues the last one, with the same endpoint and check,
- * extends it. A reorg or a second reading replaces the evidence of its blocks.
- */
-export async function putEvidence(trx: Trx, network: string, ranges: RangeEvidence[]): Promise<void> {
-  for (const range of ranges) {
-    await cutEvidence(trx, network, range.from, range.to)
-    const { numUpdatedRows } = await trx
-      .updateTable('ledger.ranges_read')
-      .set({ to_number: range.to, read_at: sql`clock_timestamp()` })
-      .where('network', '=', network)
-      .where('to_number', '=', range.from - 1)
-      .where(
-        sql<boolean>`(endpoints, checks) = (array[${range.endpoint}::text], array[${range.check}::text])`,
-      )
-      .executeTakeFirst()
-    if (numUpdatedRows > 0n) continue
-    await trx
-      .insertInto('ledger.ranges_read')
-      .values({
-        network,
-        from_number: range.from,
-        to_number: range.to,
-        endpoints: [range.endpoint],
-        checks: [range.check],
-        read_at: sql`clock_timestamp()`,
-      })
-      .execute()
-    await mergeOldEvidence(trx, network)
-  }
-}
-
-/** Removes the evidence of the blocks `from` … `to`, and keeps that of the blocks on either side. */
-async function cutEvidence(trx: Trx, network: string, from: number, to: number): Promise<void> {
-  await sql`
-    with hit as (
-      delete from ledger.ranges_read
-      where network = ${network} and from_number <= ${to}::bigint and to_number >= ${from}::bigint returning *
-    )
-    insert into ledger.ranges_read (network, from_number, to_number, endpoints, checks, read_at)
-    select network, from_number, ${from}::bigint - 1, endpoints, checks, read_at from hit where from_number < ${from}::bigint
-    union all
-    select network, ${to}::bigint + 1, to_number, endpoints, checks, read_at from hit where to_number > ${to}::bigint
-  `.execute(trx)
-}
-
-async function mergeOldEvidence(trx: Trx, network: string): Promise<void> {
-  const oldest = await trx
-    .selectFrom('ledger.ranges_read')
-    .selectAll()
-    .where('network', '=', network)
-    .orderBy('from_number')
-    .limit(RANGES_KEPT + 1)
-    .execute()
-  const [first, second] = oldest
-  if (oldest.length <= RANGES_KEPT || first === undefined || second === undefined) return
-  if (first.to_number + 1 !== second.from_number) return
-  await trx
-    .deleteFrom('ledger.ranges_read')
-    .where('network', '=', network)
-    .where('from_number', '=', second.from_number)
-    .execute()
-  await trx
-    .updateTable('ledger.ranges_read')
-    .set({
-      to_number: second.to_number,
-      endpoints: [...new Set([...first.endpoints, ...second.endpoints])],
-      checks: [...new Set([...first.checks, ...second.checks])],
-    })
-    .where('network', '=', network)
-    .where('from_number', '=', first.from_number)
     .execute()
 }
 

@@ -3,7 +3,8 @@ import type { BlockHeader, BlockRef, RangeEvidence } from '../../shared/events/c
 import type { NewEntry } from '../../shared/events/log-entry.ts'
 import type { Db } from '../../shared/db/connect.ts'
 import { inTransaction, type Trx } from '../../shared/db/transaction.ts'
-import { getHeaders, lockPosition, putEvidence, type ChainPosition } from '../event-log/chain-position.ts'
+import { getHeaders, lockPosition, type ChainPosition } from '../event-log/chain-position.ts'
+import { putEvidence } from '../event-log/range-evidence.store.ts'
 import { putProgress } from '../event-log/operations.ts'
 import { countUnread, planEntries } from '../event-log/plan-entries.evolve.ts'
 import { getLastEntries } from '../event-log/read-log.ts'
@@ -41,7 +42,14 @@ export function ingestReading(
     const position = await lockPosition(trx, identity.network)
     if (!(await isWritten(trx, identity.network, position, reading))) return undefined
     const blocks = { from: reading.from, to: reading.last.number }
-    const corrections = await replaceEvents(trx, identity, blocks, reading.events, 'reindex')
+    const corrections = await replaceEvents(
+      trx,
+      identity,
+      blocks,
+      reading.events,
+      'reindex',
+      reading.evidence,
+    )
     await putEvidence(trx, identity.network, reading.evidence)
     await putProgress(trx, operation, reading.last.number + 1)
     return corrections

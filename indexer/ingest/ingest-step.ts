@@ -22,10 +22,11 @@ import {
   movePosition,
   noteWritten,
   putBlockPosition,
-  putEvidence,
   putHeaders,
   type ChainPosition,
 } from '../event-log/chain-position.ts'
+import { withProofs } from '../event-log/evidence.evolve.ts'
+import { putEvidence } from '../event-log/range-evidence.store.ts'
 import { planEntries, type Cause } from '../event-log/plan-entries.evolve.ts'
 import { getLastEntries, lockLog } from '../event-log/read-log.ts'
 import { LIVE_SCHEMA } from '../projections/projection.ts'
@@ -101,7 +102,14 @@ async function ingestBlocks(
   const endHash = await findPassedHash(trx, identity.network, position.block, step.to.number)
   const continuity = continuityOfBlocks(position, endHash, step)
   if (continuity !== 'apply') return continuity
-  await replaceEvents(trx, identity, { from: step.from, to: step.to.number }, step.events, null)
+  await replaceEvents(
+    trx,
+    identity,
+    { from: step.from, to: step.to.number },
+    step.events,
+    null,
+    step.evidence,
+  )
   await putHeaders(trx, identity.network, step.from - 1, step.headers)
   await arrive(trx, identity.network, step.from, step)
   return 'applied'
@@ -132,7 +140,7 @@ async function ingestReorg(
   const continuity = continuityOfReorg(position, ancestorHash, step)
   if (continuity !== 'apply') return continuity
   const to = Math.max(replaces.number, step.to.number)
-  await replaceEvents(trx, identity, { from: ancestor.number + 1, to }, step.events, 'reorg')
+  await replaceEvents(trx, identity, { from: ancestor.number + 1, to }, step.events, 'reorg', step.evidence)
   await putHeaders(trx, identity.network, ancestor.number, step.headers)
   await forgetBlockPositions(trx, identity.network, ancestor.number + 1)
   await arrive(trx, identity.network, ancestor.number + 1, step)
@@ -163,10 +171,12 @@ export async function replaceEvents(
   blocks: { from: number; to: number },
   read: BlocksStep['events'],
   cause: Cause | null,
+  evidence: BlocksStep['evidence'] = [],
 ): Promise<{ appended: number; replaced: number; retracted: number }> {
   const events = await concerning(trx, identity.network, blocks.from, read)
   const last = await getLastEntries(trx, identity.network, { ...blocks, events })
-  const entries = await append(trx, planEntries(identity, last, events, cause))
+  const planned = planEntries(identity, last, events, cause)
+  const entries = await append(trx, withProofs(planned, evidence))
   const count = (op: string): number => entries.filter((entry) => entry.op === op).length
   return { appended: count('append'), replaced: count('replace'), retracted: count('retract') }
 }

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { ChainStep } from '../../shared/events/chain-step.ts'
 import { KINDS_OF_ROLE } from '../../shared/events/chain-event.ts'
+import { PROOF_KINDS } from '../../shared/events/proof-kind.ts'
 
 /**
  * The form of a step in a job. The signature shows that this service made it. The schema finds a step of another version, or a
@@ -21,7 +22,7 @@ const evidence = z.object({
   from: z.int(),
   to: z.int(),
   endpoint: text,
-  check: z.enum(['bloom', 'second-endpoint', 'receipt-list', 'unchecked']),
+  check: z.enum([...PROOF_KINDS, 'receipt-list']),
 })
 
 const place = {

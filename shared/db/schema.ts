@@ -1,5 +1,6 @@
 import type { ColumnType, Generated, GeneratedAlways } from 'kysely'
 import type { ChainEvent, LoanType } from '../events/chain-event.ts'
+import type { ProofKind } from '../events/proof-kind.ts'
 import type { LEFT, ProblemKind, Role } from '../indexing-health.ts'
 
 /** Row types of the tables. Heights, positions and ids are safe integers; the migrations explain each column. */
@@ -25,6 +26,8 @@ export interface EventLogTable {
   cause: string | null
   recorded_at: Date
   origin: number | null
+  /** How the event's block was proven when it was read; null for retractions, off-chain, and before version 0.3. */
+  proof: ProofKind | null
 }
 
 interface LogHeadTable {
@@ -82,6 +85,8 @@ interface RangesReadTable {
   to_number: number
   endpoints: string[]
   checks: string[]
+  /** Blocks of the range by check, in the order of `checks`. */
+  counts: number[]
   read_at: Date
 }
 

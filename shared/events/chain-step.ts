@@ -1,4 +1,5 @@
 import type { ChainEvent } from './chain-event.ts'
+import type { ProofKind } from './proof-kind.ts'
 
 /** One block of one fork. */
 export interface BlockRef {
@@ -16,11 +17,10 @@ export interface BlockHeader extends TimedBlock {
 }
 
 /**
- * How the completeness of a range was checked; 'unchecked' if no cheap check was available. 'receipt-list': the bloom
- * proves nothing, but the endpoint's receipts, one for each transaction, have the same logs. Their root was not
- * computed.
+ * How the completeness of a range was checked. 'receipt-list': the bloom proves nothing, but the endpoint's receipts, one
+ * for each transaction, have the same logs; their root was not computed, so this is stored as 'one'.
  */
-export type RangeCheck = 'bloom' | 'second-endpoint' | 'receipt-list' | 'unchecked'
+export type RangeCheck = ProofKind | 'receipt-list'
 
 /** The endpoint that answered for the blocks `from` to `to` (inclusive), and how the answer was checked. */
 export interface RangeEvidence {

@@ -1,4 +1,5 @@
 import type { ChainEvent } from './chain-event.ts'
+import type { ProofKind } from './proof-kind.ts'
 
 /**
  * The content of an entry: an event came, moved or changed, or went. `origin` is the position of the entry that
@@ -27,6 +28,8 @@ export type NewEntry = Said & {
   blockHash: string
   logIndex: number
   cause: string | null
+  /** How the event's block was proven; missing for a retraction and off-chain. */
+  proof?: ProofKind
 }
 
 /** `step` is the position of the first entry of its transaction. */

@@ -3,6 +3,7 @@ import { appendOffchain, ingestStep } from '../../indexer/ingest/ingest-step.ts'
 import type { Db } from '../../shared/db/connect.ts'
 import { inTransaction } from '../../shared/db/transaction.ts'
 import type { ChainEvent } from '../../shared/events/chain-event.ts'
+import type { RangeEvidence } from '../../shared/events/chain-step.ts'
 import type { HandedInEvent } from '../../shared/events/filecoin-event.ts'
 import type { TwoChains } from './two-chain-stories.ts'
 
@@ -11,12 +12,17 @@ export const FILECOIN = { network: 'filecoin:testnet', blockchain: 'FIL' }
 export const OFFCHAIN = { network: 'offchain:testnet', blockchain: 'FIL' }
 
 /** Writes all events of one ledger as one step. */
-export async function ingestLedger(db: Db, identity: typeof EVM, events: ChainEvent[]): Promise<void> {
+export async function ingestLedger(
+  db: Db,
+  identity: typeof EVM,
+  events: ChainEvent[],
+  evidence: RangeEvidence[] = [],
+): Promise<void> {
   const epoch = await raiseEpoch(db, identity.network, 'writer', { startNumber: 0, watched: {} })
   const last = events.at(-1)
   if (last === undefined) return
   const to = { number: last.blockNumber, hash: last.blockHash, parentHash: '', timeS: last.blockTimeS }
-  const stretch = { to, headers: [to], events, evidence: [] }
+  const stretch = { to, headers: [to], events, evidence }
   const outcome = await ingestStep(db, identity, epoch, { type: 'blocks', from: 0, after: null, ...stretch })
   if (outcome !== 'applied') throw new Error(`a step was ${outcome}`)
 }

@@ -127,7 +127,7 @@ async function forgedJobs(db: Db, rpcUrl: string): Promise<unknown[]> {
     to: { number: to, hash: toHash, timeS },
     headers: [{ number: to, hash: toHash, parentHash, timeS }],
     events: [falseOffer(to, toHash, timeS)],
-    evidence: [{ from: to, to, endpoint: 'http://x', check: 'unchecked' as const }],
+    evidence: [{ from: to, to, endpoint: 'http://x', check: 'one' as const }],
   })
   const after = { number, hash }
   const steps: ChainStep[] = [

@@ -78,7 +78,7 @@ export function mayConcernUs(header: EvmHeader, contracts: WatchedContracts): bo
  */
 export interface BlockLogs {
   logs: EvmLog[]
-  check: 'bloom' | 'receipt-list' | 'unchecked'
+  check: 'bloom' | 'receipt-list' | 'one'
 }
 
 /**
@@ -223,7 +223,7 @@ async function readLess(
   doubt: Doubt,
 ): Promise<BlockLogs> {
   try {
-    return { logs: await readOurLogs(endpoint, header, contracts), check: 'unchecked' }
+    return { logs: await readOurLogs(endpoint, header, contracts), check: 'one' }
   } catch (error) {
     if (error instanceof CallFailed) return readOtherwise(endpoint, header, doubt)
     throw error

@@ -197,7 +197,7 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
   }
 
   function warnOf(read: readonly BlockLogs[]): void {
-    if (read.some(({ check }) => check === 'unchecked')) warnOnce(`${key}: ${TOO_FULL}`)
+    if (read.some(({ check }) => check === 'one')) warnOnce(`${key}: ${TOO_FULL}`)
     if (read.some(({ check }) => check === 'receipt-list')) warnOnce(`${key}: ${BY_RECEIPTS}`)
   }
 

@@ -82,7 +82,7 @@ export class RangeEvidence {
     if (isAlone && this.#isWorthIt(endpoint, from)) return this.#readWithBlooms(endpoint, from, to)
     if (isAlone) {
       const range = await readRangeLogs(endpoint, this.#contracts, from, to)
-      return hasSaidNull(endpoint) ? this.#readWithBlooms(endpoint, from, to) : { range, check: 'unchecked' }
+      return hasSaidNull(endpoint) ? this.#readWithBlooms(endpoint, from, to) : { range, check: 'one' }
     }
     return this.#compare(endpoint, from, to)
   }
@@ -113,11 +113,11 @@ export class RangeEvidence {
     switch (opinion.is) {
       case 'agreed': {
         const blocks = range.blocks ?? blocksByLogs(range, opinion.other.range) ?? undefined
-        return { range: await withBlocks(endpoint, { ...range, blocks }), check: 'second-endpoint' }
+        return { range: await withBlocks(endpoint, { ...range, blocks }), check: 'two' }
       }
       case 'alone': {
         const known = await withHeaders(endpoint, range)
-        if (!this.#isWorthIt(endpoint, from)) return { range: known, check: 'unchecked' }
+        if (!this.#isWorthIt(endpoint, from)) return { range: known, check: 'one' }
         return checkedBy(endpoint, known, await this.#blooms(endpoint, known))
       }
       case 'contradicted':
@@ -206,7 +206,7 @@ function checkedBy(endpoint: RpcEndpoint, range: RangeLogs, byReceipts: number[]
       `blocks ${range.from} to ${range.to}: null for logs, and blooms too full to tell`,
       'other',
     )
-  return { range, check: 'unchecked' }
+  return { range, check: 'one' }
 }
 
 /**

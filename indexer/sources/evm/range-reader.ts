@@ -225,7 +225,7 @@ export async function checkBlooms(
       )
     }
   }
-  if (whole.some(({ check }) => check === 'unchecked')) return null
+  if (whole.some(({ check }) => check === 'one')) return null
   return suspects.filter((_, index) => whole[index]?.check === 'receipt-list').map(({ number }) => number)
 }
 

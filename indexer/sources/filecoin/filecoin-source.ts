@@ -147,7 +147,7 @@ export function createFilecoinSource(network: FilecoinNetwork, options: SourceOp
     })
     return {
       events: await messageEvents(events, read.tipsets, heads.final?.number ?? -1),
-      evidence: [{ from: first.number, to: last.number, endpoint: read.endpoint, check: 'unchecked' }],
+      evidence: [{ from: first.number, to: last.number, endpoint: read.endpoint, check: 'one' }],
     }
   }
 

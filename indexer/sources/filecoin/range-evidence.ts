@@ -27,8 +27,8 @@ export async function checkRange(
   const isWide = first.headers.length > 1
   const opinion = await second.on(first, { readOn, isSame: sameRange, isWide })
   const { answer } = opinion
-  if (opinion.is === 'alone') return { answer, check: 'unchecked' }
-  if (opinion.is === 'agreed') return { answer, check: 'second-endpoint' }
+  if (opinion.is === 'alone') return { answer, check: 'one' }
+  if (opinion.is === 'agreed') return { answer, check: 'two' }
   const both = `${describe(answer)}, but ${describe(opinion.other)}`
   throw new CallFailed(`${span(first)}: ${both}: they contradict each other`, 'other')
 }

@@ -24,7 +24,7 @@ async function tell({ app }: Pick<TestApi, 'app'>, id: number): Promise<Told> {
   return (await app.inject(`/api/activity/${id}`)).json<{ payload: Told }>().payload
 }
 
-async function records({ app }: TestApi): Promise<Told['record'][]> {
+async function records({ app }: Pick<TestApi, 'app'>): Promise<Told['record'][]> {
   return (await app.inject('/api/activity?limit=200')).json<{ payload: Told['record'][] }>().payload
 }
 
@@ -68,14 +68,16 @@ void t.test('only what was checked is claimed, and final is what the network has
   t.match(await tell(api, id), { proof: null, readAt: null }, 'no range is noted')
   for (const [checks, kind] of [
     [['bloom'], 'bloom'],
-    [['second-endpoint'], 'two'],
-    [['bloom', 'second-endpoint'], 'two'],
-    [['bloom', 'unchecked'], 'one'],
-    [['receipt-list'], 'one'],
+    [['two'], 'two'],
+    [['bloom', 'two'], 'two'],
+    [['bloom', 'one'], 'one'],
+    [['receipts', 'bloom'], 'bloom'],
+    [['receipts'], 'receipts'],
+    [['not known'], 'one'],
   ] as const) {
     await sql`delete from ledger.ranges_read`.execute(api.db)
-    await sql`insert into ledger.ranges_read (network, from_number, to_number, endpoints, checks, read_at)
-      values ('evm:31337', 0, ${first.blockNumber}, '{secret.example}', ${[...checks]}::text[], '2030-01-01T00:00:00Z')`.execute(
+    await sql`insert into ledger.ranges_read (network, from_number, to_number, endpoints, checks, counts, read_at)
+      values ('evm:31337', 0, ${first.blockNumber}, '{secret.example}', ${[...checks]}::text[], '{1}', '2030-01-01T00:00:00Z')`.execute(
       api.db,
     )
     t.match(await tell(api, id), { proof: { kind, checks }, readAt: '2030-01-01T00:00:00.000Z' })
@@ -91,6 +93,35 @@ void t.test('only what was checked is claimed, and final is what the network has
       api.db,
     )
     t.match(await tell(api, id), { finality })
+  }
+})
+
+void t.test('a record keeps how its own block was proven, and a better second reading counts', async (t) => {
+  const api = await testApi(t)
+  const { evm } = tellStories(1, 1, { market: 'erc20', end: 'repaid' })
+  const [first] = evm
+  const last = evm.at(-1)
+  if (first === undefined || last === undefined) throw new Error('no event')
+  const { blockNumber } = first
+  await ingestLedger(api.db, EVM, evm, [
+    { from: 0, to: blockNumber - 1, endpoint: 'a', check: 'one' },
+    { from: blockNumber, to: blockNumber, endpoint: 'a', check: 'bloom' },
+    { from: blockNumber + 1, to: last.blockNumber, endpoint: 'a', check: 'receipt-list' },
+  ])
+  const [newest, oldest] = [(await records(api))[0]?.id ?? 0, (await records(api)).at(-1)?.id ?? 0]
+  t.match(await tell(api, newest), { proof: { kind: 'one' } }, 'receipts without their root prove nothing')
+  const read = (checks: string[]) =>
+    sql`
+    update ledger.ranges_read set from_number = 0, to_number = 1000000, checks = ${checks}::text[]`.execute(
+      api.db,
+    )
+  await sql`delete from ledger.ranges_read where from_number > 0`.execute(api.db)
+  for (const [checks, kind] of [
+    [['one', 'receipts'], 'bloom'],
+    [['receipts'], 'receipts'],
+  ] as const) {
+    await read([...checks])
+    t.match(await tell(api, oldest), { proof: { kind, checks } })
   }
 })
 

@@ -38,6 +38,7 @@ void t.test('the status tells every network, the records and the version', async
     note: 'following, 3 blocks behind the head',
     queueWaiting: 2,
     queueFailed: 0,
+    proof: null,
   })
   t.match(payload.networks[1], {
     network: 'evm:5',
@@ -123,6 +124,25 @@ void t.test('head and finality are the reader’s, the queue is the writer’s',
   t.match(payload.networks, [
     { head: 120, indexed: 117, finalized: 50, queueWaiting: 2, queueFailed: 0, synced: true },
   ])
+})
+
+void t.test('a status counts the blocks by kind of proof, and those that were not read', async (t) => {
+  const { app, db } = await testApi(t)
+  const proof = async () =>
+    statusAnswer.parse((await app.inject('/api/status')).json()).payload.networks[0]?.proof
+  await seedNetwork(db)
+  t.equal(await proof(), null)
+  const at = { network: 'evm:31337', endpoints: ['secret.example'], read_at: new Date() }
+  await db
+    .insertInto('ledger.ranges_read')
+    .values([
+      { ...at, from_number: 5, to_number: 24, checks: ['bloom', 'receipts'], counts: [17, 3] },
+      { ...at, from_number: 25, to_number: 27, checks: ['receipts'], counts: [3] },
+      { ...at, from_number: 30, to_number: 30, checks: ['one'], counts: [1] },
+      { ...at, network: 'evm:5', from_number: 0, to_number: 99, checks: ['two'], counts: [100] },
+    ])
+    .execute()
+  t.same(await proof(), { from: 5, to: 30, missing: 2, blocks: { receipts: 6, bloom: 17, one: 1 } })
 })
 
 void t.test('whatever an indexer reports, strangers read it in words of a closed set', async (t) => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { putEvidence } from '../../../indexer/event-log/chain-position.ts'
+import { putEvidence } from '../../../indexer/event-log/range-evidence.store.ts'
 import type { RangeEvidence } from '../../../shared/events/chain-step.ts'
 import { inTransaction } from '../../../shared/db/transaction.ts'
 import type { Db } from '../../../shared/db/connect.ts'
@@ -17,7 +17,7 @@ void t.test('each block keeps the evidence of its last reading, however ranges o
     from: fc.nat({ max: 40 }),
     length: fc.integer({ min: 1, max: 12 }),
     endpoint: fc.constantFrom('a', 'b'),
-    check: fc.constantFrom<RangeEvidence['check']>('bloom', 'unchecked'),
+    check: fc.constantFrom<RangeEvidence['check']>('receipts', 'bloom', 'one'),
   })
   await fc.assert(
     fc.asyncProperty(fc.array(range, { minLength: 1, maxLength: 20 }), async (ranges) => {
@@ -32,6 +32,7 @@ void t.test('each block keeps the evidence of its last reading, however ranges o
       for (const row of await rowsOf(db))
         for (let block = row.from_number; block <= row.to_number; block += 1) {
           if (known.has(block)) throw new Error(`block ${block} is in two rows`)
+          t.same(row.counts, [row.to_number - row.from_number + 1])
           known.set(block, `${row.endpoints.join()} ${row.checks.join()}`)
         }
       t.same(sorted(known), sorted(truth))
@@ -48,7 +49,7 @@ void t.test('the oldest ranges are joined beyond 256, and no block or endpoint i
       from: block,
       to: block,
       endpoint: String(block),
-      check: block === 3 ? 'unchecked' : 'bloom',
+      check: block === 3 ? 'one' : 'bloom',
     })
   const rows = await rowsOf(db)
   t.equal(rows.length, MOST_ROWS)
@@ -56,7 +57,28 @@ void t.test('the oldest ranges are joined beyond 256, and no block or endpoint i
   for (const [index, row] of rows.entries())
     if (index > 0) t.equal(row.from_number, (rows[index - 1]?.to_number ?? NaN) + 1)
   t.same(rows[0]?.endpoints.toSorted(), Array.from({ length: 21 }, (_, block) => String(block)).sort())
-  t.same(rows[0]?.checks.toSorted(), ['bloom', 'unchecked'], 'the weakest check stays visible')
+  t.same(
+    [rows[0]?.checks, rows[0]?.counts],
+    [
+      ['bloom', 'one'],
+      [20, 1],
+    ],
+    'the weakest check stays visible',
+  )
+  await put(db, { from: 1, to: 1, endpoint: 'again', check: 'receipts' })
+  const parts = (await rowsOf(db)).slice(0, 2).map(({ checks, counts }) => [checks, counts])
+  const rest = [['one'], [19]]
+  t.same(
+    parts,
+    [
+      [
+        ['one', 'receipts'],
+        [1, 1],
+      ],
+      rest,
+    ],
+    'of the parts of a joined range the weakest is claimed',
+  )
 })
 
 async function put(db: Db, range: RangeEvidence): Promise<void> {

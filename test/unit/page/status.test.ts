@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { DailyFigures, NetworkHealth, ProvenanceAnswer } from '../../../client/generated/types.gen.ts'
 import { daysOf, stacked } from '../../../api/page/views/status/daily.ts'
-import { proofsOf, reorgsOf } from '../../../api/page/views/status/proofs.ts'
+import { reorgsOf } from '../../../api/page/views/status/reorgs.ts'
 import {
   lagSummary,
   MOST_SAMPLES,
@@ -30,11 +30,7 @@ void t.test('the charts keep a quarter of an hour of each network', (t) => {
 })
 
 type Origin = ProvenanceAnswer['payload']
-function origin(
-  network: string | null,
-  proof: Origin['proof'],
-  history: Partial<Origin['history'][number]>[] = [],
-): Origin {
+function origin(network: string | null, history: Partial<Origin['history'][number]>[] = []): Origin {
   const entry = {
     position: 1,
     op: 'append',
@@ -46,38 +42,15 @@ function origin(
   return {
     record: recordOf(7, 'Withdraw'),
     network,
-    proof,
     history: history.map((given) => ({ ...entry, ...given })),
   } as Origin
 }
 
-void t.test('proofs are counted by network, and vouchers have none', (t) => {
-  const proofs = proofsOf([
-    origin('evm:1', { kind: 'two', checks: ['second-endpoint'] }),
-    origin('evm:1', { kind: 'one', checks: ['unchecked'] }),
-    origin('evm:1', { kind: 'two', checks: ['second-endpoint'] }),
-    origin('filecoin:testnet', { kind: 'bloom', checks: ['bloom'] }),
-    origin(null, null),
-  ])
-  t.strictSame(proofs, [
-    {
-      network: 'evm:1',
-      kinds: [
-        { kind: 'two', count: 2 },
-        { kind: 'one', count: 1 },
-      ],
-      checks: ['second-endpoint', 'unchecked'],
-    },
-    { network: 'filecoin:testnet', kinds: [{ kind: 'bloom', count: 1 }], checks: ['bloom'] },
-  ])
-  t.end()
-})
-
 void t.test('only what a reorg did counts as one, the newest first', (t) => {
   const reorg = { cause: 'reorg' }
   const traces = reorgsOf([
-    origin('evm:1', null, [{}, { op: 'replace', recordedAt: '2026-11-28T19:00:01.000Z', ...reorg }]),
-    origin('evm:1', null, [
+    origin('evm:1', [{}, { op: 'replace', recordedAt: '2026-11-28T19:00:01.000Z', ...reorg }]),
+    origin('evm:1', [
       { op: 'replace', cause: 'reindex' },
       { op: 'retract', recordedAt: '2026-11-28T19:00:02.000Z', ...reorg },
     ]),

@@ -30,6 +30,7 @@ function row({ state, problem, observedAgoS, ...change }: Change): NetworkRow {
     finalized: 990,
     queueWaiting: 0,
     queueFailed: 0,
+    proof: null,
     workerHealthy: true,
     loansWithoutBeginning: 0,
     movedAgoS: 4,

@@ -5,16 +5,14 @@ import {
   type ActivityRecord,
   type ProvenanceAnswer,
 } from '../../../../client/index.ts'
-import { Empty, Answered } from '../../components/states.tsx'
 import { Time } from '../../components/time.tsx'
 import { eventWords } from '../../lib/format.ts'
 import { followStream } from '../../lib/stream.ts'
 import { useAnswer } from '../../lib/use-answer.ts'
 import type { Call, Reply } from '../../lib/api.ts'
-import { PROOF_WORDS } from '../loan/proof-words.ts'
-import { proofsOf, reorgsOf, type Origin } from './proofs.ts'
+import { reorgsOf, type Origin } from './reorgs.ts'
 
-/** The newest records whose origin is asked for: the status itself tells nothing of proofs and reorgs. */
+/** The newest records whose origin is asked for: the status tells nothing of reorgs. */
 const NEWEST = 12
 const EVERY_MS = 15_000
 const MOST_CHANGES = 20
@@ -27,7 +25,7 @@ const askOrigins: Call<Origin[]> = async (options) => {
   // A reorg can take a record away between the two questions.
   const failed = answers.find(({ data, response }) => data === undefined && response?.status !== 404)
   if (failed !== undefined) return { error: failed.error, response: failed.response }
-  // The ETag of the search says nothing of the proofs.
+  // The ETag of the search says nothing of what each record went through.
   return { data: answers.flatMap(({ data }) => data?.payload ?? []), response: new Response() }
 }
 
@@ -37,48 +35,15 @@ interface Change {
   at: string
 }
 
-/** How the ranges were proven, and the last reorgs. */
-export function Proofs() {
+/** What reorgs did to the newest records. */
+export function Reorgs() {
   const asked = useAnswer('newest origins', askOrigins, EVERY_MS)
   const changes = useChanges()
   return (
-    <div class="pair-of-panels">
-      <section class="panel" aria-labelledby="proofs">
-        <h2 id="proofs">How the newest records were proven</h2>
-        <Answered asked={asked} what="the proofs">
-          {(origins) => <ProofList origins={origins} />}
-        </Answered>
-      </section>
-      <section class="panel" aria-labelledby="reorgs">
-        <h2 id="reorgs">Last reorgs</h2>
-        <Reorgs changes={changes} origins={asked.data ?? []} />
-      </section>
-    </div>
-  )
-}
-
-function ProofList({ origins }: { origins: readonly Origin[] }) {
-  const proofs = proofsOf(origins)
-  if (proofs.length === 0) return <Empty title="No record yet" />
-  return (
-    <>
-      <dl class="proofs">
-        {proofs.map(({ network, kinds, checks }) => (
-          <div key={network}>
-            <dt>
-              <bdi>{network}</bdi>
-            </dt>
-            {kinds.map(({ kind, count }) => (
-              <dd key={kind} class={kind === 'one' ? 'weak' : undefined}>
-                {count} × {PROOF_WORDS[kind]}
-              </dd>
-            ))}
-            <dd class="small faint">Checks: {checks.join(', ') || 'none'}</dd>
-          </div>
-        ))}
-      </dl>
-      <p class="small faint">Of the newest {origins.length} records; those of vouchers have no range.</p>
-    </>
+    <section class="panel" aria-labelledby="reorgs">
+      <h2 id="reorgs">Last reorgs</h2>
+      <Changes changes={changes} origins={asked.data ?? []} />
+    </section>
   )
 }
 
@@ -98,7 +63,7 @@ function useChanges(): Change[] {
   return changes
 }
 
-function Reorgs({ changes, origins }: { changes: readonly Change[]; origins: readonly Origin[] }) {
+function Changes({ changes, origins }: { changes: readonly Change[]; origins: readonly Origin[] }) {
   const traces = reorgsOf(origins)
   return (
     <>

@@ -8,9 +8,10 @@ import { Loading } from '../../components/states.tsx'
 import { connection } from '../../lib/api.ts'
 import { formatCount, formatDuration } from '../../lib/format.ts'
 import { isStatusOld, status } from '../../lib/status.ts'
+import { PROOF_WORDS } from '../loan/proof-words.ts'
 import { Chart, type Series } from './chart.tsx'
 import { Daily } from './daily-figures.tsx'
-import { Proofs } from './newest-origins.tsx'
+import { Reorgs } from './newest-origins.tsx'
 import { lagSummary, withSamples, type Sample, type Samples } from './samples.ts'
 import './status.css'
 
@@ -45,7 +46,7 @@ export default function StatusView() {
           ))}
         </>
       )}
-      <Proofs />
+      <Reorgs />
       <Daily />
     </div>
   )
@@ -78,7 +79,7 @@ const LAG: readonly Series[] = [{ label: 'lag in seconds', color: '--warn' }]
 function Network({ health, seen }: { health: NetworkHealth; seen: readonly Sample[] }) {
   const { network, state, reader, writer, problem, note, head, indexed, finalized, lagBlocks, lagSeconds } =
     health
-  const { queueWaiting, queueFailed, synced } = health
+  const { queueWaiting, queueFailed, synced, proof } = health
   const at = seen.map((sample) => sample.at)
   const heights = useMemo(
     () => [at, seen.map((one) => one.head), seen.map((one) => one.indexed), seen.map((one) => one.finalized)],
@@ -124,6 +125,7 @@ function Network({ health, seen }: { health: NetworkHealth; seen: readonly Sampl
       <p class="small faint">
         Reader: {reader}. Writer: {writer}.
       </p>
+      {proof !== null && <Proof proof={proof} unit={unit} />}
       <div class="charts">
         <Chart
           label={`Heights of ${network}: head ${head ?? 'not known'}, indexed ${indexed ?? 'not known'}, final ${finalized ?? 'not known'}.`}
@@ -134,6 +136,27 @@ function Network({ health, seen }: { health: NetworkHealth; seen: readonly Sampl
         <Chart label={lagSummary(seen)} series={LAG} data={lags} />
       </div>
     </section>
+  )
+}
+
+/** How the blocks were proven, weak kinds marked. */
+function Proof({ proof, unit }: { proof: NonNullable<NetworkHealth['proof']>; unit: string }) {
+  const { from, to, missing, blocks } = proof
+  return (
+    <p class="small">
+      {formatCount(from)} to {formatCount(to)}:{' '}
+      {missing > 0 && (
+        <span class="wrong">
+          {formatCount(missing)} {unit} missing;{' '}
+        </span>
+      )}
+      {Object.entries(blocks).map(([kind, count], index) => (
+        <span key={kind} class={kind === 'one' ? 'weak' : undefined}>
+          {index > 0 && '; '}
+          {formatCount(count)} {unit}: {PROOF_WORDS[kind]}
+        </span>
+      ))}
+    </p>
   )
 }
 

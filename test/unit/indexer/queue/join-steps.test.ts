@@ -78,14 +78,10 @@ void t.test('ranges that touch and were checked alike are one', (t) => {
     ...{ from, to, endpoint: 'a', check: 'bloom' as const },
     ...given,
   })
-  const first = { ...chain.grow(4), evidence: [evidence(1, 2), evidence(3, 4, { check: 'unchecked' })] }
-  const second = { ...chain.grow(4), evidence: [evidence(5, 6, { check: 'unchecked' }), evidence(7, 8)] }
-  t.same(join(first, second)?.evidence, [
-    evidence(1, 2),
-    evidence(3, 6, { check: 'unchecked' }),
-    evidence(7, 8),
-  ])
-  const other = { ...second, evidence: [evidence(5, 8, { check: 'unchecked', endpoint: 'b' })] }
+  const first = { ...chain.grow(4), evidence: [evidence(1, 2), evidence(3, 4, { check: 'one' })] }
+  const second = { ...chain.grow(4), evidence: [evidence(5, 6, { check: 'one' }), evidence(7, 8)] }
+  t.same(join(first, second)?.evidence, [evidence(1, 2), evidence(3, 6, { check: 'one' }), evidence(7, 8)])
+  const other = { ...second, evidence: [evidence(5, 8, { check: 'one', endpoint: 'b' })] }
   t.equal(join(first, other, { ...ANY, ranges: 3 })?.evidence.length, 3)
   t.equal(join(first, other, { ...ANY, ranges: 2 }), undefined, 'each is some statements')
   t.end()

@@ -1,0 +1,23 @@
+/** (pure) What reorgs did to the newest records, as their origins tell. */
+import type { ProvenanceAnswer } from '../../../../client/generated/types.gen.ts'
+
+export type Origin = ProvenanceAnswer['payload']
+
+export interface ReorgTrace {
+  id: number
+  event: string
+  op: string
+  /** ISO time at which the log got the entry. */
+  at: string
+}
+
+/** Entries that a reorg caused, newest first. */
+export function reorgsOf(origins: readonly Origin[]): ReorgTrace[] {
+  return origins
+    .flatMap(({ record, history }) =>
+      history
+        .filter(({ cause }) => cause === 'reorg')
+        .map(({ op, recordedAt }) => ({ id: record.id, event: record.event, op, at: recordedAt })),
+    )
+    .sort((one, other) => (one.at < other.at ? 1 : -1))
+}
