@@ -1,25 +1,27 @@
-import { createPostgresBackend, withBackend } from 'bullmq'
+import { withBackend } from 'bullmq'
 import { messageOf } from '../../shared/errors.ts'
 import type { QueueBackend } from './backend.ts'
 import { parseBounded } from './bounded-jobs.ts'
 import { MadeReady } from './made-ready.ts'
 import { queueOnceReady, runEvents, runWorker } from './open-parts.ts'
+import { backendOnPools, type OpenPool } from './postgres-pools.ts'
 
-/** BullMQ's tables live in a schema of their own. */
-export const SCHEMA = 'queue'
 /** Seconds after which an idle worker polls. Its LISTEN session may be on a server that is no longer the primary. */
 const LOOK_S = 2
 /** Milliseconds after a refused connection (ECONNREFUSED). BullMQ's own 15 s would outlast the outage. */
 const RETRY = { runRetryDelay: 500 }
-/** Size of a queue's pool and of a worker's. A worker listens on a connection outside its pool. */
+/** Size of a queue's pool. */
 const CONNECTIONS = 1
+/** Size of a worker's pool and of a listener's, which listen on one of the two connections. */
+const LISTENING_CONNECTIONS = 2
 /** Characters of an event's data; ours have some hundreds. */
 const MOST_EVENT = 4 * 1024
 
 /** The parts of node-postgres that BullMQ uses; this folder does not import it (see open-queue-backend.ts). */
 export interface PostgresDriver {
-  /** The class of BullMQ's connections; it sets their search path. BullMQ opens the session that listens by itself. */
+  /** The class of BullMQ's connections; it sets their search path. */
   Client: new () => unknown
+  openPool: OpenPool
   /** A connection's `types`, with JSON parsed by `parse`. */
   jsonParsedBy: (parse: (text: string) => unknown) => unknown
 }
@@ -29,17 +31,16 @@ export function queueOnPostgres(
   driver: PostgresDriver,
   onError: (error: Error) => void,
 ): QueueBackend {
-  const bull = withBackend(createPostgresBackend)
+  const bull = withBackend(backendOnPools(driver.openPool))
   const connection = {
-    // BullMQ names its schema in the startup parameter `options`, which poolers reject. An empty one replaces it here.
-    connectionString: `${connectionString}${connectionString.includes('?') ? '&' : '?'}options=`,
-    ...{ schema: SCHEMA, max: CONNECTIONS },
+    ...{ connectionString, max: CONNECTIONS },
     // The same as the service's own connections, so that a frozen server is noticed.
     ...{ connectionTimeoutMillis: 10_000, keepAlive: true },
     Client: driver.Client,
   }
   const boundedTo = (mostCharacters: number): typeof connection => ({
     ...connection,
+    ...{ max: LISTENING_CONNECTIONS },
     ...{ types: driver.jsonParsedBy((text) => parseBounded(text, mostCharacters)) },
   })
   return {

@@ -1,6 +1,7 @@
 import { createPostgresBackend, withBackend } from 'bullmq'
 import { VOUCHER_QUEUE } from '../../shared/events/handed-in.ts'
-import { SCHEMA, type PostgresDriver } from './backend-on-postgres.ts'
+import type { PostgresDriver } from './backend-on-postgres.ts'
+import { SCHEMA } from './postgres-pools.ts'
 
 /** Long enough that no worker takes the job before it is removed. */
 const NEVER_DUE_MS = 3_600_000

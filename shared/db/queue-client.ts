@@ -1,4 +1,4 @@
-import type pg from 'pg'
+import pg from 'pg'
 import { SessionClient } from './session-client.ts'
 import { writingIn } from './session.ts'
 
@@ -10,4 +10,9 @@ export class QueueClient extends SessionClient {
   constructor(config: pg.ClientConfig = {}) {
     super(config, writingIn(SCHEMA))
   }
+}
+
+/** The settings name the class of its connections. */
+export function openQueuePool(settings: pg.PoolConfig): pg.Pool {
+  return new pg.Pool(settings)
 }

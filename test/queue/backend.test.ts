@@ -15,7 +15,7 @@ import { addJob, openStepQueue, stepQueueName } from '../../indexer/queue/step-q
 import { startStepWorker, type StepHandling } from '../../indexer/queue/step-worker.ts'
 import { connect } from '../../shared/db/connect.ts'
 import { jsonParsedBy } from '../../shared/db/json-types.ts'
-import { QueueClient } from '../../shared/db/queue-client.ts'
+import { openQueuePool, QueueClient } from '../../shared/db/queue-client.ts'
 import type { ChainStep } from '../../shared/events/chain-step.ts'
 import { testDatabase } from '../helpers/database.ts'
 import { jobKey } from '../helpers/job-key.ts'
@@ -328,6 +328,29 @@ void t.test('sessions that end at any moment end no process', async (t) => {
   await Promise.all(closed)
 })
 
+void t.test('a server that ends the session of a listener while that closes ends no process', async (t) => {
+  const { url: databaseUrl, db } = await testDatabase(t)
+  const backend = openQueueBackend({ redisUrl: undefined, databaseUrl }, () => undefined)
+  const events = backend.openEvents('closing', { onCompleted: () => undefined, onFailed: () => undefined })
+  const listening = async (): Promise<number[]> => {
+    const { rows } = await sql<{ pid: number }>`select pid from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid() and query ilike '%listen bullmq_events%'`.execute(
+      db,
+    )
+    return rows.map(({ pid }) => pid)
+  }
+  const [pid] = await waitFor(listening, (pids) => pids.length === 1)
+  if (pid === undefined) throw new Error('nobody listens')
+  // The frozen session ends before it reads that its client closes it.
+  process.kill(pid, 'SIGSTOP')
+  await sql`select pg_terminate_backend(${pid})`.execute(db)
+  const closed = events.close()
+  for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate)
+  process.kill(pid, 'SIGCONT')
+  await closed
+  t.same(await waitFor(listening, (pids) => pids.length === 0), [])
+})
+
 void t.test('a session that ends while BullMQ makes its connection ready is opened again', async (t) => {
   const { url } = await testDatabase(t)
   let left = 6
@@ -343,7 +366,11 @@ void t.test('a session that ends while BullMQ makes its connection ready is open
     }
   }
   const told: string[] = []
-  const backend = queueOnPostgres(url, { Client: Dying, jsonParsedBy }, ({ message }) => told.push(message))
+  const backend = queueOnPostgres(
+    url,
+    { Client: Dying, openPool: openQueuePool, jsonParsedBy },
+    ({ message }) => told.push(message),
+  )
   let handled: (data: unknown) => void
   const worked = new Promise<unknown>((resolve) => (handled = resolve))
   const worker = backend.openWorker(
