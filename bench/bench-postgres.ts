@@ -73,7 +73,7 @@ export async function startBenchPostgres(countsStatements = false): Promise<Benc
   process.once('exit', killAtExit)
   const url = (name: string): string => `postgres://postgres:${PASSWORD}@127.0.0.1:${port}/${name}`
   const admin = connect(url('postgres'), { name: 'bench admin', max: 1 })
-  if (countsStatements) await sql`create extension pg_stat_statements`.execute(admin)
+  if (countsStatements) await sql`create extension pg_stat_statements schema public`.execute(admin)
   await sql`create database ${sql.id(TEMPLATE)}`.execute(admin)
   const template = connect(url(TEMPLATE), { name: 'bench template', max: 1 })
   await migrate(template)
@@ -102,8 +102,8 @@ export async function startBenchPostgres(countsStatements = false): Promise<Benc
       const { rows } = await sql<StatementTime>`
         select regexp_replace(query, '\\s+', ' ', 'g') as text, sum(calls)::float8 as calls, sum(rows)::float8 as rows,
           sum(total_exec_time + total_plan_time) as ms
-        from pg_stat_statements group by 1 order by 4 desc`.execute(admin)
-      await sql`select pg_stat_statements_reset()`.execute(admin)
+        from public.pg_stat_statements group by 1 order by 4 desc`.execute(admin)
+      await sql`select public.pg_stat_statements_reset()`.execute(admin)
       return rows
     },
     stop: async () => {

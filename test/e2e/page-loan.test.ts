@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { Page } from 'playwright-core'
 import type {
@@ -19,24 +16,12 @@ import { STEP_SENTENCES } from '../../api/page/views/loan/protocol-steps.ts'
 import { stateWords } from '../../api/page/views/loan/state-words.ts'
 import { shorten } from '../../api/page/lib/format.ts'
 import { pageViewer, until, viewReady, type Viewer } from '../helpers/page.ts'
-import { eventually, processesWith, runScript } from '../helpers/programs.ts'
+import { eventually } from '../helpers/programs.ts'
+import { startedService } from '../helpers/started-service.ts'
 
 /** The page in a real browser, on the devnet of one `npm start`: a loan, an account, the status and the tour. */
 
-const dataDir = mkdtempSync(join(tmpdir(), 'loan-activity-page-loan-'))
-const service = runScript('devnet/start/main.ts', [], {
-  DATA_DIR: dataDir,
-  API_PORT: '0',
-  API_METRICS_PORT: '0',
-  INDEXER_PORT: '0',
-})
-t.teardown(async () => {
-  service.signal('SIGINT')
-  await service.ended
-  for (const { pid } of processesWith(dataDir)) process.kill(pid, 'SIGKILL')
-  rmSync(dataDir, { recursive: true, force: true })
-})
-const [, api = ''] = await service.printed(/page\s+(http:\S+)\/\n/)
+const api = await startedService(t)
 
 async function get<T>(path: string): Promise<T> {
   return ((await (await fetch(`${api}${path}`)).json()) as { payload: T }).payload
@@ -238,7 +223,7 @@ void t.test('an operator sees in one click whether the service is up to date', (
     await until(page, `${INK}.length === ${networks.length * 2 + 1} && ${INK}.every(Boolean)`)
     await until(
       page,
-      "/blooms|endpoint/.test(document.querySelector('section[aria-labelledby=proofs]').textContent)",
+      "/blooms|endpoint|receipts/.test(document.querySelector('section.network').textContent)",
     )
     await page.getByText('The figures as a table').click()
     const hasFigures = async (): Promise<boolean> => {

@@ -1,35 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import type { ActivityRecord } from '../../client/generated/types.gen.ts'
 import { axeViolations, pageViewer, until, viewReady, type Viewer } from '../helpers/page.ts'
-import { eventually, processesWith, runScript } from '../helpers/programs.ts'
+import { eventually } from '../helpers/programs.ts'
+import { startedService } from '../helpers/started-service.ts'
 
 /** The page in a real browser, on the devnet of one `npm start`: activity, search and orders. */
 
-const dataDir = mkdtempSync(join(tmpdir(), 'loan-activity-page-'))
-const service = runScript('devnet/start/main.ts', [], {
-  DATA_DIR: dataDir,
-  API_PORT: '0',
-  API_METRICS_PORT: '0',
-  INDEXER_PORT: '0',
-})
-t.teardown(async () => {
-  service.signal('SIGINT')
-  await service.ended
-  for (const { pid } of processesWith(dataDir)) process.kill(pid, 'SIGKILL')
-  rmSync(dataDir, { recursive: true, force: true })
-})
-
-interface ActivityRecord {
-  id: number
-  txHash: string
-  event: string
-  loanId: string
-  loanType: string
-}
-
-const [, api = ''] = await service.printed(/page\s+(http:\S+)\/\n/)
+const api = await startedService(t)
 
 async function search(query: string): Promise<ActivityRecord[]> {
   const answer = await fetch(`${api}/api/activity?${query}`)

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -9,6 +9,7 @@ import { connect } from '../../shared/db/connect.ts'
 import { testDatabase } from '../helpers/database.ts'
 import { eventually, processesWith, runScript, type RunningProgram } from '../helpers/programs.ts'
 import { testRedis } from '../helpers/redis.ts'
+import { ANY_PORTS, ownPorts } from '../helpers/started-service.ts'
 import { parseServiceEnv } from '../helpers/service-env.ts'
 
 /** Operators' commands in a second shell, beside an `npm start` of which some is configured. */
@@ -30,12 +31,12 @@ async function started(
   configured: Record<string, string>,
 ): Promise<{ dataDir: string; service: RunningProgram }> {
   const dataDir = join(folder, name)
-  mkdirSync(dataDir)
+  await ownPorts(dataDir)
   // Left by one that was killed, and opened by somebody since.
   writeFileSync(join(dataDir, 'service.env'), '')
   chmodSync(join(dataDir, 'service.env'), 0o644)
   const service = runScript('devnet/start/main.ts', [], {
-    ...{ DATA_DIR: dataDir, API_PORT: '0', API_METRICS_PORT: '0', INDEXER_PORT: '0' },
+    ...{ DATA_DIR: dataDir, ...ANY_PORTS },
     ...configured,
   })
   t.teardown(async () => {
