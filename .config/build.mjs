@@ -63,13 +63,18 @@ for (const { path, contents, text } of outputFiles) {
 }
 // @fastify/swagger-ui looks for its page in the folder beside its own, which is api/ once it is bundled.
 cpSync(`${root}node_modules/@fastify/swagger-ui/static`, `${outdir}/static`, { recursive: true })
+// Bull Board's page, which the indexer serves where QUEUE_PAGE is set.
+cpSync(`${root}node_modules/@bull-board/ui/dist`, `${outdir}/queue-page/dist`, { recursive: true })
 const pagePackages = await buildPage(`${outdir}/api/page`)
 writeFileSync(`${outdir}/LICENSES.txt`, [licencesOf(metafile, pagePackages), licenceOfDocs()].join(divider()))
 
 /** The licence of each bundled package. Most licences ask that copies carry their text. */
 function licencesOf({ inputs }, pagePackages) {
   const folders = Object.keys(inputs).map((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0])
-  const texts = [...new Set([...folders, ...pagePackages])].filter(Boolean).sort().map(licenceOf)
+  const texts = [...new Set([...folders, ...pagePackages, 'node_modules/@bull-board/ui'])]
+    .filter(Boolean)
+    .sort()
+    .map(licenceOf)
   return texts.join(divider())
 }
 

@@ -13,7 +13,8 @@ const homes = [
   ['@glif/[^/]+', ['^indexer/sources/filecoin/']],
   ['bullmq', ['^indexer/queue/']],
   ['ioredis', ['^indexer/queue/', '^api/plugins/rate-windows\\.ts$']],
-  ['fastify|fastify-plugin|@fastify/[^/]+', ['^api/', '^indexer/intake/']],
+  ['fastify|fastify-plugin|@fastify/[^/]+', ['^api/', '^indexer/intake/', '^indexer/queue-page/']],
+  ['@bull-board/[^/]+', ['^indexer/queue-page/']],
   ['prom-client', ['^shared/metrics\\.ts$']],
 ]
 /** @type {import('dependency-cruiser').IConfiguration} */

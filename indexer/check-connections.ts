@@ -1,3 +1,4 @@
+import type { Environment } from '../shared/config/config.ts'
 import type { Networks } from '../shared/config/networks.ts'
 import { inspectDatabase, poolSize, requireOwnSessions } from '../shared/db/inspect.ts'
 import type { Role } from '../shared/indexing-health.ts'
@@ -9,6 +10,9 @@ const [POOL, LEAST_POOL] = [8, 3]
 const LEASE = 1
 /** BullMQ on Postgres: a queue has one, a worker one and one on which it listens, and so have events. */
 const [QUEUE, WORKER, EVENTS] = [1, 2, 2]
+
+/** All queues share them (see queue/page-queues.ts, which is loaded only where the page is on). */
+const QUEUE_PAGE_POOL = 2
 
 /** Connections for each network, where the queue is on Postgres. */
 const QUEUE_OF: Record<Role, number> = { reader: QUEUE + EVENTS, writer: QUEUE + WORKER }
@@ -23,12 +27,13 @@ const VOUCHER_QUEUE = QUEUE + WORKER
 export async function checkConnections(
   databaseUrl: string,
   networks: Networks,
-  redisUrl: string | undefined,
+  { REDIS_URL: redisUrl, QUEUE_PAGE }: Pick<Environment, 'REDIS_URL' | 'QUEUE_PAGE'>,
   roles: readonly Role[],
 ): Promise<{ pool: number; tell: (log: Logger) => void }> {
   const facts = await inspectDatabase(databaseUrl, 'DATABASE_URL')
   requireOwnSessions(facts)
-  const others = countOthers(networks, redisUrl === undefined, roles)
+  const ofPage = QUEUE_PAGE === 'off' || redisUrl !== undefined ? 0 : QUEUE_PAGE_POOL
+  const others = countOthers(networks, redisUrl === undefined, roles) + ofPage
   const pool = poolSize(facts, { variable: 'DATABASE_URL', wanted: POOL, least: LEAST_POOL, others })
   const { limit, limitOf, free } = facts
   const connections = pool + others

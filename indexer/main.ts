@@ -24,6 +24,8 @@ import { addMeters } from './meters.ts'
 import { addIndexerMetrics } from './metrics.ts'
 import { newNetworkHealth, type NetworkHealth } from './network-state.ts'
 import { openQueueBackend } from './open-queue-backend.ts'
+import { openQueuePage } from './open-queue-page.ts'
+import { QUEUE_PAGE_PATH } from './queue-page/parts.ts'
 import type { NetworkRun } from './network-run.ts'
 import { ByteBudget } from './queue/byte-budget.ts'
 import { runNetwork } from './run-network.ts'
@@ -40,8 +42,8 @@ const HELP = `Usage: npm run indexer
 Reads the configured networks and writes their loan events into Postgres.
 
 Environment: DATABASE_URL and NETWORKS_FILE are needed. INDEXER_ROLE says what this process does: reader (chains into
-the queue), writer (from the queue into Postgres; it needs no node) or all. REDIS_URL, INDEXER_HOST, INDEXER_PORT and
-LOG_LEVEL are described in docs/configuration.md. Stops on SIGINT or SIGTERM. Exit codes: 0 stopped, 1 failed, 2 configuration.`
+the queue), writer (from the queue into Postgres; it needs no node) or all. REDIS_URL, INDEXER_HOST, INDEXER_PORT,
+QUEUE_PAGE and LOG_LEVEL are described in docs/configuration.md. Stops on SIGINT or SIGTERM. Exit codes: 0 stopped, 1 failed, 2 configuration.`
 
 const ROLES_OF = {
   all: ['reader', 'writer'],
@@ -62,7 +64,7 @@ await runProgram('indexer', HELP, async () => {
   })
 
   const roles: readonly Role[] = ROLES_OF[environment.INDEXER_ROLE]
-  const connections = await checkConnections(databaseUrl, configured, environment.REDIS_URL, roles)
+  const connections = await checkConnections(databaseUrl, configured, environment, roles)
   const databaseErrors = new Repeats({ write: (line) => log.warn(line) })
   const db = connect(databaseUrl, {
     name: 'loan-activity indexer',
@@ -92,14 +94,16 @@ await runProgram('indexer', HELP, async () => {
         if (kind !== 'end') log.warn(line)
       },
     })
-    const backend = openQueueBackend({ redisUrl: environment.REDIS_URL, databaseUrl }, (error) =>
-      queueErrors.note(`queue connection: ${messageOf(error)}`),
-    )
+    const onQueueError = (error: Error): void => queueErrors.note(`queue connection: ${messageOf(error)}`)
+    const backend = openQueueBackend({ redisUrl: environment.REDIS_URL, databaseUrl }, onQueueError)
     for (const warning of await backend.check()) log.warn(warning)
+    const names = networks.map(({ network }) => network)
+    const queuePage = openQueuePage(environment, { databaseUrl, db, networks: names, log }, onQueueError)
     const telemetry = await startTelemetry(
       { host: environment.INDEXER_HOST, port: environment.INDEXER_PORT },
       health,
       metrics,
+      queuePage && { path: QUEUE_PAGE_PATH, handle: queuePage.handle },
     )
     log.info(
       {
@@ -122,7 +126,6 @@ await runProgram('indexer', HELP, async () => {
       countDeadLetters: () => countDeadLetters(db),
       queue: { isRedis: backend.kind === 'redis', isUp: () => queueWatch.answersForMs > 0 },
     })
-    const names = networks.map(({ network }) => network)
     const spread = new LeaseSpread({ db, databaseUrl, roles, networks: names, signal: stopping.signal })
     const spreading = spread.run()
     try {
@@ -140,6 +143,7 @@ await runProgram('indexer', HELP, async () => {
       await Promise.all([status, queueWatch.ended, spreading])
       telemetry.closeAllConnections()
       telemetry.close()
+      await queuePage?.close()
       backend.close()
     }
   } finally {

@@ -1,4 +1,10 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
 import { listenFailure } from '../shared/listen-failure.ts'
 import { sendMetrics, type Registry } from '../shared/metrics.ts'
 
@@ -12,6 +18,8 @@ export interface Telemetry {
   readiness: () => Readiness | Promise<Readiness>
   /** The variable that has the port, for the error when it cannot be had. */
   portVariable: string
+  /** Answers the requests below a path; undefined where that is switched off. */
+  page?: { path: string; handle: RequestListener } | undefined
 }
 
 /**
@@ -20,11 +28,13 @@ export interface Telemetry {
  */
 export async function serveTelemetry(
   address: { host: string; port: number },
-  { metrics, readiness, portVariable }: Telemetry,
+  { metrics, readiness, portVariable, page }: Telemetry,
 ): Promise<Server> {
   const server = createServer((request, response) => {
+    const path = request.url?.split('?')[0] ?? ''
+    if (page !== undefined && `${path}/`.startsWith(`${page.path}/`)) return page.handle(request, response)
     if (request.method !== 'GET' && request.method !== 'HEAD') return refuseMethod(request, response)
-    switch (request.url?.split('?')[0] ?? '') {
+    switch (path) {
       case '/healthz':
         return sendJson(response, 200, { status: 'OK' })
       case '/readyz':

@@ -2,16 +2,17 @@ import type { Server } from 'node:http'
 import type { Registry } from '../shared/metrics.ts'
 import type { Role } from '../shared/indexing-health.ts'
 import type { NetworkHealth } from './network-state.ts'
-import { serveTelemetry, type Readiness } from './serve-telemetry.ts'
+import { serveTelemetry, type Readiness, type Telemetry } from './serve-telemetry.ts'
 
 /** Health and metrics of an indexer. Rejects with the variable to set when the port cannot be had. */
 export async function startTelemetry(
   address: { host: string; port: number },
   networks: NetworkHealth[],
   metrics: Registry,
+  page?: Telemetry['page'],
 ): Promise<Server> {
   const readiness = (): Readiness => readinessOf(networks)
-  return serveTelemetry(address, { metrics, readiness, portVariable: 'INDEXER_PORT' })
+  return serveTelemetry(address, { metrics, readiness, portVariable: 'INDEXER_PORT', page })
 }
 
 function readinessOf(networks: NetworkHealth[]): Readiness {

@@ -7,7 +7,7 @@ import { queueOnceReady, runEvents, runWorker } from './open-parts.ts'
 import { patientRedis, RedisProbe } from './redis-connections.ts'
 
 /** BullMQ's keys carry this prefix, so that a Redis can be shared with other programs. */
-const PREFIX = 'loan-activity'
+export const PREFIX = 'loan-activity'
 /**
  * `drainDelay`: seconds after which an idle worker polls, because a wake-up can be lost with its connection.
  * `runRetryDelay`: milliseconds after a refused connection; BullMQ's own 15 s would outlast the outage.

@@ -14,6 +14,8 @@ const MOST_PARTS = 20_000
 const BEGINNING = 1_000
 /** Characters of a job's options. */
 const MOST_OPTIONS = 1_000
+/** Characters of a field of a job that is shown, such as its stack. */
+const MOST_SHOWN = 32 * 1024
 /** Characters of a job's name. */
 const MOST_NAME = 200
 
@@ -70,7 +72,7 @@ export class BoundedRedis extends QueueRedis {
 
   override sendCommand(...[command, stream]: Parameters<Redis['sendCommand']>): unknown {
     const reply = super.sendCommand(command, stream)
-    const bound = command.name === 'xread' ? boundedEvents : isScript(command) ? boundedReply : undefined
+    const bound = isScript(command) ? boundedReply : BOUNDS[command.name]
     if (bound === undefined || !(reply instanceof Promise)) return reply
     const bounded = reply.then((value: unknown) => bound(value, this.#mostCharacters))
     // ioredis sends unanswered commands again after a reconnect, and ignores what that returns.
@@ -84,6 +86,17 @@ export class BoundedRedis extends QueueRedis {
   }
 }
 
+/** A job that was asked for by its id. Other fields than the data are dropped where they are long. */
+function boundedHash(reply: unknown, mostCharacters: number): unknown {
+  if (typeof reply !== 'object' || reply === null) return reply
+  const bounded = Object.entries(reply as Record<string, unknown>).flatMap(([field, value]) => {
+    const text = String(value)
+    if (field === 'data') return [[field, boundedText(text, mostCharacters)]]
+    return text.length > MOST_SHOWN ? [] : [[field, text]]
+  })
+  return Object.fromEntries(bounded) as unknown
+}
+
 /** Events are [stream, [id, [field, value, …]]]. Drops those with a long field, or a result that is no JSON. */
 function boundedEvents(reply: unknown, mostCharacters: number): unknown {
   if (!Array.isArray(reply)) return reply
@@ -91,6 +104,12 @@ function boundedEvents(reply: unknown, mostCharacters: number): unknown {
     stream,
     events.map(([id, fields]) => [id, isReadable(fields.map(String), mostCharacters) ? fields : []]),
   ])
+}
+
+/** The bound of each command that returns what others may have written. */
+const BOUNDS: Record<string, ((reply: unknown, mostCharacters: number) => unknown) | undefined> = {
+  xread: boundedEvents,
+  hgetall: boundedHash,
 }
 
 function isReadable(fields: string[], mostCharacters: number): boolean {

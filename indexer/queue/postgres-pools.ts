@@ -31,7 +31,8 @@ export function backendOnPools(openPool: OpenPool): BackendFactory<PostgresQueue
   }
 }
 
-class PooledConnection extends PostgresConnection {
+/** A connection that ends its pool when it is closed. */
+export class PooledConnection extends PostgresConnection {
   /** BullMQ takes its default name for a pool that it did not open. */
   override readonly schema = SCHEMA
   #ended: Promise<void> | undefined

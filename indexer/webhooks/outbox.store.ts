@@ -73,6 +73,12 @@ async function lockPlace(trx: Trx, { name, from }: Webhook): Promise<Cursor | un
   return lock()
 }
 
+/** All webhooks that ever ran, configured still or not. */
+export async function getWebhookNames(db: Db): Promise<string[]> {
+  const rows = await db.selectFrom('ledger.webhook_cursors').select('name').orderBy('name').execute()
+  return rows.map(({ name }) => name)
+}
+
 export async function countWaiting(db: Db | Trx, webhook: string): Promise<number> {
   const { count } = await db
     .selectFrom('ledger.webhook_outbox')

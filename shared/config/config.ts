@@ -71,6 +71,9 @@ export const environmentSchema = z.object({
   API_TRUST_PROXY: trustProxySchema.prefault('off'),
   INDEXER_HOST: z.string().default('127.0.0.1'),
   INDEXER_PORT: portSchema.default(3001),
+  /** Whether the indexer serves a page of its queues, and whether that may change them. */
+  QUEUE_PAGE: z.enum(['off', 'read', 'write']).default('off'),
+  QUEUE_PAGE_PASSWORD: z.string().min(16).max(1_000).optional(),
   /** The intake listens on this port of API_HOST; it does not run without. */
   INTAKE_PORT: portSchema.optional(),
   /** This file says which changes the webhooks program sends, and to which URLs. */
@@ -83,8 +86,8 @@ export const environmentSchema = z.object({
 
 export type Environment = z.infer<typeof environmentSchema>
 
-/** URLs with passwords, which may be in files that `<name>_FILE` names. */
-const SECRET_VARIABLES = ['DATABASE_URL', 'READ_DATABASE_URL', 'REDIS_URL'] as const
+/** Variables with passwords, which may be in files that `<name>_FILE` names. */
+const SECRET_VARIABLES = ['DATABASE_URL', 'READ_DATABASE_URL', 'REDIS_URL', 'QUEUE_PAGE_PASSWORD'] as const
 
 /** Parses and checks the environment. An empty variable counts as unset. Throws a one-line ConfigError. */
 export function loadEnvironment(source: EnvironmentSource = process.env): Environment {
@@ -93,7 +96,10 @@ export function loadEnvironment(source: EnvironmentSource = process.env): Enviro
   const set = Object.fromEntries(all.filter(([, value]) => value !== '' && value !== undefined))
   const parsed = validate(environmentSchema, set)
   if (!parsed.ok) throw new ConfigError(`${parsed.mistake.path} ${parsed.mistake.message}`)
-  const { DATABASE_URL, READ_DATABASE_URL, REDIS_URL } = parsed.value
+  const { DATABASE_URL, READ_DATABASE_URL, REDIS_URL, QUEUE_PAGE, QUEUE_PAGE_PASSWORD } = parsed.value
+  if (QUEUE_PAGE !== 'off' && QUEUE_PAGE_PASSWORD === undefined)
+    throw new ConfigError('QUEUE_PAGE_PASSWORD is not set: give it a password, or set QUEUE_PAGE to off')
+  rememberSecrets([QUEUE_PAGE_PASSWORD ?? ''])
   for (const url of [DATABASE_URL, READ_DATABASE_URL, REDIS_URL]) rememberSecrets(passwordInUrl(url ?? ''))
   return parsed.value
 }

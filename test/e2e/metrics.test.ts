@@ -23,7 +23,11 @@ void t.test('a running service, and its standby, export what they do', async (t)
     erc20CollateralLock: { address: erc20CollateralLock },
   }
   const setup = { databaseUrl, networks: { evm: [network] } }
-  const [leader, standby] = [await indexerProcess(t, setup), await indexerProcess(t, setup)]
+  const environment = { QUEUE_PAGE: 'read', QUEUE_PAGE_PASSWORD: 'the-password-of-queues' }
+  const [leader, standby] = [
+    await indexerProcess(t, { ...setup, environment }),
+    await indexerProcess(t, setup),
+  ]
   leader.start()
   const player = createPlayer({
     ...{ rpcUrl: anvil.url, seed: 45 },
@@ -38,6 +42,13 @@ void t.test('a running service, and its standby, export what they do', async (t)
   const address = await api.listening
   for (const path of ['/api/activity/history', '/api/loan/ERC20/1', '/wp-admin/1', '/wp-admin/2'])
     await (await fetch(address + path)).text()
+
+  const authorization = `Basic ${Buffer.from(`me:${environment.QUEUE_PAGE_PASSWORD}`).toString('base64')}`
+  const queues = await fetch(`${leader.url}/queues/api/queues`, { headers: { authorization } })
+  t.match(await queues.json(), { queues: [{ name: 'steps-evm-31337', readOnlyMode: true }] })
+  const page = await fetch(`${leader.url}/queues/`, { headers: { authorization } })
+  t.match(await page.text(), 'Loan activity', 'the page of its queues is in the bundle')
+  t.equal((await fetch(`${standby.url}/queues/`, { headers: { authorization } })).status, 404)
 
   const textOf = async (url: string): Promise<string> => {
     const text = await (await fetch(`${url}/metrics`)).text()

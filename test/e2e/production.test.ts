@@ -101,9 +101,9 @@ void t.test('the code of a bundle', async (t) => {
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   await buildInto(folder)
   const dist = join(folder, 'dist')
-  // For browsers: Swagger UI's page, and ours.
+  // For browsers: the pages of Swagger UI and Bull Board, and ours.
   const files = readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter(
-    (name) => name.endsWith('.js') && !/^(static|api\/page)\//.test(name),
+    (name) => name.endsWith('.js') && !/^(static|queue-page|api\/page)\//.test(name),
   )
   const codeOf = (name: string): string => readFileSync(join(dist, name), 'utf8')
 

@@ -19,6 +19,8 @@ export interface IndexerSetup {
   networks: object
   /** Defaults to `all`. */
   role?: 'reader' | 'writer'
+  /** Further variables. */
+  environment?: Record<string, string>
   /** Extra flags for Node, such as production's. */
   flags?: string[]
 }
@@ -125,6 +127,7 @@ export async function indexerProcess(t: Test, setup: IndexerSetup): Promise<Inde
       INDEXER_ROLE: setup.role ?? 'all',
       INDEXER_PORT: String(await freePort()),
       LOG_LEVEL: 'info',
+      ...setup.environment,
     },
     setup.flags,
   )

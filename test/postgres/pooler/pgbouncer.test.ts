@@ -6,6 +6,7 @@ import { checkConnections } from '../../../indexer/check-connections.ts'
 import { openQueueBackend } from '../../../indexer/open-queue-backend.ts'
 import { replay } from '../../../indexer/ingest/replay.ts'
 import { digestReadModel } from '../../../indexer/projections/digest.store.ts'
+import { loadEnvironment } from '../../../shared/config/config.ts'
 import { connect } from '../../../shared/db/connect.ts'
 import { inspectDatabase, poolSize, requireOwnSessions } from '../../../shared/db/inspect.ts'
 import { ConfigError } from '../../../shared/errors.ts'
@@ -134,13 +135,13 @@ void t.test('the connections of a program fit the limits, or the message has the
   t.match(facts, { limit: 5, limitOf: `the role ${role}`, free: 5, sharesSessions: false })
   const networks = { evm: [{}], filecoin: [] } as never
   await t.rejects(
-    checkConnections(limited.href, networks, undefined, ['writer']),
+    checkConnections(limited.href, networks, loadEnvironment({}), ['writer']),
     new ConfigError(
       `DATABASE_URL: the role ${role} allows 5 connections, and this program needs at least 8 (it takes up to 13): raise the limit`,
     ),
   )
   t.match(
-    await checkConnections(limited.href, networks, 'redis://', ['writer']),
+    await checkConnections(limited.href, networks, loadEnvironment({ REDIS_URL: 'redis://h' }), ['writer']),
     { pool: 3 },
     'with Redis it runs within five',
   )

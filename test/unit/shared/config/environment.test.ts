@@ -13,6 +13,7 @@ void t.test('nothing set: the defaults', (t) => {
     INDEXER_HOST: '127.0.0.1',
     INDEXER_PORT: 3001,
     INDEXER_ROLE: 'all',
+    QUEUE_PAGE: 'off',
     LOG_LEVEL: 'info',
     DATA_DIR: '.data',
   })
@@ -33,6 +34,8 @@ void t.test('every variable that is malformed is named, in one line, without its
     INDEXER_PORT: ['x', '70000'],
     INDEXER_ROLE: ['both', 'Reader', 'reader,writer'],
     LOG_LEVEL: ['loud', 'INFO'],
+    QUEUE_PAGE: ['on', 'true'],
+    QUEUE_PAGE_PASSWORD: ['too short'],
     API_CORS_ORIGINS: [
       ...['dapp.example', 'https://dapp.example/', 'https://a.example,', '*,https://a.example', 'null'],
       ...['https://*.example', `https://u:${secret}@h`, 'ftp://h', 'https://A.example'],
@@ -61,6 +64,17 @@ void t.test('every variable that is malformed is named, in one line, without its
       t.notMatch(message, secret)
     }
   }
+  t.end()
+})
+
+void t.test('the page of the queues needs a password', (t) => {
+  t.match(
+    mistake(() => loadEnvironment({ QUEUE_PAGE: 'read' })),
+    'QUEUE_PAGE_PASSWORD is not set: give it a password, or set QUEUE_PAGE to off',
+  )
+  const folder = t.testdir({ password: 'sixteen letters.\n' })
+  const given = { QUEUE_PAGE: 'write', QUEUE_PAGE_PASSWORD_FILE: `${folder}/password` }
+  t.match(loadEnvironment(given), { QUEUE_PAGE: 'write', QUEUE_PAGE_PASSWORD: 'sixteen letters.' })
   t.end()
 })
 
