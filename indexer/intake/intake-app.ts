@@ -8,6 +8,7 @@ import { messageOf } from '../../shared/errors.ts'
 import { parseHandedIn, type HandedIn } from '../../shared/events/handed-in.ts'
 import { networkOf, whichNetwork } from '../handed-in-network.ts'
 import type { Examination } from '../ingest/ingest-voucher.ts'
+import type { IntakeMetrics } from './metrics.ts'
 import { MOST_VOUCHER_CHARACTERS } from '../queue/voucher-worker.ts'
 
 export interface IntakeParts {
@@ -21,6 +22,7 @@ export interface IntakeParts {
   check: () => Promise<void>
   settings: Pick<Environment, 'API_CORS_ORIGINS' | 'API_TRUST_PROXY'>
   log: FastifyBaseLogger
+  metrics: IntakeMetrics
 }
 
 /** Items of one address. A loan has two vouchers and one statement. */
@@ -29,6 +31,8 @@ const RATE = { max: 60, timeWindow: 60_000 }
 const [AT_ONCE, MOST_WAITING] = [2, 50]
 const WITHIN_MS = 3_000
 const ROUTES = { '/vouchers': 'voucher', '/statements': 'statement' } as const
+/** Answers to requests that were refused because too many wait. */
+const shed = new WeakSet<FastifyReply>()
 
 /** The HTTP server that takes signed vouchers and statements, not yet listening. */
 export async function buildIntake(parts: IntakeParts): Promise<FastifyInstance> {
@@ -63,11 +67,19 @@ export async function buildIntake(parts: IntakeParts): Promise<FastifyInstance> 
     await within(parts.check())
     return reply.send({ status: 'OK' })
   })
+  app.addHook('onResponse', (request, reply, next) => {
+    const kind = (ROUTES as Record<string, 'voucher' | 'statement'>)[request.routeOptions.url ?? '']
+    const answer = { status: reply.statusCode, ms: reply.elapsedTime, isShed: shed.has(reply) }
+    if (kind !== undefined && request.method === 'POST') parts.metrics.onAnswer(kind, answer)
+    next()
+  })
   const turns = pLimit(AT_ONCE)
   for (const [url, kind] of Object.entries(ROUTES)) {
     app.post(url, { config: { rateLimit: RATE } }, async ({ body }, reply) => {
-      if (turns.pendingCount >= MOST_WAITING)
+      if (turns.pendingCount >= MOST_WAITING) {
+        shed.add(reply)
         return sendError(reply.header('retry-after', '1'), 503, 'too many others wait: try again')
+      }
       return take(parts, kind, body, reply, (work) => turns(work))
     })
   }

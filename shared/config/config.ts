@@ -76,6 +76,8 @@ export const environmentSchema = z.object({
   QUEUE_PAGE_PASSWORD: z.string().min(16).max(1_000).optional(),
   /** The intake listens on this port of API_HOST; it does not run without. */
   INTAKE_PORT: portSchema.optional(),
+  /** The intake serves health and metrics on this port of INDEXER_HOST, if it is set. */
+  INTAKE_METRICS_PORT: portSchema.optional(),
   /** This file says which changes the webhooks program sends, and to which URLs. */
   WEBHOOKS_FILE: z.string().optional(),
   /** The webhooks program serves health and metrics on this port of INDEXER_HOST, if it is set. */

@@ -2,6 +2,7 @@ import { createApiMetrics } from '../../api/plugins/metrics.ts'
 import type { ReadDatabase } from '../../api/queries/read-database.ts'
 import { addMeters, type Meters } from '../../indexer/meters.ts'
 import { addIndexerMetrics } from '../../indexer/metrics.ts'
+import { addIntakeMetrics } from '../../indexer/intake/metrics.ts'
 import { addWebhookMetrics } from '../../indexer/webhooks/metrics.ts'
 import type { NetworkHealth } from '../../indexer/network-state.ts'
 import { createRegistry, type Registry } from '../../shared/metrics.ts'
@@ -32,7 +33,14 @@ export function knownMetrics(): Map<string, KnownMetric> {
   const away = { rows: () => Promise.reject(new Error('away')) } as unknown as ReadDatabase
   const webhooks = createRegistry('webhooks')
   addWebhookMetrics(webhooks, [], () => Promise.reject(new Error('away')))
-  const registries = { indexer: indexerMetrics([]).registry, API: createApiMetrics(away).registry, webhooks }
+  const intake = createRegistry('intake')
+  addIntakeMetrics(intake, () => Promise.reject(new Error('away')))
+  const registries = {
+    indexer: indexerMetrics([]).registry,
+    API: createApiMetrics(away).registry,
+    webhooks,
+    intake,
+  }
   const known = new Map<string, KnownMetric>()
   for (const [program, registry] of Object.entries(registries)) {
     for (const metric of registry.getMetricsAsArray()) {

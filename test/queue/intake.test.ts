@@ -28,6 +28,8 @@ interface Ground extends TestApi {
   /** Posts JSON, or a text as it is. */
   post: (path: string, body: unknown) => Promise<{ status: number; answer: unknown; headers: Headers }>
   intake: string
+  /** Its metrics, as text. */
+  metrics: () => Promise<string>
   program: ApiProcess
 }
 
@@ -54,7 +56,11 @@ async function ground(
     JSON.stringify({ filecoin: [{ networkId: 'testnet', rpcUrls: ['http://127.0.0.1:1/rpc/v1'] }] }),
   )
   const databaseUrl = await (reach.database?.(api.url) ?? api.url)
-  const env = { DATABASE_URL: databaseUrl, NETWORKS_FILE: networks, INTAKE_PORT: '0' }
+  const metricsPort = await freePort()
+  const env = {
+    ...{ DATABASE_URL: databaseUrl, NETWORKS_FILE: networks },
+    ...{ INTAKE_PORT: '0', INTAKE_METRICS_PORT: `${metricsPort}` },
+  }
   const program = startApi(
     t,
     { ...env, ...(redisUrl !== undefined && { REDIS_URL: redisUrl }) },
@@ -75,7 +81,8 @@ async function ground(
     })
     return { status: response.status, answer: await response.json(), headers: response.headers }
   }
-  return { ...api, redisUrl, post, intake, program }
+  const metrics = async (): Promise<string> => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
+  return { ...api, redisUrl, post, intake, metrics, program }
 }
 
 /** The loan that the statement of the helpers names. */
@@ -151,6 +158,13 @@ for (const kind of queueKinds) {
         answer: { payload: { outcome: 'known' } },
       })
     }
+    const text = await given.metrics()
+    t.match(text, 'loan_activity_intake_requests_total{kind="voucher",outcome="queued"} 3\n')
+    t.match(text, 'loan_activity_intake_requests_total{kind="voucher",outcome="known"} 3\n')
+    t.match(text, 'loan_activity_intake_requests_total{kind="statement",outcome="queued"} 1\n')
+    t.match(text, 'loan_activity_intake_request_duration_seconds_count{kind="voucher"} 6\n')
+    t.match(text, 'loan_activity_intake_queue_up 1\n')
+    t.match(text, /^loan_activity_build_info\{program="intake"/m)
     t.ok(Math.min(...took) < 1000, `${took.map(Math.round).join(', ')} ms`)
   })
 }
@@ -219,6 +233,11 @@ void t.test('what is refused is not queued, and told why', async (t) => {
   t.match(last, { status: 429, answer: { status: 'ERROR', message: /^too many requests/ } })
   t.match(last.headers.get('retry-after'), /^\d+$/)
   t.equal((await fetch(`${intake}/healthz`)).status, 200)
+  const text = await given.metrics()
+  t.match(text, 'loan_activity_intake_requests_total{kind="statement",outcome="refused"} 1\n')
+  t.match(text, 'loan_activity_intake_requests_total{kind="voucher",outcome="unverified"} 1\n')
+  t.match(text, /requests_total\{kind="voucher",outcome="malformed"\} [1-9]/)
+  t.match(text, 'loan_activity_intake_requests_total{kind="voucher",outcome="rate_limited"} 1\n')
   given.program.child.kill('SIGTERM')
   t.equal((await given.program.ended).code, 0)
 })
@@ -252,6 +271,9 @@ for (const away of ['database', 'redis'] as const) {
     t.match(await post('/statements', { statement: signStatement(STATEMENT) }), { status: 503 })
     t.equal((await fetch(`${intake}/readyz`)).status, 503)
     t.equal((await fetch(`${intake}/healthz`)).status, 200, 'it lives')
+    const text = await given.metrics()
+    t.match(text, 'loan_activity_intake_requests_total{kind="voucher",outcome="away"} 1\n')
+    t.match(text, `loan_activity_intake_queue_up ${away === 'redis' ? 0 : 1}\n`)
     t.match(await post('/vouchers', {}), { status: 400 }, 'what needs neither is answered')
     cut.way.leadTo(cut.port)
     await eventually('it takes them again', async () => (await post('/vouchers', { voucher })).status === 202)
