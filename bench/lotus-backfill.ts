@@ -7,8 +7,7 @@ import { withServices, type BenchServices, type QueueKind } from './services.ts'
 import { makeChannelLives, type ChannelLives } from './synthetic-lotus/channel-lives.ts'
 import { startLotus } from './synthetic-lotus/lotus-node.ts'
 import { compareWithLives } from './synthetic-lotus/lotus-truth.ts'
-import { NOT_FINAL } from './synthetic-lotus/serve-lotus.ts'
-import { EPOCH_S, type LotusShape } from './synthetic-lotus/tipsets.ts'
+import { EPOCH_S, NOT_FINAL, type LotusShape } from './synthetic-lotus/tipsets.ts'
 
 export interface LotusOptions {
   queue: QueueKind

@@ -8,9 +8,13 @@ import { formatAddress, idAddress } from '../../shared/filecoin/address.ts'
 import { messageCid } from '../../shared/filecoin/message.ts'
 import { SETTLE_DELAY_EPOCHS } from '../../shared/filecoin/payment-channel.ts'
 import { voucherFacts } from '../../shared/filecoin/voucher-facts.ts'
-import { EPOCH_S, tipsetKey, type LotusShape } from './tipsets.ts'
+import { quietMessages } from './quiet-messages.ts'
+import { rootsOf, type Outcome } from './roots.ts'
+import { EPOCH_S, Tipsets, type LotusShape } from './tipsets.ts'
 import { createdActorAddress, encodeExecReturn } from '../../devnet/filecoin/codec.ts'
-import { cidOfBytes } from '../../shared/filecoin/cid.ts'
+import { blockCid } from '../../shared/filecoin/block-cid.ts'
+import type { MessageReceipt } from '../../shared/filecoin/receipt.ts'
+import { cidText } from '../../devnet/filecoin/chain/block.ts'
 
 /** Epochs from one new channel to the next. */
 export const EPOCHS_PER_CHANNEL = 50
@@ -35,6 +39,7 @@ export interface Action {
 export interface ChannelLives {
   /** Ordered like the chain. */
   actions: Action[]
+  tipsets: Tipsets
   /** ID addresses of the two parties, by their keys' addresses. */
   idOf: Map<string, string>
   /** A channel's state in the node after it was settled, as JSON, by the channel's ID address. */
@@ -51,6 +56,7 @@ export async function makeChannelLives(shape: LotusShape): Promise<ChannelLives>
   ])
   const stateOf = new Map<string, string>()
   const actions: Action[] = []
+  const outcomes = new Map<number, Outcome>()
   const add = (height: number, said: Said, returned?: Uint8Array): void => {
     const signed = sent.pop()
     if (signed === undefined) throw new Error('nothing was sent')
@@ -58,13 +64,15 @@ export async function makeChannelLives(shape: LotusShape): Promise<ChannelLives>
     const place = {
       ...{
         blockNumber: height,
-        blockHash: tipsetKey(height),
+        blockHash: '',
         blockTimeS: shape.genesisTimeS + height * EPOCH_S,
       },
       ...{ txHash: cid, logIndex: 0, txLogIndex: 0, to: formatAddress(message.to, LETTER) },
     }
     const event = { ...place, ...said } as FilecoinMessageEvent
-    actions.push({ height, message: messageText(signed), receipt: receiptText(returned), event })
+    const receipt = receiptOf(returned)
+    outcomes.set(height, { cid, receipt })
+    actions.push({ height, message: messageText(signed), receipt: receiptText(receipt), event })
   }
   const nameOf = (address: string): FilecoinIdentity => ({
     asWritten: address,
@@ -108,7 +116,9 @@ export async function makeChannelLives(shape: LotusShape): Promise<ChannelLives>
     await collect(payee.wallet, robust)
     add(made + LIFE.collect, { kind: 'CollectChannel', channel, sender: recipient })
   }
-  return { actions, idOf, stateOf }
+  const tipsets = new Tipsets(shape, rootsOf(outcomes, quietMessages(shape.messages)))
+  for (const { event, height } of actions) event.blockHash = tipsets.key(height)
+  return { actions, tipsets, idOf, stateOf }
 }
 
 /** An event without its place. */
@@ -125,7 +135,8 @@ function openParty(name: string, sent: SignedMessage[]): { wallet: Wallet; nonce
   return { wallet: openWallet(sink, 'secp256k1', name), nonce: () => nonce }
 }
 
-function messageText({ message, cid }: SignedMessage): string {
+/** Returns the node's JSON of `ChainGetParentMessages`. */
+export function messageText({ message, cid }: Pick<SignedMessage, 'message' | 'cid'>): string {
   return JSON.stringify({
     Cid: { '/': cid },
     Message: {
@@ -144,12 +155,18 @@ function messageText({ message, cid }: SignedMessage): string {
   })
 }
 
-function receiptText(returned?: Uint8Array): string {
+function receiptOf(returned: Uint8Array | undefined): MessageReceipt {
+  const eventsRoot = returned === undefined ? null : blockCid(returned)
+  return { exitCode: 0, returned: returned ?? new Uint8Array(), gasUsed: 1, eventsRoot }
+}
+
+/** Returns the node's JSON. */
+export function receiptText({ exitCode, returned, gasUsed, eventsRoot }: MessageReceipt): string {
   return JSON.stringify({
-    ExitCode: 0,
-    Return: returned === undefined ? null : base64pad.baseEncode(returned),
-    GasUsed: 1,
-    EventsRoot: returned === undefined ? null : { '/': cidOfBytes(returned) },
+    ExitCode: Number(exitCode),
+    Return: returned.length === 0 ? null : base64pad.baseEncode(returned),
+    GasUsed: Number(gasUsed),
+    EventsRoot: eventsRoot === null ? null : { '/': cidText(eventsRoot) },
   })
 }
 

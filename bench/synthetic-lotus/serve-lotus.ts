@@ -1,11 +1,8 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { openWallet } from '../../devnet/filecoin/wallet.ts'
-import { makeChannelLives } from './channel-lives.ts'
-import { cidAt, EPOCH_S, heightOf, tipsetText, type LotusShape } from './tipsets.ts'
-
-/** Heights above the final one: its child holds its results, and that child's child is the head. */
-export const NOT_FINAL = 2
+import { makeChannelLives, messageText, receiptText } from './channel-lives.ts'
+import { quietMessages } from './quiet-messages.ts'
+import { EPOCH_S, NOT_FINAL, type LotusShape } from './tipsets.ts'
 
 interface Call {
   id: number
@@ -35,24 +32,23 @@ export async function serveSyntheticLotus(shape: LotusShape): Promise<string> {
 }
 
 async function answersOf(shape: LotusShape): Promise<(call: Call) => string> {
-  const { tipsets, messages, genesisTimeS } = shape
-  const quiet = quietTexts(messages)
-  const { actions, idOf, stateOf } = await makeChannelLives(shape)
+  const quiet = quietTexts(shape.messages)
+  const { actions, tipsets, idOf, stateOf } = await makeChannelLives(shape)
   const actionAt = new Map(actions.map((action) => [action.height, action]))
-  const tipset = (height: unknown): string => tipsetText(Number(height), genesisTimeS)
+  const tipset = (height: unknown): string => tipsets.text(Number(height))
   const parentsOf = (cid: unknown, part: 'message' | 'receipt', others: string): string => {
-    const own = actionAt.get(heightOf(cid) - 1)?.[part] ?? ''
+    const own = actionAt.get(tipsets.heightOf(cid) - 1)?.[part] ?? ''
     return `[${own}${own === '' || others === '' ? '' : ','}${others}]`
   }
   const answers: Record<string, (params: unknown[]) => string | undefined> = {
     StateNetworkName: () => '"calibrationnet"',
     Version: () => `{"Version":"1.36.2","APIVersion":131840,"BlockDelay":${EPOCH_S}}`,
     ChainGetGenesis: () => tipset(0),
-    ChainHead: () => tipset(tipsets + NOT_FINAL),
-    ChainGetFinalizedTipSet: () => tipset(tipsets),
+    ChainHead: () => tipset(shape.tipsets + NOT_FINAL),
+    ChainGetFinalizedTipSet: () => tipset(shape.tipsets),
     ChainGetTipSetByHeight: ([height]) => tipset(height),
     ChainGetTipSetAfterHeight: ([height]) => tipset(height),
-    ChainGetTipSet: ([key]) => tipset(heightOf((key as unknown[])[0])),
+    ChainGetTipSet: ([key]) => tipset(tipsets.heightOf((key as unknown[])[0])),
     ChainGetParentMessages: ([cid]) => parentsOf(cid, 'message', quiet.messages),
     ChainGetParentReceipts: ([cid]) => parentsOf(cid, 'receipt', quiet.receipts),
     StateLookupID: ([address]) => JSON.stringify(idOf.get(String(address))),
@@ -68,20 +64,10 @@ async function answersOf(shape: LotusShape): Promise<(call: Call) => string> {
   }
 }
 
-/** Makes messages that concern no channel, like those of storage providers: some 700 bytes of parameters each. */
 function quietTexts(count: number): { messages: string; receipts: string } {
-  const wallet = openWallet(
-    { letter: 't', nextNonce: () => Promise.resolve(0n), push: () => Promise.resolve('') },
-    'bls',
-    'provider',
-  )
-  const text = (index: number): string => {
-    const cid = cidAt(index, 9)
-    return `{"Cid":{"/":"${cid}"},"Message":{"Version":0,"To":"t0${1000 + index}","From":"${wallet.address}","Nonce":${index},"Value":"0","GasLimit":60000000,"GasFeeCap":"200000","GasPremium":"100000","Method":${5 + (index % 20)},"Params":"${'A'.repeat(960)}","CID":{"/":"${cid}"}}}`
-  }
-  const receipt = '{"ExitCode":0,"Return":null,"GasUsed":2071100,"EventsRoot":null}'
+  const quiet = quietMessages(count)
   return {
-    messages: Array.from({ length: count }, (_, index) => text(index)).join(','),
-    receipts: Array.from({ length: count }, () => receipt).join(','),
+    messages: quiet.map(messageText).join(','),
+    receipts: quiet.map(({ receipt }) => receiptText(receipt)).join(','),
   }
 }

@@ -22,8 +22,6 @@ import { voucherTuple } from '../../shared/filecoin/voucher-cbor.ts'
 
 const BLS_KEY_BYTES = 48
 const BLS_SIGNATURE = 2
-/** Longer than any CID of this chain; rejects hostile texts before any work. */
-const MAX_CID_TEXT = 200
 
 /** Returns `f2…` for a seed. */
 export function actorAddress(seed: Uint8Array): FilecoinAddress {
@@ -99,15 +97,4 @@ export function messageSigningBytes(message: Message): Uint8Array {
 export function signedMessageCid(message: Message, signature: Signature): string {
   if (signature.type === BLS_SIGNATURE) return messageCid(message)
   return cidOfBytes(encodeCbor([decodeCbor(encodeMessage(message)), encodeSignature(signature)]))
-}
-
-/** Returns the bytes of a CID in the text form that nodes print; null when `text` is none. Never throws. */
-export function parseCid(text: string): Uint8Array | null {
-  if (text.length > MAX_CID_TEXT) return null
-  try {
-    const cid = CID.parse(text)
-    return cid.toString() === text ? cid.bytes : null
-  } catch {
-    return null
-  }
 }

@@ -1,14 +1,12 @@
 import { base32 } from 'multiformats/bases/base32'
 import { encodeAddress, idAddress } from '../../../shared/filecoin/address.ts'
-import { encodeBigInt } from '../../../shared/filecoin/big-integer.ts'
 import { blake2b256 } from '../../../shared/filecoin/blake2b.ts'
-import { encodeCbor } from '../../../shared/filecoin/cbor.ts'
+import { blockCid, parseCid } from '../../../shared/filecoin/block-cid.ts'
+import { encodeBlockHeader } from '../../../shared/filecoin/block-header.ts'
+import { messagesRoot } from '../../../shared/filecoin/messages-root.ts'
 import { BASE_FEE } from '../vm/execute-message.ts'
 import { encodeUtf8 } from '../vm/utf8.ts'
-import { ByteWriter } from './byte-writer.ts'
 import { isBls, type SignedMessage } from './signed-message.ts'
-import { cidOfBytes } from '../../../shared/filecoin/cid.ts'
-import { parseCid } from '../codec.ts'
 
 /** A miner's choices; the block's parents determine the rest of the header. */
 export interface BlockPlan {
@@ -42,22 +40,18 @@ export interface Header extends Ancestry {
   messagesRoot: string
 }
 
-const writer = new ByteWriter(16_384)
-const baseFeeBytes = encodeBigInt(BASE_FEE)
 const NO_BYTES = new Uint8Array()
-const noMessagesRoot = messagesRootOf([])
-/** Prefix of a version 1 CID with dag-cbor and blake2b-256. */
-const CID_PREFIX = [0x01, 0x71, 0xa0, 0xe4, 0x02, 32]
 let drawn: { salt: string; height: number; bytes: Uint8Array } = {
   salt: '',
   height: -1,
   bytes: new Uint8Array(),
 }
 let recentLinks = new Map<string, Uint8Array>()
+const noMessagesRoot = messagesRootOf([])
 
 export function makeBlock(plan: BlockPlan, ancestry: Ancestry): Block & { order: string } {
   const header = headerOf(plan, ancestry)
-  return { ...plan, cid: cidOfHeader(encodeHeader(header)), order: orderOf(header.ticket) }
+  return { ...plan, cid: cidText(blockCid(encodeHeader(header))), order: orderOf(header.ticket) }
 }
 
 export function headerOf(plan: BlockPlan, ancestry: Ancestry): Header {
@@ -90,36 +84,39 @@ function orderOf(ticket: Uint8Array): string {
   return String.fromCharCode(...blake2b256(ticket))
 }
 
-/** Encodes the tuple of 16 that nodes hash, without beacon, proofs and signatures, which no code reads here. */
+/** Encodes the tuple that nodes hash, without beacon, proofs and signatures, which no code reads here. */
 export function encodeHeader(header: Header): Uint8Array {
-  writer.array(16).bytes(encodeAddress(idAddress(BigInt(header.miner))))
-  writer.array(1).bytes(header.ticket)
-  writer.array(2).unsigned(1).bytes(NO_BYTES)
-  writer.array(0).array(0)
-  writer.array(header.parents.length)
-  for (const parent of header.parents) writer.link(parent)
-  writer.bytes(encodeBigInt(BigInt(header.parentWeight))).unsigned(header.height)
-  writer.link(linkOf(header.parentStateRoot)).link(linkOf(header.parentReceiptsRoot))
-  writer.link(linkOf(header.messagesRoot)).nothing().unsigned(header.timestampS)
-  return writer.nothing().unsigned(0).bytes(baseFeeBytes).take()
+  return encodeBlockHeader({
+    miner: encodeAddress(idAddress(BigInt(header.miner))),
+    ticket: header.ticket,
+    electionProof: { winCount: 1, vrfProof: NO_BYTES },
+    beaconEntries: [],
+    winPoStProof: [],
+    parents: header.parents,
+    parentWeight: BigInt(header.parentWeight),
+    height: header.height,
+    parentStateRoot: linkOf(header.parentStateRoot),
+    parentMessageReceipts: linkOf(header.parentReceiptsRoot),
+    messages: linkOf(header.messagesRoot),
+    blsAggregate: null,
+    timestampS: header.timestampS,
+    blockSig: null,
+    forkSignaling: 0,
+    parentBaseFee: BASE_FEE,
+  })
 }
 
-/** Commits, as the chain does, to `[BLS messages, secp256k1 messages]`, but each as a plain list of CIDs. */
 function messagesRootOf(messages: readonly SignedMessage[]): string {
-  const listed = (list: readonly SignedMessage[]): Uint8Array => encodeUtf8(list.map(({ cid }) => cid).join())
-  const bls = messages.filter(isBls)
-  const secp256k1 = messages.filter((message) => !isBls(message))
-  return cidOfBytes(encodeCbor([cidOfBytes(listed(bls)), cidOfBytes(listed(secp256k1))]))
+  const links = (list: readonly SignedMessage[]): Uint8Array[] => list.map(({ cid }) => linkOf(cid))
+  return cidText(
+    messagesRoot(links(messages.filter(isBls)), links(messages.filter((message) => !isBls(message)))),
+  )
 }
 
-/** Same as `cidOfBytes`, at a third of the cost. */
-function cidOfHeader(bytes: Uint8Array): string {
-  const cid = new Uint8Array(38)
-  cid.set(CID_PREFIX)
-  cid.set(blake2b256(bytes), CID_PREFIX.length)
+/** Returns a CID's text, and remembers it for the headers that link to it. */
+export function cidText(cid: Uint8Array): string {
   // The encoder returns a rope of single letters; a copy takes a tenth of the memory.
   const text = Buffer.from(base32.encode(cid), 'latin1').toString('latin1')
-  // The block's children will link to it.
   rememberLink(text, cid)
   return text
 }

@@ -1,12 +1,11 @@
-import { encodeCbor } from '../../../shared/filecoin/cbor.ts'
+import { receiptsRoot } from '../../../shared/filecoin/receipt.ts'
 import { dispatch } from '../actors/dispatch.ts'
 import { addressKey } from '../vm/address-key.ts'
 import { executeMessage, type Receipt } from '../vm/execute-message.ts'
 import type { Surroundings } from '../vm/machine.ts'
 import type { WorldState } from '../vm/world-state.ts'
-import { linkOf, makeBlock, type Ancestry, type Block, type BlockPlan } from './block.ts'
+import { cidText, linkOf, makeBlock, type Ancestry, type Block, type BlockPlan } from './block.ts'
 import { isBls, type SignedMessage } from './signed-message.ts'
-import { cidOfBytes } from '../../../shared/filecoin/cid.ts'
 
 /** The outcome of a tipset's messages; its children commit to it. */
 export interface Execution {
@@ -46,6 +45,8 @@ export interface TipsetPlan {
   costly: ReadonlySet<string>
 }
 
+/** With the events, as on every network today. */
+const RECEIPT_FIELDS = 4
 const NOTHING: Execution = { messages: [], receipts: [], receiptsRoot: receiptsRootOf([]) }
 
 /** Builds the blocks on `parent` and executes their messages on the state `before`. */
@@ -119,9 +120,11 @@ function execute(
 }
 
 function receiptsRootOf(receipts: readonly Receipt[]): string {
-  return cidOfBytes(
-    encodeCbor(receipts.map(({ exitCode, returned, gasUsed }) => [exitCode, returned, gasUsed])),
-  )
+  const linked = receipts.map((receipt) => ({
+    ...receipt,
+    eventsRoot: receipt.eventsRoot === null ? null : linkOf(receipt.eventsRoot),
+  }))
+  return cidText(receiptsRoot(linked, RECEIPT_FIELDS))
 }
 
 /** Returns the tipset's key: its blocks' CIDs in order. */

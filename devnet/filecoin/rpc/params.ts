@@ -1,6 +1,6 @@
 import { parseAddress, type FilecoinAddress } from '../../../shared/filecoin/address.ts'
 import { unreadable } from './rpc-error.ts'
-import { parseCid } from '../codec.ts'
+import { parseCid } from '../../../shared/filecoin/block-cid.ts'
 
 /** Readers for callers' parameters; each refuses like a node that cannot unmarshal a parameter. */
 

@@ -36,9 +36,9 @@ import {
   encodeExecParams,
   encodeExecReturn,
   decodeMessage,
-  parseCid,
   encodeUpdateParams,
 } from '../../../devnet/filecoin/codec.ts'
+import { parseCid } from '../../../shared/filecoin/block-cid.ts'
 import { decodeSignature, encodeSignature } from '../../../shared/filecoin/signature.ts'
 
 /** Bytes may cause no error but a DecodeError; null represents it. */

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { CID } from 'multiformats/cid'
 import { isPaymentChannelCode, PAYMENT_CHANNEL_CODES } from '../../../../shared/filecoin/actor-codes.ts'
-import { parseCid } from '../../../../devnet/filecoin/codec.ts'
+import { parseCid } from '../../../../shared/filecoin/block-cid.ts'
 
 const IDENTITY = 0
 const BLAKE2B_256 = 0xb220

@@ -4,17 +4,13 @@ import { base58btc } from 'multiformats/bases/base58'
 import { CID } from 'multiformats/cid'
 import t from 'tap'
 import { idAddress } from '../../../../shared/filecoin/address.ts'
+import { parseCid } from '../../../../shared/filecoin/block-cid.ts'
 import { encodeCbor } from '../../../../shared/filecoin/cbor.ts'
 import { cidOfBytes } from '../../../../shared/filecoin/cid.ts'
 import { DecodeError } from '../../../../shared/filecoin/decode-error.ts'
 import { encodeMessage, messageCid, type Message } from '../../../../shared/filecoin/message.ts'
 import { MESSAGE, SIGNATURE } from '../../../helpers/filecoin-arbitraries.ts'
-import {
-  decodeMessage,
-  messageSigningBytes,
-  parseCid,
-  signedMessageCid,
-} from '../../../../devnet/filecoin/codec.ts'
+import { decodeMessage, messageSigningBytes, signedMessageCid } from '../../../../devnet/filecoin/codec.ts'
 import { decodeSignature, encodeSignature } from '../../../../shared/filecoin/signature.ts'
 
 const SEND: Message = {
