@@ -1,29 +1,12 @@
-import {
-  isJson,
-  lyingAnswers,
-  Refusal,
-  sometimes,
-  type Fault,
-  type FaultKinds,
-  type Json,
-  type Request,
-  type Upstream,
-} from './fault.ts'
+import { isJson, Refusal, sometimes, type Fault, type FaultKinds, type Json, type Upstream } from './fault.ts'
+import { isFilled, lying, named, TIPSETS } from './lotus-lying.ts'
+import { lotusProofLies } from './lotus-proof-lies.ts'
 
 /** False but well-formed answers of a Filecoin node. */
 
-const named = (method: string): string => `Filecoin.${method}`
 const askNode = (upstream: Upstream, method: string, ...params: unknown[]): Promise<unknown> =>
   upstream.ask(named(method), ...params)
 const heightOf = (tipset: unknown): number => Number(isJson(tipset) ? tipset['Height'] : NaN)
-
-/** Changes the answers of these methods; `undefined` leaves an answer unchanged. */
-function lying(
-  methods: readonly string[],
-  change: (result: unknown, request: Request, upstream: Upstream) => unknown,
-): Fault {
-  return lyingAnswers(methods.map(named), change)
-}
 
 /** Answers from the node's state some epochs ago. */
 function asOfEpochsAgo(epochs: number): Fault {
@@ -117,13 +100,11 @@ function withOtherCids(tipset: Json, cid: string): Json {
   return { ...tipset, Cids: cids.map((_, index) => ({ '/': `${cid}${index}` })) }
 }
 
-const tipsets = ['ChainGetTipSet', 'ChainGetTipSetByHeight', 'ChainGetTipSetAfterHeight']
-
 const tipsetLies: FaultKinds = {
   'tipsets that are not there': {
     seenBy: 'visible',
     make: ({ now }) =>
-      lying(tipsets, () => (now(0.02) ? new Refusal(1, 'ipld: could not find the block') : undefined)),
+      lying(TIPSETS, () => (now(0.02) ? new Refusal(1, 'ipld: could not find the block') : undefined)),
   },
   'an earlier tipset than asked for': {
     seenBy: 'visible',
@@ -144,14 +125,14 @@ const tipsetLies: FaultKinds = {
   'a tipset with other blocks': {
     seenBy: 'visible',
     make: ({ now }) =>
-      lying(tipsets, (result) =>
+      lying(TIPSETS, (result) =>
         isJson(result) && now(0.03) ? withOtherCids(result, 'bafy2bzacebogus') : undefined,
       ),
   },
   'a tipset of another time': {
     seenBy: 'visible',
     make: ({ now }) =>
-      lying(['ChainHead', ...tipsets], (result) => {
+      lying(['ChainHead', ...TIPSETS], (result) => {
         if (!isJson(result) || !Array.isArray(result['Blocks']) || !now(0.03)) return undefined
         const blocks = (result['Blocks'] as Json[]).map((block) => ({ ...block, Timestamp: 5 }))
         return { ...result, Blocks: blocks }
@@ -208,33 +189,6 @@ const executionLies: FaultKinds = {
         isFilled(result) && now(0.1) ? result.map(withOtherAmount) : undefined,
       ),
   },
-  'a tipset that looks empty': {
-    seenBy: 'hidden',
-    make:
-      ({ now }) =>
-      async (requests, truth) => {
-        const isAsked = requests.some(({ method }) => method === named('ChainGetParentMessages'))
-        if (!isAsked || !now(0.05)) return null
-        return (await truth()).map((answer) => {
-          const method = requests.find(({ id }) => id === answer.id)?.method ?? ''
-          if (method === named('ChainGetParentMessages')) return { id: answer.id, result: null }
-          return method === named('ChainGetParentReceipts') ? { id: answer.id, result: [] } : answer
-        })
-      },
-  },
-  'a message that failed is called executed': {
-    seenBy: 'hidden',
-    make: ({ now }) =>
-      lying(['ChainGetParentReceipts'], (result) =>
-        isFilled(result) && now(0.05)
-          ? result.map((receipt) => (isJson(receipt) ? { ...receipt, ExitCode: 0 } : receipt))
-          : undefined,
-      ),
-  },
-}
-
-function isFilled(list: unknown): list is unknown[] {
-  return Array.isArray(list) && list.length > 0
 }
 
 function withoutOne(list: unknown, below: (n: number) => number): unknown[] | undefined {
@@ -248,4 +202,4 @@ function withOtherAmount(item: unknown): unknown {
   return { ...item, Message: { ...item['Message'], Value: '123456789' } }
 }
 
-export const lotusLies: FaultKinds = { ...headLies, ...tipsetLies, ...executionLies }
+export const lotusLies: FaultKinds = { ...headLies, ...tipsetLies, ...executionLies, ...lotusProofLies }

@@ -268,10 +268,17 @@ void t.test('operators’ commands for Filecoin', { timeout: 1_190_000 }, async 
     proxy.fault = changed('StateReadState', (result) => ({ ...(result as object), Balance: '17' }))
     await audit(new RegExp(`${subject}.*balance.*1005.*17`))
     // A collected channel has no state any more: its messages must be there.
+    proxy.fault = changed('ChainGetParentMessages', (result) =>
+      ((result ?? []) as { Message: { Method: number } }[]).map((item) =>
+        item.Message.Method === 4 ? { ...item, Message: { ...item.Message, Method: 99 } } : item,
+      ),
+    )
+    await audit(/message bafy\S+\/CollectChannel/)
     proxy.fault = changed('ChainGetParentReceipts', (result) =>
       (result as { ExitCode: number }[]).map((receipt) => ({ ...receipt, ExitCode: 16 })),
     )
-    await audit(/message bafy\S+\/CollectChannel/)
+    const refused = { code: 1, out: '', err: /receipts of the tipset at \d+ are not those under/ }
+    t.match(await ops('audit', '--network', NETWORK), refused, 'a lie that the headers show is no answer')
     proxy.fault = () => null
     t.match(await ops('audit', '--network', NETWORK), { code: 0 })
   })

@@ -13,7 +13,7 @@ export function storeClient(urls: readonly string[], answer: NodeAnswer): LotusC
   return {
     rpc: answeringClient(urls, answer),
     isLockedOut: () => false,
-    facts: () => ({ genesisKey: 'first', genesisTimeS: 0, epochDurationS: 30 }),
+    facts: () => ({ genesisKey: 'first', genesisTimeS: 0, epochDurationS: 30, areHeadersHashed: true }),
   }
 }
 

@@ -2,7 +2,7 @@ import { RetryableError } from '../../../shared/errors.ts'
 import type { BlockRef } from '../../../shared/events/chain-step.ts'
 import type { RpcAnswer, RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { BadAnswer, CallFailed } from '../rpc/rpc-error.ts'
-import { checkTime, decodeTipset, type ChainFacts, type Tipset } from './decode-tipset.ts'
+import { checkHashes, checkTime, decodeTipset, type ChainFacts, type Tipset } from './decode-tipset.ts'
 import { keyParam, lotusCall } from './lotus-call.ts'
 import type { TipsetMemory } from './tipset-memory.ts'
 
@@ -26,6 +26,7 @@ const FARTHEST_CHILD = 1 << 15
 export function takeTipset({ memory, facts }: Omit<BranchReader, 'endpoint'>, value: unknown): Tipset {
   const tipset = decodeTipset(value)
   checkTime(tipset, facts)
+  checkHashes(tipset, facts)
   memory.add(tipset)
   return tipset
 }

@@ -1,6 +1,9 @@
 import type { BlockHeader } from '../../../shared/events/chain-step.ts'
 import { BadAnswer } from '../rpc/rpc-error.ts'
+import { parseCid } from '../../../shared/filecoin/block-cid.ts'
+import { sameBytes } from '../../../shared/filecoin/bytes.ts'
 import { cidOf, isRecord, itemsOf, record, wholeNumber } from './decode-json.ts'
+import { HashedBlock } from './proof/hashed-block.ts'
 
 /** (pure) One tipset: blocks of one height with the same parents. */
 export interface Tipset {
@@ -12,6 +15,16 @@ export interface Tipset {
   parentKey: string
   /** Unix seconds. */
   timeS: number
+  /** Null unless the CID of every block, computed from its header, is the one in the key. */
+  commitments: Commitments | null
+}
+
+/** CIDs to which the headers of a tipset commit. */
+export interface Commitments {
+  /** The receipts of the parents' messages, the same in all blocks. */
+  parentReceipts: string
+  /** The messages of each block, in the key's order. */
+  messages: string[]
 }
 
 /** Facts that are the same at every endpoint of one network. */
@@ -20,6 +33,8 @@ export interface ChainFacts {
   /** Unix seconds. */
   genesisTimeS: number
   epochDurationS: number
+  /** Whether headers hash to their CIDs, as on every Filecoin network; a tipset whose headers do not is then refused. */
+  areHeadersHashed: boolean
 }
 
 /** A tipset has about five blocks; an answer with many more is no tipset. */
@@ -29,22 +44,39 @@ const MAX_BLOCKS = 100
 export function decodeTipset(value: unknown): Tipset {
   const tipset = record(value, 'tipset')
   const cids = itemsOf(tipset['Cids'], 'tipset CIDs').map((cid) => cidOf(cid, 'block CID'))
-  const blocks = itemsOf(tipset['Blocks'], 'tipset blocks').map((block) => record(block, 'block'))
+  const blocks = itemsOf(tipset['Blocks'], 'tipset blocks').map(hashedBlock)
   const height = wholeNumber(tipset['Height'], 'tipset height')
   const firstCid = cids[0]
   if (firstCid === undefined || cids.length !== blocks.length || cids.length > MAX_BLOCKS) {
     throw new BadAnswer(`tipset at ${height}: ${cids.length} CIDs, ${blocks.length} blocks`)
   }
-  const [firstBlock = {}] = blocks
-  const parents = itemsOf(firstBlock['Parents'], 'block parents').map((cid) => cidOf(cid, 'parent CID'))
-  const timeS = wholeNumber(firstBlock['Timestamp'], 'block time')
+  const firstBlock = blocks[0]
+  const parents = itemsOf(firstBlock?.Parents, 'block parents').map((cid) => cidOf(cid, 'parent CID'))
+  const timeS = wholeNumber(firstBlock?.Timestamp, 'block time')
   for (const { Height, Parents, Timestamp } of blocks) {
     if (Height !== height) throw new BadAnswer(`tipset at ${height}: a block of another height`)
     if (Timestamp !== timeS || !areTheCids(Parents, parents)) {
       throw new BadAnswer(`tipset at ${height}: blocks of different parents or times`)
     }
   }
-  return { height, key: cids.join(','), firstCid, parentKey: parents.join(','), timeS }
+  const commitments = commitmentsOf(cids, blocks)
+  return { height, key: cids.join(','), firstCid, parentKey: parents.join(','), timeS, commitments }
+}
+
+function hashedBlock(value: unknown): HashedBlock {
+  return value instanceof HashedBlock ? value : new HashedBlock(record(value, 'block'))
+}
+
+function commitmentsOf(cids: readonly string[], blocks: readonly HashedBlock[]): Commitments | null {
+  const areHashed = blocks.every(({ cid }, index) => {
+    const named = parseCid(cids[index] ?? '')
+    return cid !== null && named !== null && sameBytes(cid, named)
+  })
+  if (!areHashed) return null
+  return {
+    parentReceipts: cidOf(blocks[0]?.ParentMessageReceipts, 'receipts CID'),
+    messages: blocks.map(({ Messages }) => cidOf(Messages, 'messages CID')),
+  }
 }
 
 /** Cheaper than parsing every block's parents, which are equal. */
@@ -59,6 +91,13 @@ function areTheCids(value: unknown, cids: readonly string[]): boolean {
 export function checkTime(tipset: Tipset, facts: ChainFacts): void {
   if (tipset.timeS !== epochTimeS(tipset.height, facts)) {
     throw new BadAnswer(`tipset at ${tipset.height}: its time is ${tipset.timeS}`)
+  }
+}
+
+/** A header that does not hash to its CID was changed, or is of another block. */
+export function checkHashes({ height, key, commitments }: Tipset, { areHeadersHashed }: ChainFacts): void {
+  if (areHeadersHashed && commitments === null) {
+    throw new BadAnswer(`tipset at ${height}: its headers do not hash to ${key}`)
   }
 }
 

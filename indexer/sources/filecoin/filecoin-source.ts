@@ -26,7 +26,8 @@ import { createLotusClient } from './lotus-client.ts'
 import { LotusHead } from './lotus-head.ts'
 import { messageEvents, type EventReader } from './message-events.ts'
 import { NodeVouchers, type NodeVoucher } from './node-vouchers.ts'
-import { checkRange, type RangeAnswer } from './range-evidence.ts'
+import { ReceiptsProof } from './proof/receipts-proof.ts'
+import { checkRange, ownCheck, type RangeAnswer } from './range-evidence.ts'
 import { TipsetMemory } from './tipset-memory.ts'
 import { readExecuted, RequestSize, type ExecutedTipset, type TipsetMessages } from './tipset-messages.ts'
 
@@ -68,7 +69,7 @@ export function createFilecoinSource(network: FilecoinNetwork, options: SourceOp
   const heads = new LotusHead(client, memory, network, report)
   const vouchers = new NodeVouchers(client, report)
   const second = new SecondOpinion(client.rpc, options.secondPatienceMs)
-  const size = new RequestSize()
+  const reading = { size: new RequestSize(), proof: new ReceiptsProof() }
   const closing = new AbortController()
   const events: EventReader = {
     client,
@@ -111,14 +112,14 @@ export function createFilecoinSource(network: FilecoinNetwork, options: SourceOp
     const tipsets = headers
       .filter((header) => !isNullRound(header))
       .map((header) => withChild(header, reader))
-    return { endpoint, headers, tipsets: await readExecuted(endpoint, tipsets, size) }
+    return { endpoint, headers, tipsets: await readExecuted(endpoint, tipsets, reading) }
   }
 
   async function readRange(from: number, to: number): Promise<RangeRead> {
     const readOn = (endpoint: RpcEndpoint): Promise<RangeAnswer> => rangeOn(endpoint, from, to)
     const { answer, check } = await client.rpc.read(
       `blocks ${from} to ${to}`,
-      async (endpoint) => checkRange(second, await readOn(endpoint), readOn),
+      async (endpoint) => checkRange(second, await readOn(endpoint), readOn, client.facts()),
       // A wide range that fails is read again in narrower ranges; only a single block is worth asking another endpoint.
       from < to ? { attempts: 1 } : {},
     )
@@ -142,12 +143,19 @@ export function createFilecoinSource(network: FilecoinNetwork, options: SourceOp
       for (const header of headers) {
         if (!isNullRound(header)) tipsets.push({ header, child: await childOf(onBranch(endpoint), header) })
       }
-      const read = (): Promise<TipsetMessages[]> => readExecuted(endpoint, tipsets, size)
+      const read = (): Promise<TipsetMessages[]> => readExecuted(endpoint, tipsets, reading)
       return { endpoint: endpoint.label, tipsets: await forgettingChildren(memory, headers, read) }
     })
     return {
       events: await messageEvents(events, read.tipsets, heads.final?.number ?? -1),
-      evidence: [{ from: first.number, to: last.number, endpoint: read.endpoint, check: 'one' }],
+      evidence: [
+        {
+          from: first.number,
+          to: last.number,
+          endpoint: read.endpoint,
+          check: ownCheck(read.tipsets, client.facts()),
+        },
+      ],
     }
   }
 

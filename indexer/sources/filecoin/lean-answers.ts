@@ -1,4 +1,5 @@
 import { concernsNobody, NOT_OURS } from './decode-executed.ts'
+import { HashedBlock } from './proof/hashed-block.ts'
 
 /**
  * Removes from a node's parsed answers, in place, what no decoder reads, and returns them. Most messages of a network
@@ -24,11 +25,9 @@ function makeLean(answer: unknown): void {
     result['Blocks'] = result['Blocks'].map(leanBlock)
 }
 
-/** Keeps the fields of a block that `decodeTipset` reads. */
+/** Keeps what `decodeTipset` reads of a block. */
 function leanBlock(block: unknown): unknown {
-  if (!isRecord(block)) return block
-  const { Height, Parents, Timestamp } = block
-  return { Height, Parents, Timestamp }
+  return isRecord(block) ? new HashedBlock(block) : block
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -21,6 +21,8 @@ export interface LotusClient {
   isLockedOut(): boolean
 }
 
+const UNPROVEN = 'its headers do not hash to their CIDs, so nothing that this network’s nodes say is proven'
+
 /** The endpoints of one Filecoin network, which is identified by its name and first block. */
 export function createLotusClient(config: FilecoinNetwork, settings: ClientSettings): LotusClient {
   let known: ChainFacts | null = null
@@ -37,7 +39,11 @@ export function createLotusClient(config: FilecoinNetwork, settings: ClientSetti
         const found = `with the first block ${facts.genesisKey}`
         throw new WrongChain(`${name} ${found}, expected ${known.genesisKey}`, found)
       }
-      known ??= facts
+      if (known?.areHeadersHashed === true && !facts.areHeadersHashed) {
+        throw new BadAnswer('its headers do not hash to their CIDs, those of another endpoint do')
+      }
+      if (!facts.areHeadersHashed && known === null) settings.report('warn', `${endpoint.label}: ${UNPROVEN}`)
+      known = { ...(known ?? facts), areHeadersHashed: facts.areHeadersHashed }
     } catch (error) {
       if (isLockedOut(error)) lockedOut.add(endpoint)
       throw error
@@ -82,14 +88,22 @@ async function askFacts(endpoint: RpcEndpoint): Promise<ChainFacts & { name: str
   const [name, genesis, head, version] = methods.map((method, index) =>
     endpoint.resultOf(method, answers[index]),
   )
-  const first = decodeTipset(genesis)
+  const [first, newest] = [decodeTipset(genesis), decodeTipset(head)]
   if (first.height !== 0) throw new BadAnswer(`its first tipset has the height ${first.height}`)
   return {
     name: textOf(name, 'network name'),
     genesisKey: first.key,
     genesisTimeS: first.timeS,
-    epochDurationS: epochDuration(first, decodeTipset(head), record(version, 'version')['BlockDelay']),
+    epochDurationS: epochDuration(first, newest, record(version, 'version')['BlockDelay']),
+    areHeadersHashed: areHashed(first, newest),
   }
+}
+
+/** A chain whose headers do not hash to their CIDs shows it in all of them. */
+function areHashed(first: Tipset, head: Tipset): boolean {
+  const [isFirst, isHead] = [first.commitments !== null, head.commitments !== null]
+  if (isFirst === isHead) return isFirst
+  throw new BadAnswer(`the headers of ${isFirst ? 'its head' : 'its first tipset'} do not hash to their CIDs`)
 }
 
 /** Seconds per epoch, computed from two tipsets; while there is only one, the node's own figure counts. */

@@ -4,6 +4,7 @@ import { decodeExecuted, type ExecutedMessage } from './decode-executed.ts'
 import { itemsOf } from './decode-json.ts'
 import type { Tipset } from './decode-tipset.ts'
 import { cidParam, lotusCall } from './lotus-call.ts'
+import type { ReceiptsProof } from './proof/receipts-proof.ts'
 
 /** A tipset, and the child that contains the results of its messages. */
 export interface ExecutedTipset {
@@ -14,6 +15,8 @@ export interface ExecutedTipset {
 /** Messages that ran in one tipset and could concern a payment channel. */
 export interface TipsetMessages extends ExecutedTipset {
   executed: ExecutedMessage[]
+  /** Whether the receipts are those to which the child's headers commit. */
+  isProven: boolean
 }
 
 const FIRST_TIPSETS = 10
@@ -35,11 +38,14 @@ export class RequestSize {
   }
 }
 
-/** Reads the executed messages of these tipsets with their receipts: two calls per tipset, many in one request. */
+/**
+ * Reads the executed messages of these tipsets with their receipts: two calls per tipset, many in one request. Throws a
+ * BadAnswer when a child's headers commit to other receipts.
+ */
 export async function readExecuted(
   endpoint: RpcEndpoint,
   tipsets: readonly ExecutedTipset[],
-  size: RequestSize,
+  { size, proof }: { size: RequestSize; proof: ReceiptsProof },
 ): Promise<TipsetMessages[]> {
   const read: TipsetMessages[] = []
   while (read.length < tipsets.length) {
@@ -55,7 +61,10 @@ export async function readExecuted(
       const messages = endpoint.resultOf('ChainGetParentMessages', answers[2 * index])
       const receipts = endpoint.resultOf('ChainGetParentReceipts', answers[2 * index + 1])
       count += itemsOf(messages, 'messages').length
-      read.push({ ...tipset, executed: decodeExecuted(messages, receipts) })
+      const executed = decodeExecuted(messages, receipts)
+      const { commitments } = tipset.child
+      if (commitments !== null) proof.check(receipts, commitments.parentReceipts, tipset.header.number)
+      read.push({ ...tipset, executed, isProven: commitments !== null })
     }
     size.read(batch.length, count)
   }

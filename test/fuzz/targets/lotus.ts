@@ -73,7 +73,7 @@ const block = (height: number, parents: unknown) => ({
   ...{ Miner: 't01000', Parents: parents, Height: height, Timestamp: 1_000 + 30 * height },
   ...{ ParentStateRoot: cids[0], ParentMessageReceipts: cids[1], Messages: cids[2], BlockSig: null },
 })
-const FACTS = { genesisKey: 'first', genesisTimeS: 1_000, epochDurationS: 30 }
+const FACTS = { genesisKey: 'first', genesisTimeS: 1_000, epochDurationS: 30, areHeadersHashed: false }
 
 function feedTipset(answer: unknown): Outcome {
   const tipset = decodeTipset(answer)

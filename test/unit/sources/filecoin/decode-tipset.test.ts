@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import {
+  checkHashes,
   checkTime,
   decodeTipset,
   denseHeaders,
@@ -9,8 +10,14 @@ import {
   type Tipset,
 } from '../../../../indexer/sources/filecoin/decode-tipset.ts'
 import { BadAnswer } from '../../../../indexer/sources/rpc/rpc-error.ts'
+import { headerVectors } from '../../../helpers/proof-vectors.ts'
 
-const FACTS: ChainFacts = { genesisKey: 'first', genesisTimeS: 1_000, epochDurationS: 30 }
+const FACTS: ChainFacts = {
+  genesisKey: 'first',
+  genesisTimeS: 1_000,
+  epochDurationS: 30,
+  areHeadersHashed: false,
+}
 const cid = (name: string): unknown => ({ '/': `bafy2bza${name}` })
 const block = (changes: object = {}): unknown => ({
   Parents: [cid('p1'), cid('p2')],
@@ -32,6 +39,7 @@ void t.test('a tipset is named by its blocks in their order', (t) => {
     firstCid: 'bafy2bzaa',
     parentKey: 'bafy2bzap1,bafy2bzap2',
     timeS: 1_210,
+    commitments: null,
   })
   t.doesNotThrow(() => checkTime(decodeTipset(tipset()), FACTS))
   const first = decodeTipset({ Cids: [cid('g')], Blocks: [block({ Height: 0, Parents: null })], Height: 0 })
@@ -73,6 +81,7 @@ void t.test('heights are consecutive blocks, null rounds among them', (t) => {
           firstCid: `k${height}`,
           parentKey,
           timeS: 1_000 + 30 * height,
+          commitments: null,
         })
         height += step
       }
@@ -93,5 +102,35 @@ void t.test('heights are consecutive blocks, null rounds among them', (t) => {
     }),
   )
   t.throws(() => denseHeaders([], 3, 4, FACTS), BadAnswer)
+  t.end()
+})
+
+void t.test('headers that hash to their CIDs commit to receipts and messages', (t) => {
+  const real = headerVectors().filter(({ json }) => json?.['Height'] === 37)
+  t.equal(real.length, 3)
+  const said = (changes: object = {}): Tipset =>
+    decodeTipset({
+      Cids: real.map(({ cid }) => ({ '/': cid })),
+      Blocks: real.map(({ json }, index) => ({ ...json, ...(index === 1 ? changes : {}) })),
+      Height: 37,
+    })
+  t.same(said().commitments, {
+    parentReceipts: 'bafy2bzacecm4lqpxnygg7yabw4plnwaokmyrxbm2a6danjkwxdhlgosry3uua',
+    messages: real.map(({ json }) => (json?.['Messages'] as { '/': string })['/']),
+  })
+  const strict = { ...FACTS, areHeadersHashed: true }
+  t.doesNotThrow(() => checkHashes(said(), strict))
+  const other = real[0]?.json?.['Messages']
+  for (const changes of [
+    { Messages: other },
+    { ParentBaseFee: '1' },
+    { Miner: 't01' },
+    { BlockSig: undefined },
+  ]) {
+    const changed = said(changes)
+    t.equal(changed.commitments, null)
+    t.throws(() => checkHashes(changed, strict), BadAnswer)
+    t.doesNotThrow(() => checkHashes(changed, FACTS), 'a chain without such hashes')
+  }
   t.end()
 })

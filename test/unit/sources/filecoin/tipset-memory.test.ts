@@ -8,6 +8,7 @@ const tipset = (key: string, parentKey: string, height: number): Tipset => ({
   height,
   firstCid: key,
   timeS: height * 30,
+  commitments: null,
 })
 const kept = tipset('kept', 'parent', 2)
 const orphan = tipset('orphan', 'parent', 2)
