@@ -15,6 +15,8 @@ export interface PostgresOptions {
   password: string
   /** Server settings that override the defaults below. */
   settings?: Record<string, string>
+  /** The folder with initdb and postgres; without it those of the npm package. */
+  programs?: string
   /** The server's environment, merged over our own. */
   environment?: NodeJS.ProcessEnv
   onLog: (line: string) => void
@@ -53,7 +55,8 @@ async function initialise(options: PostgresOptions, account: Account | undefined
   // --no-sync saves seconds: a power cut in the next half minute could cost at most an empty database.
   const args = ['--no-sync', `--pgdata=${unfinished}`, `--pwfile=${passwordFile}`, '--username=postgres']
   try {
-    const process = run('initdb', [...args, '--auth=scram-sha-256', ...CLUSTER_TEXT], account, [unfinished])
+    const program = join(options.programs ?? binaries(), 'initdb')
+    const process = run(program, [...args, '--auth=scram-sha-256', ...CLUSTER_TEXT], account, [unfinished])
     const lines = collectLines(process, options.onLog)
     const [code] = (await once(process, 'close')) as [number | null]
     if (code !== 0) throw new Error(`initdb failed: ${lastWords(lines)}`)
@@ -67,7 +70,7 @@ async function initialise(options: PostgresOptions, account: Account | undefined
 async function launch(options: PostgresOptions, account: Account | undefined): Promise<PostgresServer> {
   const settings = { ...LOCAL_ONLY, ...options.settings }
   const process = run(
-    'postgres',
+    join(options.programs ?? binaries(), 'postgres'),
     ['-D', options.dataDir, '-p', `${options.port}`].concat(
       Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
     ),
@@ -105,7 +108,7 @@ function run(
   reach: string[],
   environment: NodeJS.ProcessEnv = {},
 ): ChildProcess {
-  const { command, args: all, ...as } = invocation(join(binaries(), program), args, account, reach)
+  const { command, args: all, ...as } = invocation(program, args, account, reach)
   return spawn(command, all, {
     ...as,
     cwd: '/',

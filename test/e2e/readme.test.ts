@@ -29,6 +29,7 @@ const START = { file: 'test/e2e/start.test.ts' }
 const OPERATORS = { file: 'test/e2e/operators.test.ts' }
 const PRODUCTION = { file: 'test/e2e/production.test.ts' }
 const VOUCHERS = { file: 'test/queue/ops-vouchers.test.ts' }
+const BACKUPS = { file: 'test/e2e/backups.test.ts' }
 const CI = { file: '.ci/run' }
 
 /** The file that runs a command, and the text there that runs it. */
@@ -86,6 +87,18 @@ const RUN_BY: Record<string, { file: string; proof: RegExp }> = {
   'npm run devnet -- --networks-file networks.json': {
     file: 'test/chain/devnet/devnet-main.test.ts',
     proof: /'--networks-file',/,
+  },
+  'pg_dump --format=custom --file=loan_activity.dump "$DATABASE_URL"': {
+    ...BACKUPS,
+    proof: /documented\('pg_dump'\)/,
+  },
+  'pg_restore --no-privileges --exit-on-error --dbname="$DATABASE_URL" loan_activity.dump': {
+    ...BACKUPS,
+    proof: /documented\('pg_restore'\)/,
+  },
+  'pg_basebackup --dbname="$DATABASE_URL" --pgdata=restored --checkpoint=fast --wal-method=stream': {
+    ...BACKUPS,
+    proof: /documented\('pg_basebackup'\)/,
   },
   'npm run devnet': { file: 'test/chain/devnet/devnet-main.test.ts', proof: /devnet\/main\.ts/ },
 }
