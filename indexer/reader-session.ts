@@ -1,6 +1,12 @@
 import { messageOf, PermanentError, RetryableError } from '../shared/errors.ts'
 import { ABORTED, unlessAborted, untilAborted } from '../shared/async/abort.ts'
-import { findPosition, getHeaders, putWatched, raiseEpoch } from './event-log/chain-position.ts'
+import {
+  findPosition,
+  getHeaders,
+  putChainRules,
+  putWatched,
+  raiseEpoch,
+} from './event-log/chain-position.ts'
 import { getQueueKey } from './event-log/queue-key.store.ts'
 import { beginFollowing, untilClosed, type NetworkRun } from './network-run.ts'
 import type { JobQueue } from './queue/backend.ts'
@@ -73,6 +79,7 @@ export class ReaderSession {
     const { db, health, backend } = this.#run
     await this.#checkSource()
     this.#epoch = await raiseEpoch(db, health.network, 'reader', this.#start)
+    await this.#keepRules()
     const writers = new WriterChanges((await findPosition(db, health.network))?.writerEpoch ?? 0)
     const resume = await this.#loadResumePoint()
     if (!health.held.has('writer')) health.indexed = resume.position
@@ -101,13 +108,21 @@ export class ReaderSession {
   /** A failed check is retried once the first block is indexed: an endpoint is wrong then, not the configuration. */
   async #checkSource(): Promise<void> {
     const { source, db, health } = this.#run
+    const position = await findPosition(db, health.network)
+    source.believeRules?.(position?.chainRules ?? {})
     try {
       await source.check()
     } catch (error) {
-      const position = await findPosition(db, health.network)
       if (error instanceof PermanentError && position?.block == null) throw error
       throw new RetryableError(messageOf(error), { cause: error })
     }
+  }
+
+  /** The check found out which rules the chain follows, as far as they were not known. */
+  async #keepRules(): Promise<void> {
+    const { source, db, health } = this.#run
+    const rules = source.chainRules?.() ?? {}
+    if (Object.keys(rules).length > 0) await putChainRules(db, health.network, rules)
   }
 
   async #loadResumePoint(): Promise<ResumePoint> {

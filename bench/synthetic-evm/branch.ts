@@ -1,8 +1,15 @@
 import { bytes, encodeAbi, fixedList, word } from './encode-abi.ts'
+import { receiptsOf, transactionJson } from './node-texts.ts'
 import type { SyntheticBlock, SyntheticChain } from './synthetic-chain.ts'
 
 /** A block in memory, without its truth, which a node does not know. */
-type KeptBlock = Pick<SyntheticBlock, 'number' | 'hash' | 'header'> & { logs: string; whole?: string }
+type KeptBlock = Pick<SyntheticBlock, 'number' | 'hash' | 'header'> & {
+  logs: string
+  /** Inputs of its transactions. */
+  inputs: string[]
+  whole?: string
+  receipts?: string
+}
 
 const FETCH_LOAN_CHARS = 2 + 8 + 64
 const DECIMALS = '0x313ce567'
@@ -30,8 +37,9 @@ export class Branch {
     const { contracts, tokens } = chain.parties
     this.#roles = new Map(Object.entries(contracts).map(([role, address]) => [address.toLowerCase(), role]))
     this.#tokens = new Map(tokens.map(({ address, decimals }) => [address.toLowerCase(), decimals]))
-    for (const { number, hash, header, logs } of chain.blocks()) {
-      const kept = { number, hash, header, logs: logsText(logs) }
+    for (const { number, hash, header, transactions, logs } of chain.blocks()) {
+      const inputs = transactions.map(({ input }) => input)
+      const kept = { number, hash, header, inputs, logs: logsText(logs) }
       this.#blocks[number] = kept
       this.#byHash.set(hash, kept)
       this.#ours[number] = logsText(logs.filter(({ isOurs }) => isOurs))
@@ -49,6 +57,11 @@ export class Branch {
   /** A block with its transactions, which are made on first request. */
   whole(block: KeptBlock): string {
     return (block.whole ??= wholeText(block))
+  }
+
+  /** A block's receipts, which are made on first request. */
+  receipts(block: KeptBlock): string {
+    return (block.receipts ??= receiptsText(block))
   }
 
   hasCode(address: string): boolean {
@@ -80,21 +93,31 @@ export class Branch {
   }
 }
 
-/** Formats a node's transactions; their senders and data are no part of the synthetic chain. */
-function wholeText({ number, hash: blockHash, header }: KeptBlock): string {
+function wholeText({ number, hash: blockHash, header, inputs }: KeptBlock): string {
   const told = JSON.parse(header) as { transactions: string[] }
-  const nobody = `0x${'0'.repeat(40)}`
+  const blockNumber = `0x${number.toString(16)}`
   const transactions = told.transactions.map((hash, index) => ({
-    ...{
-      hash,
-      blockHash,
-      blockNumber: `0x${number.toString(16)}`,
-      transactionIndex: `0x${index.toString(16)}`,
-    },
-    ...{ from: nobody, to: nobody, input: '0x', value: '0x0', nonce: '0x0', gas: '0x5208', gasPrice: '0x1' },
-    ...{ type: '0x0', v: '0x1b', r: '0x1', s: '0x1' },
+    ...{ blockHash, blockNumber, transactionIndex: `0x${index.toString(16)}` },
+    ...transactionJson({ hash, input: inputs[index] ?? '' }),
   }))
   return JSON.stringify({ ...told, transactions })
+}
+
+function receiptsText({ number, hash: blockHash, header, logs }: KeptBlock): string {
+  const { transactions } = JSON.parse(header) as { transactions: string[] }
+  const blockNumber = `0x${number.toString(16)}`
+  const receipts = receiptsOf(
+    transactions.length,
+    JSON.parse(`[${logs}]`) as Parameters<typeof receiptsOf>[1],
+  )
+  return JSON.stringify(
+    receipts.map((receipt, index) => ({
+      ...receipt,
+      blockHash,
+      blockNumber,
+      transactionHash: transactions[index],
+    })),
+  )
 }
 
 function logsText(logs: readonly { text: string }[]): string {

@@ -152,7 +152,16 @@ class SyntheticNode {
     eth_getCode: ([address]) => (this.#branch.hasCode(String(address)) ? '"0x60"' : '"0x"'),
     eth_blockNumber: () => `"0x${this.view.head.toString(16)}"`,
     eth_getBlockByNumber: ([tag, isWhole]) => this.#block(this.#numberOf(tag), isWhole === true),
-    eth_getBlockByHash: ([hash]) => this.#holderOf(String(hash)).withHash(String(hash))?.header ?? 'null',
+    eth_getBlockByHash: ([hash, isWhole]) => {
+      const branch = this.#holderOf(String(hash))
+      const block = branch.withHash(String(hash))
+      return block === undefined ? 'null' : isWhole === true ? branch.whole(block) : block.header
+    },
+    eth_getBlockReceipts: ([hash]) => {
+      const branch = this.#holderOf(String(hash))
+      const block = branch.withHash(String(hash))
+      return block === undefined ? 'null' : branch.receipts(block)
+    },
     eth_getLogs: ([filter]) => ['[', ...this.#logs(filter as Record<string, unknown>), ']'],
     eth_call: ([transaction, block]) => {
       const blockHash = this.#hashOf(block)

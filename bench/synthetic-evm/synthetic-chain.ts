@@ -1,10 +1,20 @@
 import { EMPTY_BLOOM } from '../../indexer/sources/evm/bloom.ts'
 import { bloomBits, type BloomBits } from '../../indexer/sources/evm/bloom.ts'
+import { headerHash } from '../../indexer/sources/evm/proof/header-hash.ts'
+import { receiptsRoot } from '../../indexer/sources/evm/proof/receipts-root.ts'
 import { EVENT_LAYOUTS } from '../../indexer/sources/evm/contracts.ts'
 import type { ChainEvent, ContractRole, EvmEventKind } from '../../shared/events/chain-event.ts'
 import { hash, seededRandom } from '../../test/helpers/random-chain.ts'
 import { makeParties, type Parties } from './parties.ts'
 import { SyntheticLoan, type LoanLog } from './synthetic-loan.ts'
+import {
+  headerFields,
+  logText,
+  receiptsOf,
+  transactionsRootOf,
+  transactionWith,
+  type SyntheticTransaction,
+} from './node-texts.ts'
 
 /** The size of a synthetic chain; blocks are numbered from 1. */
 export interface ChainShape {
@@ -38,6 +48,7 @@ export interface SyntheticBlock {
   number: number
   hash: string
   header: string
+  transactions: SyntheticTransaction[]
   logs: SyntheticLog[]
   events: ChainEvent[]
 }
@@ -64,7 +75,9 @@ export class SyntheticChain {
   readonly #pool: SyntheticLoan[] = []
   readonly #ids = { erc20Loans: 0, erc20CollateralLock: 0 }
   readonly #bits = new Map<string, BloomBits>()
+  readonly #hashes: string[] = []
   #made = 0
+  #parentHash = ''
 
   constructor(shape: ChainShape, seed = 1, forkAfter = Infinity) {
     this.shape = shape
@@ -80,23 +93,36 @@ export class SyntheticChain {
     for (let number = 1; number <= this.shape.blocks; number += 1) yield this.#block(number)
   }
 
+  /** A hash follows from the block's content, so the first question makes the whole chain once more. */
   hashOf(number: number): string {
-    return hash(this.#seed, number > this.#forkAfter ? 'other block' : 'block', number)
+    if (this.#hashes.length === 0)
+      for (const block of new SyntheticChain(this.shape, this.#seed, this.#forkAfter).blocks())
+        this.#hashes.push(block.hash)
+    return this.#hashes[number] ?? ''
   }
 
   #genesis(): SyntheticBlock {
-    const block = { number: 0, hash: this.hashOf(0), timeS: GENESIS_S }
-    return new BlockWriter(this.#seed, block, this.parties, (item) => this.#bitsOf(item)).finish(
-      `0x${'0'.repeat(64)}`,
-    )
+    this.#parentHash = `0x${'0'.repeat(64)}`
+    return this.#finish(this.#writer({ number: 0, timeS: GENESIS_S }))
+  }
+
+  #writer(block: { number: number; timeS: number }): BlockWriter {
+    const branch = block.number > this.#forkAfter ? 1 : 0
+    return new BlockWriter(this.#seed, { ...block, branch }, this.parties, (item) => this.#bitsOf(item))
+  }
+
+  #finish(writer: BlockWriter): SyntheticBlock {
+    const block = writer.finish(this.#parentHash)
+    this.#parentHash = block.hash
+    return block
   }
 
   #block(number: number): SyntheticBlock {
     const { blocks, events } = this.shape
     if (number === this.#forkAfter + 1) this.#random = seededRandom(this.#seed + 1)
     const due = Math.floor((number * events) / blocks) - this.#made
-    const block = { number, hash: this.hashOf(number), timeS: GENESIS_S + number * BLOCK_S }
-    const writer = new BlockWriter(this.#seed, block, this.parties, (item) => this.#bitsOf(item))
+    const block = { number, timeS: GENESIS_S + number * BLOCK_S }
+    const writer = this.#writer(block)
     for (let index = 0; index < this.shape.strangerLogs; index += 1) {
       writer.stranger(this.#random.below(this.parties.strangers.length))
     }
@@ -108,7 +134,7 @@ export class SyntheticChain {
       left -= logs.length
       this.#made += logs.length
     }
-    return writer.finish(this.hashOf(number - 1))
+    return this.#finish(writer)
   }
 
   /** Chooses a loan without a move in this block, so that the block's end state shows each move's result. */
@@ -141,21 +167,31 @@ const TOPICS = new Map<EvmEventKind, string>(
   ),
 )
 
+/** A log before its block's hash is known. */
+interface DraftLog {
+  address: string
+  topics: readonly string[]
+  data: string
+  transactionIndex: number
+  /** The event's own fields; null for a log of another contract. */
+  event: object | null
+}
+
 /** Puts one block's logs into transactions and formats the node's answers. */
 class BlockWriter {
   readonly #seed: number
-  readonly #block: { number: number; hash: string; timeS: number }
+  readonly #block: { number: number; timeS: number; branch: 0 | 1 }
   readonly #parties: Parties
   readonly #bitsOf: (item: string) => BloomBits
   readonly #bloom = new Uint8Array(EMPTY_BLOOM.length - 2)
-  readonly #logs: SyntheticLog[] = []
-  readonly #events: ChainEvent[] = []
-  readonly #transactions: string[] = []
+  readonly #logs: DraftLog[] = []
+  readonly #transactions: SyntheticTransaction[] = []
   #ordinals = { erc20Loans: 0, erc20CollateralLock: 0 }
 
+  /** `branch` tells blocks of the two branches apart that are otherwise the same. */
   constructor(
     seed: number,
-    block: { number: number; hash: string; timeS: number },
+    block: { number: number; timeS: number; branch: 0 | 1 },
     parties: Parties,
     bitsOf: (item: string) => BloomBits,
   ) {
@@ -168,72 +204,73 @@ class BlockWriter {
   stranger(at: number): void {
     const stranger = this.#parties.strangers[at]
     if (stranger === undefined) return
-    this.#newTransaction('stranger', this.#block.hash, this.#transactions.length)
-    this.#log(stranger.address, stranger.topics, '0'.repeat(62) + '2a', false)
+    this.#newTransaction('stranger', this.#block.branch, this.#block.number, this.#transactions.length)
+    this.#log(stranger.address, stranger.topics, '0'.repeat(62) + '2a', null)
   }
 
   /** Adds one call's logs; `isBatched`: in the previous call's transaction, like a contract wallet. */
   move(loan: SyntheticLoan, logs: readonly LoanLog[], isBatched: boolean): void {
     // Named by the move and not by its block: in another branch the move is the same transaction.
-    if (!isBatched || this.#events.length === 0) this.#newTransaction(loan.role, loan.id, loan.moves)
-    const { number, hash: blockHash, timeS } = this.#block
+    const isFirst = this.#logs.every(({ event }) => event === null)
+    if (!isBatched || isFirst) this.#newTransaction(loan.role, loan.id, loan.moves)
     const contract = this.#parties.contracts[loan.role]
     for (const { kind, args, terms, data, tokenDecimals } of logs) {
       const txLogIndex = this.#ordinals[loan.role]
       this.#ordinals[loan.role] += 1
       const event = {
-        ...{ blockNumber: number, blockHash, blockTimeS: timeS, txHash: this.#transactions.at(-1) ?? '' },
         ...{ logIndex: this.#logs.length, txLogIndex, contract, role: loan.role },
         ...{ loanId: loan.id, kind, contractLoanId: loan.id, args, terms: { values: terms }, tokenDecimals },
       }
-      this.#events.push(event as unknown as ChainEvent)
-      this.#log(contract.toLowerCase(), [TOPICS.get(kind) ?? ''], data, true)
+      this.#log(contract.toLowerCase(), [TOPICS.get(kind) ?? ''], data, event)
     }
   }
 
   finish(parentHash: string): SyntheticBlock {
-    const { number, hash: blockHash, timeS } = this.#block
+    const { number, timeS } = this.#block
+    const header = {
+      ...{ number, timeS, branch: this.#block.branch, parentHash },
+      bloom: Array.from(this.#bloom, (digit) => digit.toString(16)).join(''),
+      transactionsRoot: transactionsRootOf(this.#transactions),
+      receiptsRoot: receiptsRoot(receiptsOf(this.#transactions.length, this.#logs)),
+    }
+    const fields = headerFields(header)
+    const blockHash = headerHash(fields) ?? ''
+    const place = { blockNumber: number, blockHash, blockTimeS: timeS }
+    const txHashOf = (log: DraftLog): string => this.#transactions[log.transactionIndex]?.hash ?? ''
     return {
       number,
       hash: blockHash,
-      header: headerText({
-        ...{ number, hash: blockHash, parentHash, timeS, transactions: this.#transactions },
-        bloom: Array.from(this.#bloom, (digit) => digit.toString(16)).join(''),
+      header: JSON.stringify({
+        ...{ hash: blockHash, ...fields, totalDifficulty: '0x0', size: '0x4d2' },
+        ...{ transactions: this.#transactions.map(({ hash }) => hash), uncles: [] },
       }),
-      logs: this.#logs,
-      events: this.#events,
+      transactions: this.#transactions,
+      logs: this.#logs.map((log, logIndex) => ({
+        text: logText({ ...log, ...place, logIndex, txHash: txHashOf(log) }),
+        isOurs: log.event !== null,
+      })),
+      events: this.#logs.flatMap((log) =>
+        log.event === null
+          ? []
+          : ({ ...place, txHash: txHashOf(log), ...log.event } as unknown as ChainEvent),
+      ),
     }
   }
 
   #newTransaction(...name: (string | number)[]): void {
-    this.#transactions.push(hash(this.#seed, 'tx', ...name))
+    this.#transactions.push(transactionWith(hash(this.#seed, 'tx', ...name)))
     this.#ordinals = { erc20Loans: 0, erc20CollateralLock: 0 }
   }
 
-  #log(address: string, topics: readonly string[], data: string, isOurs: boolean): void {
+  #log(address: string, topics: readonly string[], data: string, event: object | null): void {
     for (const item of [address, ...topics]) {
       for (const { digit, mask } of this.#bitsOf(item)) {
         this.#bloom[digit - 2] = (this.#bloom[digit - 2] ?? 0) | mask
       }
     }
-    const { number, hash: blockHash, timeS } = this.#block
-    const place = `"blockNumber":"0x${number.toString(16)}","transactionHash":"${this.#transactions.at(-1) ?? ''}","transactionIndex":"0x${(this.#transactions.length - 1).toString(16)}","blockHash":"${blockHash}","blockTimestamp":"0x${timeS.toString(16)}","logIndex":"0x${this.#logs.length.toString(16)}"`
-    const text = `{"address":"${address}","topics":["${topics.join('","')}"],"data":"0x${data}",${place},"removed":false}`
-    this.#logs.push({ text, isOurs })
+    this.#logs.push({
+      ...{ address, topics, data: `0x${data}`, event },
+      transactionIndex: this.#transactions.length - 1,
+    })
   }
-}
-
-/** Includes all header fields of a present node, because a parser reads all of them. */
-function headerText(block: {
-  number: number
-  hash: string
-  parentHash: string
-  timeS: number
-  bloom: string
-  transactions: readonly string[]
-}): string {
-  const other = block.hash.replaceAll('0', '1')
-  const hex = (value: number): string => `"0x${value.toString(16)}"`
-  const transactions = block.transactions.map((transaction) => `"${transaction}"`).join(',')
-  return `{"number":${hex(block.number)},"hash":"${block.hash}","parentHash":"${block.parentHash}","nonce":"0x0000000000000000","sha3Uncles":"${other}","logsBloom":"0x${block.bloom}","transactionsRoot":"${other}","stateRoot":"${other}","receiptsRoot":"${other}","withdrawalsRoot":"${other}","miner":"${other.slice(0, 42)}","difficulty":"0x0","totalDifficulty":"0x0","extraData":"0x","size":"0x4d2","gasLimit":"0x1c9c380","gasUsed":"0xa410","timestamp":${hex(block.timeS)},"baseFeePerGas":"0x7","mixHash":"${other}","transactions":[${transactions}],"uncles":[]}`
 }

@@ -10,6 +10,8 @@ import {
   type Upstream,
 } from './fault.ts'
 
+import { proofLies } from './proof-lies.ts'
+
 /** False but well-formed answers of an EVM node. */
 
 const hexOf = (number: number): string => `0x${number.toString(16)}`
@@ -113,19 +115,21 @@ const logLies: FaultKinds = {
   },
   'one log of a block missing': {
     seenBy: 'visible',
-    make: ({ now, below }) =>
-      sometimes(
-        0.3,
-        changedLogs((logs, filter) => {
-          if (filter['blockHash'] === undefined || logs.length < 2) return logs
-          const gone = below(logs.length)
-          const rest = logs.filter((_, at) => at !== gone)
-          return gone === rest.length && isCovered(logs[gone], rest) ? logs : rest
-        }),
-      )({ now, below }),
+    make: ({ now, below }) => {
+      const inBlock = changedLogs((logs, filter) => {
+        if (filter['blockHash'] === undefined || logs.length < 2) return logs
+        const gone = below(logs.length)
+        const rest = logs.filter((_, at) => at !== gone)
+        return gone === rest.length && isCovered(logs[gone], rest) ? logs : rest
+      })
+      const inReceipts = proofLies['a log left out of a receipt']?.make({ now: () => true, below })
+      const inEither: Fault = async (...asked) =>
+        (await inBlock(...asked)) ?? (await inReceipts?.(...asked)) ?? null
+      return sometimes(0.3, inEither)({ now, below })
+    },
   },
   'the last log of a block missing, whose bits others set': {
-    // Neither the bloom nor the log indexes reveal it, and the receipts' root is not computed.
+    // Where receipts are refused, neither the bloom nor the log indexes reveal it.
     seenBy: 'hidden',
     make: sometimes(
       0.3,
@@ -255,7 +259,7 @@ const blockLies: FaultKinds = {
       ),
   },
   'a block that looks empty': {
-    seenBy: 'hidden',
+    seenBy: 'visible',
     make: ({ now }) =>
       lyingAnswers([...blockMethods], (result) =>
         isJson(result) && now(0.05)
@@ -264,7 +268,7 @@ const blockLies: FaultKinds = {
       ),
   },
   'a block of another time': {
-    seenBy: 'hidden',
+    seenBy: 'visible',
     make: ({ now }) =>
       lyingAnswers([...blockMethods], (result) =>
         isJson(result) && now(0.05)
@@ -326,4 +330,4 @@ const blockLies: FaultKinds = {
   },
 }
 
-export const evmLies: FaultKinds = { ...logLies, ...blockLies }
+export const evmLies: FaultKinds = { ...logLies, ...blockLies, ...proofLies }

@@ -11,6 +11,8 @@ interface Span {
   from: number
   to: number
   final: BlockRef | null
+  /** Each block is read by its hash, with the proof that its header allows. It costs a header for each block. */
+  isProven?: boolean
 }
 
 /** Failures in a row, which take about twelve seconds. */
@@ -39,7 +41,10 @@ export async function* readAgain(
 }
 
 /** Wraps the source so that its chain seems to begin and end with the span. */
-function chainOfSpan(source: ChainSource, { from: lowest, to: highest, final }: Span): ChainSource {
+function chainOfSpan(
+  source: ChainSource,
+  { from: lowest, to: highest, final, isProven = false }: Span,
+): ChainSource {
   const isFinal = (number: number): boolean => final !== null && number <= final.number
   let isShown = final === null
 
@@ -71,13 +76,23 @@ function chainOfSpan(source: ChainSource, { from: lowest, to: highest, final }: 
    * history shares the oldest blocks, but its later blocks must not be written.
    */
   async function readRange(from: number, to: number): Promise<RangeRead> {
-    const read = await source.readRange(from, to)
+    const read = await (isProven ? readProven(from, to) : source.readRange(from, to))
     for (const { number, hash } of from === lowest ? [read.first, read.last] : [read.last]) {
       if (final === null) continue
       const shown = await source.finalHeader(final, number)
       if (shown.hash !== hash) throw new ChainMoved(`block ${number} is ${hash}, but ${shown.hash} is final`)
     }
     return read
+  }
+
+  async function readProven(from: number, to: number): Promise<RangeRead> {
+    const found = await source.headers(from, to)
+    const [first, last] = [found[0], found.at(-1)]
+    if (first === undefined || last?.number !== to) throw new RetryableError(`block ${to} is not there`)
+    for (const [index, { number, parentHash }] of found.entries())
+      if (index > 0 && parentHash !== found[index - 1]?.hash)
+        throw new ChainMoved(`block ${number} does not continue block ${number - 1}`)
+    return { ...(await source.readBlocks(found)), first, last, cuts: found }
   }
 
   return {

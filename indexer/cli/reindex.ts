@@ -146,7 +146,8 @@ function refuseEmpty(
 }
 
 /**
- * Reads a range again and compares it with the log, entry by entry. Sets exit code 1 when anything differs or when
+ * Reads a range again and compares it with the log, entry by entry. Blocks of an EVM chain that may have our logs are read
+ * with their receipts, which must have the root in the block's header. Sets exit code 1 when anything differs or when
  * interrupted. Progress is not kept.
  */
 export async function runVerify(options: SpanOptions): Promise<void> {
@@ -163,7 +164,9 @@ export async function runVerify(options: SpanOptions): Promise<void> {
       const differences: SpanDifference[] = []
       let unread = 0
       let next = from
-      const span = { from, to, final: position.final }
+      const isProven = watched.chain === 'evm'
+      if (isProven) watched.source.believeRules?.(position.chainRules)
+      const span = { from, to, final: position.final, isProven }
       for await (const reading of readAgain(watched.source, span, signal)) {
         const compared = await compareReading(db, watched, reading, made)
         unread += compared.unread

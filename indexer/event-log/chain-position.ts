@@ -18,6 +18,8 @@ export interface ChainPosition {
   /** The last step that was written; its reader waits for this. */
   written: { readerEpoch: number; sequence: number }
   watched: unknown
+  /** Ethereum's rules by name: true for one that the chain is known to follow. */
+  chainRules: Readonly<Record<string, boolean>>
 }
 
 export async function findPosition(db: Db | Trx, network: string): Promise<ChainPosition | undefined> {
@@ -88,6 +90,19 @@ export async function putWatched(
     })
     .where('network', '=', network)
     .where('number', 'is', null)
+    .execute()
+}
+
+/** Adds rules that the chain was found to follow. Those that are known stay as they are. */
+export async function putChainRules(
+  db: Db,
+  network: string,
+  rules: Readonly<Record<string, boolean>>,
+): Promise<void> {
+  await db
+    .updateTable('ledger.chain_position')
+    .set({ chain_rules: sql`${JSON.stringify(rules)}::jsonb || chain_rules` })
+    .where('network', '=', network)
     .execute()
 }
 
@@ -254,5 +269,6 @@ function toPosition(row: Selectable<ChainPositionTable>): ChainPosition {
     stepsFromEpoch: row.steps_from_epoch,
     written: { readerEpoch: row.written_epoch, sequence: row.written_sequence },
     watched: row.watched,
+    chainRules: row.chain_rules,
   }
 }

@@ -69,6 +69,8 @@ export interface ChainPositionTable {
   written_sequence: Generated<number>
   watched: unknown
   moved_at: Date | null
+  /** Ethereum's rules by name: true for one that the chain is known to follow. */
+  chain_rules: ColumnType<Record<string, boolean>, string | undefined, string>
 }
 
 interface BlockHeadersTable {

@@ -3,7 +3,7 @@ import { askEveryone, settle } from '../rpc/ask-everyone.ts'
 import type { RpcClient } from '../rpc/rpc-client.ts'
 import { quantity } from './hex.ts'
 import { headersByHash } from './block-reader.ts'
-import { decodeHeader } from './decode-answer.ts'
+import { headerOf } from './proof/chain-rules.ts'
 import { BadAnswer } from '../rpc/rpc-error.ts'
 import type { RpcAnswer, RpcCall, RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 
@@ -126,7 +126,7 @@ async function viewByNumber(endpoint: RpcEndpoint, calls: readonly ViewCall[]): 
     blocks.map((block) => ({ method: 'eth_getBlockByNumber', params: [quantity(block.number), false] })),
   )
   for (const [index, block] of blocks.entries()) {
-    const header = decodeHeader(endpoint.resultOf('eth_getBlockByNumber', headers[index]))
+    const header = headerOf(endpoint, endpoint.resultOf('eth_getBlockByNumber', headers[index]))
     if (header?.hash !== block.hash) throw new BadAnswer(`block ${block.number} is not ${block.hash} here`)
   }
   return answers

@@ -1,8 +1,10 @@
 import { bloomOf, EMPTY_BLOOM, mayContain } from './bloom.ts'
 import { RetryableError } from '../../../shared/errors.ts'
 import { haveSameLogs, logsOfReceipts } from './block-receipts.ts'
-import { decodeHeader, decodeLogs, decodeUnnumbered, type EvmHeader, type EvmLog } from './decode-answer.ts'
+import { decodeLogs, decodeUnnumbered, type EvmHeader, type EvmLog } from './decode-answer.ts'
 import { quantity } from './hex.ts'
+import { headerOf } from './proof/chain-rules.ts'
+import { readProvenBlocks } from './proof/proven-blocks.ts'
 import type { RpcAnswer } from '../rpc/rpc-call.ts'
 import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { BadAnswer, CallFailed, type RpcErrorKind } from '../rpc/rpc-error.ts'
@@ -36,7 +38,7 @@ export async function headersAt(
   return endpoint.sendEach(
     numbers.map((number) => ({ method: 'eth_getBlockByNumber', params: [quantity(number), false] })),
     (answer, index) => {
-      const header = decodeHeader(endpoint.resultOf('eth_getBlockByNumber', answer))
+      const header = headerOf(endpoint, endpoint.resultOf('eth_getBlockByNumber', answer))
       if (header !== null && header.number !== numbers[index]) {
         throw new BadAnswer(`asked for block ${numbers[index]}, got block ${header.number}`)
       }
@@ -54,7 +56,7 @@ export async function headersByHash(endpoint: RpcEndpoint, hashes: readonly stri
     hashes.map((hash) => ({ method: 'eth_getBlockByHash', params: [hash, false] })),
     (answer, index) => {
       const hash = hashes[index] ?? ''
-      const header = decodeHeader(endpoint.resultOf('eth_getBlockByHash', answer))
+      const header = headerOf(endpoint, endpoint.resultOf('eth_getBlockByHash', answer))
       if (header === null) throw new CallFailed(`block ${hash} is not known`, 'missing-block')
       if (header.hash !== hash) throw new BadAnswer(`asked for block ${hash}, got block ${header.hash}`)
       return header
@@ -73,12 +75,12 @@ export function mayConcernUs(header: EvmHeader, contracts: WatchedContracts): bo
 }
 
 /**
- * Logs of one block and the check which shows that none is missing. `unchecked` means the watched contracts' logs
- * alone, which nothing confirms.
+ * Logs of one block, at least ours, and the check which shows that none of ours is missing. `one` means our contracts'
+ * logs alone, which nothing confirms.
  */
 export interface BlockLogs {
   logs: EvmLog[]
-  check: 'bloom' | 'receipt-list' | 'one'
+  check: 'receipts' | 'bloom' | 'receipt-list' | 'one'
 }
 
 /**
@@ -96,13 +98,32 @@ export function isWorthLess(attempt: number, others: number): (kind: RpcErrorKin
 }
 
 /**
+ * Reads each block's logs by its hash, in the headers' order: from receipts that the header commits to where the endpoint
+ * gives them, else as {@link readByBlooms} does. Throws a RetryableError when no way works.
+ */
+export async function readWholeBlocks(
+  endpoint: RpcEndpoint,
+  headers: readonly EvmHeader[],
+  contracts: WatchedContracts,
+  worthLess: (kind: RpcErrorKind) => boolean,
+): Promise<BlockLogs[]> {
+  const proven = await readProvenBlocks(endpoint, headers, (address) => contracts.has(address))
+  const rest = headers.filter((_, index) => proven[index] === null)
+  const others = (await readByBlooms(endpoint, rest, contracts, worthLess)).values()
+  return proven.map((block) => {
+    const found = block ?? others.next().value
+    if (found === undefined) throw new Error('a block was not read')
+    return found
+  })
+}
+
+/**
  * Reads all logs of each block by its hash, in the headers' order. Logs must make exactly the header's bloom and be
  * numbered without a gap, so that a missing log is noticed. Otherwise the block is read another way; see
  * {@link readOtherwise}. Anyone can fill a block with more logs than an endpoint gives or we hold. If `worthLess`
- * accepts such a refusal, only our contracts' logs are asked for, and no bloom confirms them. Throws a RetryableError
- * when no way works.
+ * accepts such a refusal, only our contracts' logs are asked for, and no bloom confirms them.
  */
-export async function readWholeBlocks(
+async function readByBlooms(
   endpoint: RpcEndpoint,
   headers: readonly EvmHeader[],
   contracts: WatchedContracts,

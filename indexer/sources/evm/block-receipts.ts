@@ -41,6 +41,15 @@ async function receiptsOf(
   const [together] = await endpoint.send([{ method: 'eth_getBlockReceipts', params: [hash] }])
   if (together?.ok === true && Array.isArray(together.result) && together.result.length === hashes.length)
     return together.result as unknown[]
+  return receiptsOneByOne(endpoint, hash, hashes)
+}
+
+/** Throws a CallFailed when a receipt is refused or missing. */
+export function receiptsOneByOne(
+  endpoint: RpcEndpoint,
+  hash: string,
+  hashes: readonly (string | null)[],
+): Promise<unknown[]> {
   return endpoint.sendEach(
     hashes.map((txHash) => ({ method: 'eth_getTransactionReceipt', params: [txHash] })),
     (answer) => {

@@ -1,6 +1,7 @@
 import type { BlockRef } from '../../../shared/events/chain-step.ts'
 import { headersAt } from './block-reader.ts'
-import { decodeHeader, type EvmHeader } from './decode-answer.ts'
+import type { EvmHeader } from './decode-answer.ts'
+import { headerOf } from './proof/chain-rules.ts'
 import type { RpcClient, Report } from '../rpc/rpc-client.ts'
 import { quantity } from './hex.ts'
 import { Laggards } from './laggards.ts'
@@ -156,21 +157,21 @@ export class ChainHead {
     if (known !== null)
       calls.push({ method: 'eth_getBlockByNumber', params: [quantity(known.number), false] })
     const answers = await endpoint.send(calls)
-    const header = decodeHeader(endpoint.resultOf(tag, answers[0]))
+    const header = headerOf(endpoint, endpoint.resultOf(tag, answers[0]))
     if (known === null) return header
     if (tag === 'latest' && header !== null && header.number < known.number) {
       throw new ContradictsFinal(`its head ${header.number} is below block ${known.number}, which is final`)
     }
     if (header?.number === known.number && header.hash !== known.hash) throw contradiction(known, header.hash)
-    checkFinal(known, answers[1])
+    checkFinal(endpoint, known, answers[1])
     return header
   }
 }
 
 /** A node that no longer has the block proves nothing about it. */
-function checkFinal(known: BlockRef, answer: RpcAnswer | undefined): void {
+function checkFinal(endpoint: RpcEndpoint, known: BlockRef, answer: RpcAnswer | undefined): void {
   if (answer === undefined || !answer.ok) return
-  const header = decodeHeader(answer.result)
+  const header = headerOf(endpoint, answer.result)
   if (header !== null && header.hash !== known.hash) throw contradiction(known, header.hash)
 }
 

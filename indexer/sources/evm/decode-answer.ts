@@ -1,13 +1,19 @@
 import type { BlockHeader } from '../../../shared/events/chain-step.ts'
 import { parseHex, parseQuantity } from './hex.ts'
 import { BadAnswer } from '../rpc/rpc-error.ts'
+import { headerHash } from './proof/header-hash.ts'
 
 /** (pure) Decodes a node's answers field by field. Any malformed field is a BadAnswer. */
 
 export interface EvmHeader extends BlockHeader {
   logsBloom: string
   hasTransactions: boolean
+  /** Roots that the block's hash commits to; null when the header does not hash to its hash by Ethereum's rule. */
+  roots: { receipts: string; transactions: string; state: string } | null
 }
+
+/** Root of a trie without values. */
+export const EMPTY_ROOT = '0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421'
 
 export interface EvmLog {
   address: string
@@ -28,13 +34,26 @@ export interface EvmLog {
 export function decodeHeader(value: unknown): EvmHeader | null {
   if (value === null) return null
   const block = record(value, 'block')
+  const hash = hex(block['hash'], 32, 'block hash')
+  const roots = headerHash(block) === hash ? rootsOf(block) : null
+  const hasListed = Array.isArray(block['transactions']) && block['transactions'].length > 0
   return {
     number: number(block['number'], 'block number'),
-    hash: hex(block['hash'], 32, 'block hash'),
+    hash,
     parentHash: hex(block['parentHash'], 32, 'parent hash'),
     timeS: number(block['timestamp'], 'block time'),
     logsBloom: hex(block['logsBloom'], 256, 'logs bloom'),
-    hasTransactions: Array.isArray(block['transactions']) && block['transactions'].length > 0,
+    // The list of transactions is not hashed, their root is.
+    hasTransactions: roots === null ? hasListed : roots.transactions !== EMPTY_ROOT,
+    roots,
+  }
+}
+
+function rootsOf(block: Record<string, unknown>): EvmHeader['roots'] {
+  return {
+    receipts: hex(block['receiptsRoot'], 32, 'receipts root'),
+    transactions: hex(block['transactionsRoot'], 32, 'transactions root'),
+    state: hex(block['stateRoot'], 32, 'state root'),
   }
 }
 

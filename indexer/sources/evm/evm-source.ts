@@ -6,6 +6,7 @@ import type { AddressText, ContractRole, UintText } from '../../../shared/events
 import type {
   BlockHeader,
   BlockRef,
+  RangeCheck,
   RangeEvidence as Evidence,
   TimedBlock,
 } from '../../../shared/events/chain-step.ts'
@@ -14,6 +15,7 @@ import type { BlocksRead, ChainSource, RangeRead } from '../chain-source.ts'
 import { checkWithin } from '../check-within.ts'
 import { cutRanges } from '../cut-ranges.ts'
 import {
+  headersAt,
   headersByHash,
   isWorthLess,
   mayConcernUs,
@@ -30,6 +32,7 @@ import { clientSettings, type Report, type SourceOptions } from '../rpc/rpc-clie
 import { createEvmClient } from './evm-client.ts'
 import { headTicks, type TickOptions } from '../rpc/head-ticks.ts'
 import { readLoans } from './loan-reader.ts'
+import { ChainRules, holdTo, type ChainRule } from './proof/chain-rules.ts'
 import { evidenceOf, RangeEvidence } from './range-evidence.ts'
 import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { TokenDecimals } from './token-decimals.ts'
@@ -73,6 +76,14 @@ const BLOCKS_IN_RANGE = 16
 const RANGES_AT_ONCE = 4
 const TOO_FULL =
   'a block has more logs than its endpoints give or than are held: such blocks are read by our contracts alone, unchecked by blooms'
+const UNPROVEN: Record<ChainRule, string> = {
+  headers:
+    'no endpoint gives a header that hashes to its hash by Ethereum’s rule: nothing that endpoints say of this chain is proven',
+  receipts:
+    'receipts do not have the root in their block’s header: logs of this chain are not proven by their receipts',
+  transactions:
+    'transactions do not have the root in their block’s header: hashes of this chain’s transactions are not proven',
+}
 /** Number of headers kept in memory, so that their blooms need not be read again with their blocks. */
 const MAX_REMEMBERED = 2048
 
@@ -82,6 +93,10 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
   const settings = clientSettings(key, options, TIMEOUT_MS)
   const { report } = settings
   const client = createEvmClient(network.rpcUrls, network.networkId, settings)
+  const rules = new ChainRules((rule, follows) => {
+    if (!follows) warnOnce(`${key}: ${UNPROVEN[rule]}`)
+  })
+  holdTo(rules, client.others())
   const contracts = watchedContracts(network)
   const reader: EventReader = { client, contracts, decimals: new TokenDecimals(client) }
   const startBlock = Math.min(...[...contracts.values()].map((contract) => contract.startBlock))
@@ -96,7 +111,7 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
   const closing = new AbortController()
 
   async function readRange(from: number, to: number): Promise<RangeRead> {
-    const { range, check, byReceipts, endpoint } = await client.read(
+    const { range, check, blocks, endpoint } = await client.read(
       `blocks ${from} to ${to}`,
       async (endpoint) => ({ ...(await evidence.read(endpoint, from, to)), endpoint: endpoint.label }),
       // A wide range that fails is read again in narrower ones. Only a single block is worth asking elsewhere.
@@ -104,7 +119,7 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
     )
     return {
       events: await chainEvents(reader, range.logs, timesOf(range.blocks)),
-      evidence: evidenceOf({ from, to, endpoint, check }, byReceipts),
+      evidence: evidenceOf({ from, to, endpoint, check }, blocks),
       first: plainHeader(range.first),
       last: plainHeader(range.last),
       cuts: range.blocks,
@@ -138,12 +153,12 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
       warnOf(read)
       return {
         endpoint: endpoint.label,
-        checks: new Map(concerned.map(({ number }, at) => [number, read[at]?.check])),
+        checks: checksOf(blooms, new Map(concerned.map((header, at) => [header, read[at]?.check ?? 'one']))),
         logs: read.flatMap(({ logs }) => logs).filter((log: EvmLog) => contracts.has(log.address)),
       }
     })
     const checkOf = ({ number }: BlockHeader): Evidence[] => [
-      { from: number, to: number, endpoint: found.endpoint, check: found.checks.get(number) ?? 'bloom' },
+      { from: number, to: number, endpoint: found.endpoint, check: found.checks.get(number) ?? 'one' },
     ]
     return {
       events: await chainEvents(reader, found.logs, timesOf(headers)),
@@ -173,9 +188,18 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
 
   async function check(): Promise<void> {
     const head = await heads.head()
+    await settleHeaders(head)
     const where = { network: key, chainId: network.networkId, head: head.number }
     await checkContracts(client, contracts, where, warnOnce)
     if (head.hasTransactions) await checkLogs(head)
+  }
+
+  /** Endpoints may lie about the chain's headers. One of them that gives a header which hashes settles it. */
+  async function settleHeaders({ number }: BlockRef): Promise<void> {
+    const isKnown = (): boolean => rules.known.headers !== undefined
+    if (isKnown()) return
+    await pMap(client.available(), (endpoint) => headersAt(endpoint, [number]).catch(() => []))
+    if (!isKnown()) warnOnce(`${key}: ${UNPROVEN.headers}`)
   }
 
   /** Some chains give no way to notice a missing log. This check reports that before anything is read. */
@@ -235,6 +259,8 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
       return block
     },
     believeFinal: (block) => heads.believeFinal(block),
+    chainRules: () => rules.known,
+    believeRules: (known) => rules.believe(known),
     finalHeader: async (final, number) => plainHeader(await heads.finalHeader(final, number)),
     headers,
     readRange,
@@ -252,6 +278,19 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
       return answer ?? { loan: null, reason: 'fetchLoan was not asked' }
     },
   }
+}
+
+/** A bloom of a header that does not hash excludes nothing. */
+function checksOf(
+  headers: readonly EvmHeader[],
+  read: ReadonlyMap<EvmHeader, RangeCheck>,
+): ReadonlyMap<number, RangeCheck> {
+  return new Map(
+    headers.map((header) => {
+      const check = read.get(header) ?? 'bloom'
+      return [header.number, check === 'bloom' && header.roots === null ? 'one' : check]
+    }),
+  )
 }
 
 function tickOptions({ wsUrl, pollIntervalMs }: EvmNetwork, report: Report): TickOptions {

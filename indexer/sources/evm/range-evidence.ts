@@ -12,9 +12,11 @@ import {
   requireAll,
   sameLogs,
   withHeaders,
+  type BlockChecks,
   type LogsBetween,
   type RangeLogs,
 } from './range-reader.ts'
+import type { EvmHeader } from './decode-answer.ts'
 import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { BadAnswer, CallFailed } from '../rpc/rpc-error.ts'
 import { SecondOpinion } from '../rpc/second-opinion.ts'
@@ -42,8 +44,8 @@ const RECENT_BLOCKS = 256
 export interface CheckedRange {
   range: RangeLogs
   check: RangeCheck
-  /** Heights of blocks that only their receipts confirm. */
-  byReceipts?: readonly number[]
+  /** Blocks with a check of their own. */
+  blocks?: BlockChecks
 }
 
 /**
@@ -90,7 +92,7 @@ export class RangeEvidence {
   /** Headers are read together with the logs, since blocks with logs need theirs anyway. */
   async #readWithBlooms(endpoint: RpcEndpoint, from: number, to: number): Promise<CheckedRange> {
     const { range, headers } = await readRangeWithHeaders(endpoint, this.#contracts, from, to, this.#headers)
-    return checkedBy(endpoint, range, await checkBlooms(endpoint, this.#contracts, range, headers))
+    return checkedBy(endpoint, range, await this.#check(endpoint, range, headers))
   }
 
   async #compare(endpoint: RpcEndpoint, from: number, to: number): Promise<CheckedRange> {
@@ -142,8 +144,11 @@ export class RangeEvidence {
   }
 
   #isWorthIt(endpoint: RpcEndpoint, from: number): boolean {
-    const isRecent = from <= this.#newest && from > this.#newest - RECENT_BLOCKS
-    return isRecent || hasSaidNull(endpoint) || this.#isCheap(endpoint)
+    return this.#isRecent(from) || hasSaidNull(endpoint) || this.#isCheap(endpoint)
+  }
+
+  #isRecent(from: number): boolean {
+    return from <= this.#newest && from > this.#newest - RECENT_BLOCKS
   }
 
   #isCheap(endpoint: RpcEndpoint): boolean {
@@ -153,10 +158,17 @@ export class RangeEvidence {
     return this.#unchecked % MEASURE_EVERY === 0
   }
 
-  async #blooms(endpoint: RpcEndpoint, range: LogsBetween): Promise<number[] | null> {
+  async #blooms(endpoint: RpcEndpoint, range: LogsBetween): Promise<BlockChecks | null> {
     const headers = await this.#headers(endpoint, range.from, range.to)
     requireAll(headers, range.from, range.to)
-    return checkBlooms(endpoint, this.#contracts, range, headers)
+    return this.#check(endpoint, range, headers)
+  }
+
+  /** Blooms of headers that do not hash are compared too, but prove nothing. */
+  async #check(endpoint: RpcEndpoint, range: LogsBetween, headers: EvmHeader[]): Promise<BlockChecks | null> {
+    const checks = await checkBlooms(endpoint, this.#contracts, range, headers, this.#isRecent(range.from))
+    const unproven = headers.filter(({ number, roots }) => roots === null && checks?.has(number) === false)
+    return checks && new Map([...checks, ...unproven.map(({ number }) => [number, 'one'] as const)])
   }
 
   /**
@@ -199,8 +211,8 @@ async function withBlocks(endpoint: RpcEndpoint, range: Answer['range']): Promis
  * Throws a CallFailed when full blooms cannot confirm a wide range of an endpoint that has answered null. Narrower
  * ranges then settle it.
  */
-function checkedBy(endpoint: RpcEndpoint, range: RangeLogs, byReceipts: number[] | null): CheckedRange {
-  if (byReceipts !== null) return { range, check: 'bloom', byReceipts }
+function checkedBy(endpoint: RpcEndpoint, range: RangeLogs, blocks: BlockChecks | null): CheckedRange {
+  if (blocks !== null) return { range, check: 'bloom', blocks }
   if (hasSaidNull(endpoint) && range.from < range.to)
     throw new CallFailed(
       `blocks ${range.from} to ${range.to}: null for logs, and blooms too full to tell`,
@@ -209,19 +221,16 @@ function checkedBy(endpoint: RpcEndpoint, range: RangeLogs, byReceipts: number[]
   return { range, check: 'one' }
 }
 
-/**
- * Splits the evidence of blocks `from` to `to` (inclusive). Each height in `byReceipts` (ascending) gets the check
- * `receipt-list`.
- */
+/** Splits the evidence of blocks `from` to `to` (inclusive), so that each height in `blocks` gets its own check. */
 export function evidenceOf(
   { from, to, endpoint, check }: Evidence,
-  byReceipts: readonly number[] = [],
+  blocks: BlockChecks = new Map(),
 ): Evidence[] {
   const ranges: Evidence[] = []
   let next = from
-  for (const number of byReceipts) {
+  for (const [number, own] of [...blocks].sort(([left], [right]) => left - right)) {
     if (number > next) ranges.push({ from: next, to: number - 1, endpoint, check })
-    ranges.push({ from: number, to: number, endpoint, check: 'receipt-list' })
+    ranges.push({ from: number, to: number, endpoint, check: own })
     next = number + 1
   }
   if (next <= to) ranges.push({ from: next, to, endpoint, check })

@@ -2,7 +2,7 @@ import { EMPTY_BLOOM, mayContain } from './bloom.ts'
 import { headersAt, mayConcernUs, readHeaders, readWholeBlocks } from './block-reader.ts'
 import { askLogs } from './ask-logs.ts'
 import type { EvmHeader, EvmLog } from './decode-answer.ts'
-import type { TimedBlock } from '../../../shared/events/chain-step.ts'
+import type { RangeCheck, TimedBlock } from '../../../shared/events/chain-step.ts'
 import { groupBy } from '../../../shared/group-by.ts'
 import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { BadAnswer, CallFailed, type RpcErrorKind } from '../rpc/rpc-error.ts'
@@ -178,9 +178,13 @@ function checkAsked(log: EvmLog, contracts: WatchedContracts, from: number, to: 
 /** Tells whether two endpoints give the same logs and the same ends of a range. */
 export function sameLogs(left: LogsBetween, right: LogsBetween): boolean {
   if (left.first.hash !== right.first.hash || left.last.hash !== right.last.hash) return false
-  if (left.logs.length !== right.logs.length) return false
-  return left.logs.every((log, index) => {
-    const other = right.logs[index]
+  return isSameList(left.logs, right.logs)
+}
+
+function isSameList(left: readonly EvmLog[], right: readonly EvmLog[]): boolean {
+  if (left.length !== right.length) return false
+  return left.every((log, index) => {
+    const other = right[index]
     return other !== undefined && isSameLog(log, other)
   })
 }
@@ -198,35 +202,47 @@ function isSameLog(left: EvmLog, right: EvmLog): boolean {
   )
 }
 
+/** Checks of single blocks that differ from the range's, by height. */
+export type BlockChecks = ReadonlyMap<number, RangeCheck>
+
 /**
- * Compares a range with the blooms of all its blocks, in `headers`. Returns the heights of blocks that only receipts
- * confirm, or null when blooms or a block are too full to decide. Throws a BadAnswer when a block has a log of ours
- * that the range lacks.
+ * Compares a range with the blooms of all its blocks, in `headers`. Blocks whose blooms allow more are read whole, and with
+ * `provesOurs` those with logs of ours too. Returns the checks of blocks that are not `bloom`, or null when blooms or a
+ * block are too full to decide. Throws a BadAnswer when a block has other logs of ours than the range.
  */
 export async function checkBlooms(
   endpoint: RpcEndpoint,
   contracts: WatchedContracts,
   range: LogsBetween,
   headers: readonly EvmHeader[],
-): Promise<number[] | null> {
+  provesOurs: boolean,
+): Promise<BlockChecks | null> {
   checkLinks(headers, range)
   const ours = groupBy(range.logs, ({ blockNumber }) => blockNumber)
-  const suspects = headers.filter((header) => isSuspect(header, contracts, ours.get(header.number) ?? []))
+  const logsOf = ({ number }: EvmHeader): EvmLog[] => ours.get(number) ?? []
+  const suspects = headers.filter((header) => isSuspect(header, contracts, logsOf(header)))
   if (suspects.length > MAX_SUSPECTS) return null
+  const withOurs = provesOurs ? headers.filter((header) => logsOf(header).length > 0) : []
+  const wanted = new Set(withOurs.length > MAX_SUSPECTS ? suspects : [...suspects, ...withOurs])
+  const read = headers.filter((header) => wanted.has(header))
   // A wide range that is refused is read again in narrower ones.
   const worthLess = (kind: RpcErrorKind): boolean =>
     kind === 'too-large' || (kind === 'other' && range.from === range.to)
-  const whole = await readWholeBlocks(endpoint, suspects, contracts, worthLess)
-  for (const [index, header] of suspects.entries()) {
-    const inBlock = (whole[index]?.logs ?? []).filter((log) => contracts.has(log.address))
-    if (inBlock.length !== (ours.get(header.number) ?? []).length) {
+  const whole = await readWholeBlocks(endpoint, read, contracts, worthLess)
+  const checks = new Map<number, RangeCheck>()
+  for (const [index, header] of read.entries()) {
+    const { logs = [], check = 'one' } = whole[index] ?? {}
+    const inBlock = logs.filter((log) => contracts.has(log.address))
+    const isSame =
+      check === 'receipts' ? isSameList(inBlock, logsOf(header)) : inBlock.length === logsOf(header).length
+    if (!isSame) {
       throw new BadAnswer(
         `block ${header.number}: ${inBlock.length} of our logs, not all in its range's answer`,
       )
     }
+    if (check !== 'bloom') checks.set(header.number, check)
   }
-  if (whole.some(({ check }) => check === 'one')) return null
-  return suspects.filter((_, index) => whole[index]?.check === 'receipt-list').map(({ number }) => number)
+  return [...checks.values()].includes('one') ? null : checks
 }
 
 function checkLinks(headers: readonly EvmHeader[], range: LogsBetween): void {

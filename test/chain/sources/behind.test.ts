@@ -3,6 +3,7 @@ import t from 'tap'
 import type { Test } from 'tap'
 import { asOfBlocksAgo, stoppedAt } from '../../../devnet/faults/evm-lies.ts'
 import { lyingAnswers, Refusal, type Fault } from '../../../devnet/faults/fault.ts'
+import { headerHash } from '../../../indexer/sources/evm/proof/header-hash.ts'
 import { createEvmSource, type EvmSource } from '../../../indexer/sources/evm/evm-source.ts'
 import { followChain } from '../../../indexer/sources/follow-chain.ts'
 import { testSeed } from '../../helpers/test-seed.ts'
@@ -266,9 +267,10 @@ void t.test('a head without the blocks below it is not taken', async (t) => {
   const { chain } = await startPlayed(t)
   const [first, second] = [await startEndpoint(t, chain), await startEndpoint(t, chain)]
   const head = await numberOf(chain, 'latest')
-  second.fault = lyingAnswers(['eth_getBlockByNumber'], (result, { params: [tag] }) =>
-    tag === 'latest' ? { ...(result as object), number: '0xfffff' } : undefined,
-  )
+  second.fault = lyingAnswers(['eth_getBlockByNumber'], (result, { params: [tag] }) => {
+    const header = { ...(result as object), number: '0xfffff' }
+    return tag === 'latest' ? { ...header, hash: headerHash(header) } : undefined
+  })
   const said: string[] = []
   const source = openSource(t, chain, [first.proxy.url, second.proxy.url], said)
   while (second.looks < 3) {

@@ -1,7 +1,7 @@
 import { verifyMerkleProof } from '@ethereumjs/mpt'
 import { RLP } from '@ethereumjs/rlp'
 import { BadAnswer } from '../../rpc/rpc-error.ts'
-import { record } from '../decode-answer.ts'
+import { EMPTY_ROOT, record } from '../decode-answer.ts'
 import { parseHex } from '../hex.ts'
 import { listOf } from './rlp.ts'
 
@@ -36,13 +36,11 @@ export async function provenSlots(
   return values
 }
 
-/** An empty trie has no nodes to show, and nodes answer with an empty proof. */
-const EMPTY_ROOT = '0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421'
-
 /** Returns the value under a key, which the trie holds by its hash; null when the proof shows that it is absent. */
 async function valueAt(root: string, key: Uint8Array, proof: unknown): Promise<Uint8Array | null> {
   const nodes = listOf(proof, 'proof')
   if (nodes.length > MAX_NODES) throw new BadAnswer(`a proof of ${nodes.length} nodes`)
+  // An empty trie has no nodes to show.
   if (root === EMPTY_ROOT) return null
   const decoded = nodes.map((node) => {
     if (typeof node === 'string' && node.length > 2 + 2 * MAX_NODE_BYTES)

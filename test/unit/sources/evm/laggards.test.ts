@@ -7,7 +7,7 @@ import { bytes } from '../../../helpers/node-saying.ts'
 
 const headerAt = (number: number): EvmHeader => ({
   ...{ number, hash: bytes(32, number), parentHash: bytes(32, number - 1), timeS: 1 },
-  ...{ logsBloom: EMPTY_BLOOM, hasTransactions: false },
+  ...{ logsBloom: EMPTY_BLOOM, hasTransactions: false, roots: null },
 })
 
 void t.test('an endpoint that is behind lacks the blocks above its newest head', (t) => {

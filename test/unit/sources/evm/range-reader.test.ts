@@ -9,6 +9,7 @@ const HEADER = {
   timeS: 1,
   logsBloom: '0x00',
   hasTransactions: true,
+  roots: null,
 }
 const LOG: EvmLog = {
   address: '0x01',

@@ -1,0 +1,80 @@
+import type { RpcEndpoint } from '../../rpc/rpc-endpoint.ts'
+import { BadAnswer } from '../../rpc/rpc-error.ts'
+import { decodeHeader, type EvmHeader } from '../decode-answer.ts'
+
+/** What a chain may compute by Ethereum's rules. Some chains follow for one and not for another. */
+const RULES = ['headers', 'receipts', 'transactions'] as const
+export type ChainRule = (typeof RULES)[number]
+
+/** Rules that a chain is known to follow, or never to: false is set by an operator alone. */
+export type KnownRules = Partial<Record<ChainRule, boolean>>
+
+const BROKEN: Record<ChainRule, string> = {
+  headers: 'its header does not hash to its hash',
+  receipts: 'its receipts do not have the root in its header',
+  transactions: 'its transactions do not have the root in its header',
+}
+
+/**
+ * The rules that one chain follows. A rule that held once holds for good, whatever endpoints say later: an answer that
+ * breaks it is a lie. A rule that never held proves nothing.
+ */
+export class ChainRules {
+  readonly #known: KnownRules = {}
+  readonly #onKnown: (rule: ChainRule, follows: boolean) => void
+  readonly #unproven = new Set<ChainRule>()
+
+  /** `onKnown` hears once of each rule that it held, or did not. */
+  constructor(onKnown: (rule: ChainRule, follows: boolean) => void = () => undefined) {
+    this.#onKnown = onKnown
+  }
+
+  get known(): KnownRules {
+    return { ...this.#known }
+  }
+
+  /** Takes over what was known before a restart. */
+  believe(known: KnownRules): void {
+    for (const rule of RULES) if (known[rule] !== undefined) this.#known[rule] = known[rule]
+  }
+
+  /**
+   * Notes whether a block held to a rule and returns it. Throws a BadAnswer when the block broke a rule that the chain is
+   * known to follow.
+   */
+  judge(rule: ChainRule, holds: boolean, { number, hash }: { number: number; hash: string }): boolean {
+    const known = this.#known[rule]
+    if (holds && known === undefined) {
+      this.#known[rule] = true
+      this.#onKnown(rule, true)
+    }
+    if (holds || known === false) return holds
+    if (known === true) throw new BadAnswer(`block ${number} (${hash}): ${BROKEN[rule]}`)
+    // A chain without headers that hash is a reason to be told of once more: at the start, when all were asked.
+    if (rule !== 'headers' && !this.#unproven.has(rule)) this.#onKnown(rule, false)
+    this.#unproven.add(rule)
+    return false
+  }
+}
+
+const rulesOf = new WeakMap<RpcEndpoint, ChainRules>()
+
+/** Judges all answers of these endpoints by the rules of their chain. */
+export function holdTo(rules: ChainRules, endpoints: readonly RpcEndpoint[]): void {
+  for (const endpoint of endpoints) rulesOf.set(endpoint, rules)
+}
+
+/** Returns the rules of the endpoint's chain; none are known of an endpoint that is held to none. */
+export function chainRulesOf(endpoint: RpcEndpoint): ChainRules {
+  return rulesOf.get(endpoint) ?? new ChainRules()
+}
+
+/**
+ * Returns an endpoint's header; null when it knows no such block. Throws a BadAnswer for a malformed one, and for one
+ * that does not hash to its hash on a chain where all do.
+ */
+export function headerOf(endpoint: RpcEndpoint, value: unknown): EvmHeader | null {
+  const header = decodeHeader(value)
+  if (header !== null) chainRulesOf(endpoint).judge('headers', header.roots !== null, header)
+  return header
+}
