@@ -15,7 +15,8 @@ export const EVM_LIMITS: AnswerLimits = {
   // The contract's author decides how large its code is.
   eth_getCode: { bytes: 2 * MIB, values: 20, mayBeLarger: true },
   eth_getBlockByNumber: BLOCK,
-  eth_getBlockByHash: BLOCK,
+  // With all its transactions, whose calldata the block's gas bounds.
+  eth_getBlockByHash: { bytes: 8 * MIB, values: 250_000, mayBeLarger: true },
   eth_getLogs: LOGS,
   // A contract may return as much as its gas pays for.
   eth_call: { bytes: 512 * KIB, values: 200, mayBeLarger: true },

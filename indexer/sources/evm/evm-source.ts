@@ -78,11 +78,10 @@ const TOO_FULL =
   'a block has more logs than its endpoints give or than are held: such blocks are read by our contracts alone, unchecked by blooms'
 const UNPROVEN: Record<ChainRule, string> = {
   headers:
-    'no endpoint gives a header that hashes to its hash by Ethereum’s rule: nothing that endpoints say of this chain is proven',
+    "no endpoint gives a header that hashes to its hash by Ethereum's rule: nothing that endpoints say of this chain is proven",
   receipts:
-    'receipts do not have the root in their block’s header: logs of this chain are not proven by their receipts',
-  transactions:
-    'transactions do not have the root in their block’s header: hashes of this chain’s transactions are not proven',
+    'receipts do not have the root in the header of their block: logs of this chain are not proven by receipts',
+  transactions: 'transactions do not have the root in the header of their block: their hashes are not proven',
 }
 /** Number of headers kept in memory, so that their blooms need not be read again with their blocks. */
 const MAX_REMEMBERED = 2048

@@ -250,7 +250,8 @@ void t.test('who contradicts its own headers is put aside also where no bloom te
   await source.check()
   const { number } = await source.head()
   await t.rejects(source.readRange(1, number), /the blooms do not tell which/)
-  t.match(said, [new RegExp(`^evm:31337: ${liar.url} is put aside for .*a log of another block$`)])
+  const aside = said.filter((message) => message.includes('is put aside'))
+  t.match(aside, [new RegExp(`^evm:31337: ${liar.url} is put aside for .*a log of another block$`)])
 })
 
 void t.test('a second endpoint that is away for a moment is waited for', async (t) => {

@@ -26,7 +26,7 @@ void t.test('backfill, tip and reorgs of every depth give the node’s own chain
   await sameAsNode(t, index, chain, 'backfill')
   t.ok(index.events.length > 100, 'something happened')
   t.ok(
-    index.evidence.every(({ check }) => check === 'bloom'),
+    index.evidence.every(({ check }) => check !== 'one'),
     'every range was checked',
   )
   t.same(problems, [], 'no problems')
