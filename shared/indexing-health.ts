@@ -68,6 +68,8 @@ export interface ProofReport {
   missing: number
   /** Blocks by kind of proof. */
   blocks: Partial<Record<ProofKind, number>>
+  /** Block at which the contracts' state was proven equal to the index; null if never. */
+  stateAt: number | null
 }
 
 /** Addresses of a block explorer: `{transaction}` and `{address}` stand for what is shown. */

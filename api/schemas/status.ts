@@ -25,7 +25,7 @@ const HEALTH = {
   note: 'at the head',
   queueWaiting: 0,
   queueFailed: 0,
-  proof: { from: 1, to: 83, missing: 0, blocks: { receipts: 12, bloom: 71 } },
+  proof: { from: 1, to: 83, missing: 0, blocks: { receipts: 12, bloom: 71 }, stateAt: 64 },
 }
 
 const explorer = z
@@ -45,6 +45,7 @@ const proof = z
     blocks: z
       .strictObject(Object.fromEntries(PROOF_KINDS.map((kind) => [kind, blocksOf])) as ProofCounts)
       .meta({ description: 'Blocks by the kind of proof; kinds without a block are left out' }),
+    stateAt: height('Block at which the state of the contracts was proven equal to the index'),
   })
   .nullable()
   .meta({ description: 'How the blocks that were read were proven; null before the first' })

@@ -400,6 +400,10 @@ export type NetworkHealth = {
             two?: number;
             one?: number;
         };
+        /**
+         * Block at which the state of the contracts was proven equal to the index
+         */
+        stateAt: number | null;
     } | null;
 };
 

@@ -9,6 +9,8 @@ export interface Artifact {
   abi: unknown[]
   bytecode: string
   deployedBytecode: string
+  /** The compiler's `storageLayout`; not kept in the artifact. */
+  storageLayout: unknown
 }
 
 const here = new URL('.', import.meta.url)
@@ -25,6 +27,7 @@ const compilerOutput = z.object({
         z.object({
           abi: z.array(z.unknown()),
           evm: z.object({ bytecode: code, deployedBytecode: code }),
+          storageLayout: z.unknown(),
         }),
       ),
     )
@@ -54,7 +57,9 @@ export function compileContracts(): Artifact[] {
     evmVersion: 'shanghai',
     optimizer: { enabled: true, runs: 200 },
     metadata: { bytecodeHash: 'none', appendCBOR: false },
-    outputSelection: { '*': { '*': ['abi', 'evm.bytecode.object', 'evm.deployedBytecode.object'] } },
+    outputSelection: {
+      '*': { '*': ['abi', 'evm.bytecode.object', 'evm.deployedBytecode.object', 'storageLayout'] },
+    },
   }
   const { errors, contracts } = compilerOutput.parse(
     JSON.parse(z.string().parse(askCompiler(JSON.stringify({ language: 'Solidity', sources, settings })))),
@@ -63,11 +68,12 @@ export function compileContracts(): Artifact[] {
   return Object.values(contracts)
     .flatMap((byName) => Object.entries(byName))
     .filter(([contractName]) => deployed.has(contractName))
-    .map(([contractName, { abi, evm }]) => ({
+    .map(([contractName, { abi, evm, storageLayout }]) => ({
       contractName,
       abi,
       bytecode: `0x${evm.bytecode.object}`,
       deployedBytecode: `0x${evm.deployedBytecode.object}`,
+      storageLayout,
     }))
 }
 
@@ -77,7 +83,7 @@ const askCompiler: (input: string) => unknown = (input) => {
   return compile(input)
 }
 
-export function artifactText(artifact: Artifact): string {
+export function artifactText({ storageLayout: _, ...artifact }: Artifact): string {
   return `${JSON.stringify(artifact, null, 2)}\n`
 }
 

@@ -1,7 +1,7 @@
 import type { ContractRole } from '../../shared/events/chain-event.ts'
 import type { BlockRef } from '../../shared/events/chain-step.ts'
 import { inOneState, type Trx } from '../../shared/db/transaction.ts'
-import { findPosition } from '../event-log/chain-position.ts'
+import { findPosition, noteProvenState } from '../event-log/chain-position.ts'
 import { getLoansAfter, type ListedLoan } from '../projections/loans/read-loans.store.ts'
 import type { WatchedEvmNetwork } from '../watched-networks.ts'
 import { auditChannels } from './audit-channels.ts'
@@ -11,9 +11,17 @@ import { countOf } from './count-of.ts'
 import { verifyLoanState } from './verify-loan-state.ts'
 
 const CHUNK = 200
+/** Missing loans that are named. */
+const MOST_MISSING = 1000
 const ROLE_OF_TYPE: Record<ListedLoan['loanType'], ContractRole> = {
   ERC20FIL: 'erc20Loans',
   FILERC20: 'erc20CollateralLock',
+}
+
+interface AuditOptions extends OutputOptions {
+  network?: string
+  /** Loans are read from contract storage, proven against the block's header, and each contract's loans are counted. */
+  proof?: boolean
 }
 
 /**
@@ -23,12 +31,13 @@ const ROLE_OF_TYPE: Record<ListedLoan['loanType'], ContractRole> = {
  * Sets exit code 1 when anything differs, when nothing at all was compared, or when interrupted. A network that was
  * never indexed also sets it; the other networks are still compared.
  */
-export async function runAudit(options: OutputOptions & { network?: string }): Promise<void> {
+export async function runAudit(options: AuditOptions): Promise<void> {
   await withDatabase(({ db, signal }) =>
     withNetworks(options.network, async (networks) => {
       const differences: AuditDifference[] = []
       const empty: string[] = []
       const nothingOf: string[] = []
+      const proven: { network: string; block: BlockRef }[] = []
       let loans = 0
       let inPart = 0
       let channels = 0
@@ -47,20 +56,27 @@ export async function runAudit(options: OutputOptions & { network?: string }): P
           }
           const isEvm = watched.chain === 'evm'
           const compared = isEvm
-            ? await auditLoans(trx, watched, position.block, signal, tell, () => (inPart += 1))
+            ? await auditLoans(trx, watched, position.block, {
+                ...{ signal, proof: options.proof === true, onDifference: tell },
+                onInPart: () => (inPart += 1),
+              })
             : await auditChannels(trx, watched, position.block, signal, tell)
           if (isEvm) loans += compared
           else channels += compared
+          const isEqual = differences.every(({ network }) => network !== watched.network)
+          if (isEvm && options.proof === true && isEqual && !signal.aborted)
+            proven.push({ network: watched.network, block: position.block })
           if (compared > 0 || signal.aborted) return
           nothingOf.push(watched.network)
           if (options.json !== true) console.log(nothingIn(watched))
         })
       }
+      for (const { network, block } of proven) await noteProvenState(db, network, block)
       if (options.json === true)
         console.log(
           JSON.stringify({
             ...{ loans, loansInPart: inPart, channels, finished: !signal.aborted, differences },
-            ...{ neverIndexed: empty, nothingToCompare: nothingOf },
+            ...{ neverIndexed: empty, nothingToCompare: nothingOf, proven },
           }),
         )
       else console.log(sum(loans, inPart, channels, differences.length, signal.aborted))
@@ -70,16 +86,22 @@ export async function runAudit(options: OutputOptions & { network?: string }): P
   )
 }
 
+interface LoanAudit {
+  signal: AbortSignal
+  proof: boolean
+  onDifference: (difference: AuditDifference) => void
+  onInPart: () => void
+}
+
 async function auditLoans(
   trx: Trx,
   { network, source }: WatchedEvmNetwork,
   block: BlockRef,
-  signal: AbortSignal,
-  onDifference: (difference: AuditDifference) => void,
-  onInPart: () => void,
+  { signal, proof, onDifference, onInPart }: LoanAudit,
 ): Promise<number> {
   const progress = createProgress()
   let audited = 0
+  const known: Record<ContractRole, Set<bigint>> = { erc20Loans: new Set(), erc20CollateralLock: new Set() }
   const show = (): void =>
     progress.show(`${network}: ${countOf(audited, 'loan')} compared at block ${block.number}`, {
       ...{ done: audited, total: null },
@@ -90,17 +112,18 @@ async function auditLoans(
     const last = loans.at(-1)
     if (last === undefined) break
     afterId = last.id
-    const answers = await source.fetchLoanStates(
-      loans.map(({ loanType, part }) => ({
-        role: ROLE_OF_TYPE[loanType],
-        contractLoanId: part['contractLoanId'] ?? '',
-        state: Number(part['state']),
-      })),
-      block,
-    )
+    const asked = loans.map(({ loanType, part }) => ({
+      role: ROLE_OF_TYPE[loanType],
+      contractLoanId: part['contractLoanId'] ?? '',
+      state: Number(part['state']),
+    }))
+    const answers = await (proof
+      ? source.proveLoanStates(asked, block)
+      : source.fetchLoanStates(asked, block))
     loans.forEach(({ loanType, loanId, part, tokenDecimals, isBeginningRead }, index) => {
       const answer = answers[index] ?? { loan: null, reason: 'no answer' }
       if (!isBeginningRead) onInPart()
+      known[ROLE_OF_TYPE[loanType]].add(BigInt(part['contractLoanId'] ?? 0))
       const found =
         answer.loan === null
           ? [{ field: 'fetchLoan', indexed: part['state'] ?? null, onChain: answer.reason }]
@@ -112,7 +135,43 @@ async function auditLoans(
     show()
   }
   progress.end()
+  if (proof && !signal.aborted) {
+    const counters = await source.proveLoanCounters(block)
+    for (const difference of missingLoans(known, counters)) onDifference({ network, ...difference })
+  }
   return audited
+}
+
+/**
+ * (pure) Names the loans that a contract made and the index lacks. Loans before the first known one may be older than
+ * startBlock; without any, all are named.
+ */
+function missingLoans(
+  known: Record<ContractRole, ReadonlySet<bigint>>,
+  counters: ReadonlyMap<ContractRole, bigint>,
+): Omit<AuditDifference, 'network'>[] {
+  return [...counters].flatMap(([role, count]) => {
+    const ids = known[role]
+    const first = [...ids].reduce((least, id) => (id < least ? id : least), count + 1n)
+    const missing: string[] = []
+    for (let id = ids.size === 0 ? 1n : first; id <= count && missing.length < MOST_MISSING; id += 1n)
+      if (!ids.has(id)) missing.push(String(id))
+    const beyond = [...ids].filter((id) => id > count).map(String)
+    return [
+      ...missing.map((id) => ({
+        subject: `${role} loan ${id} of its contract`,
+        field: 'loan',
+        indexed: null,
+        onChain: 'made',
+      })),
+      ...beyond.map((id) => ({
+        subject: `${role} loan ${id} of its contract`,
+        field: 'loan',
+        indexed: 'made',
+        onChain: null,
+      })),
+    ]
+  })
 }
 
 function nothingIn({ network, chain }: { network: string; chain: 'evm' | 'filecoin' }): string {

@@ -111,6 +111,7 @@ program
     'compare every loan with its contract and every channel with the node at the indexed block; 1 when anything differs or a network was never indexed',
   )
   .option('--network <key>', 'one network (default: all)')
+  .option('--proof', 'read loans from contract storage, proven against the block’s header, and count them')
   .option('--json', 'as JSON')
   .action(runAudit)
 program

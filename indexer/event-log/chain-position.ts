@@ -256,6 +256,36 @@ export async function forgetHeadersBelow(trx: Trx, network: string, number: numb
     .execute()
 }
 
+/**
+ * Stores that contract state at `block` was proven equal to the index. A block that a reorg replaced meanwhile, or whose
+ * header is no longer kept, is not stored.
+ */
+export async function noteProvenState(db: Db, network: string, { number, hash }: BlockRef): Promise<void> {
+  await inTransaction(db, async (trx) => {
+    await lockPosition(trx, network)
+    if ((await findHeaderHash(trx, network, number)) !== hash) return
+    await setProvenState(trx, network, number)
+  })
+}
+
+/** Forgets a proof of state above `ancestor`, whose blocks a reorg replaces. */
+export async function forgetProvenState(trx: Trx, network: string, ancestor: number): Promise<void> {
+  const position = await trx
+    .selectFrom('ledger.chain_position')
+    .select('state_proven')
+    .where('network', '=', network)
+    .executeTakeFirst()
+  if ((position?.state_proven ?? -1) > ancestor) await setProvenState(trx, network, null)
+}
+
+async function setProvenState(trx: Trx, network: string, block: number | null): Promise<void> {
+  await trx
+    .updateTable('ledger.chain_position')
+    .set({ state_proven: block })
+    .where('network', '=', network)
+    .execute()
+}
+
 function toPosition(row: Selectable<ChainPositionTable>): ChainPosition {
   return {
     startNumber: row.start_number,

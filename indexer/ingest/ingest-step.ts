@@ -16,6 +16,7 @@ import { getChannelsAt } from '../event-log/channel-addresses.ts'
 import {
   findHeaderHash,
   forgetBlockPositions,
+  forgetProvenState,
   forgetHeadersBelow,
   lockPosition,
   moveFinalized,
@@ -143,6 +144,7 @@ async function ingestReorg(
   await replaceEvents(trx, identity, { from: ancestor.number + 1, to }, step.events, 'reorg', step.evidence)
   await putHeaders(trx, identity.network, ancestor.number, step.headers)
   await forgetBlockPositions(trx, identity.network, ancestor.number + 1)
+  await forgetProvenState(trx, identity.network, ancestor.number)
   await arrive(trx, identity.network, ancestor.number + 1, step)
   return 'applied'
 }

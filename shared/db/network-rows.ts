@@ -7,7 +7,8 @@ const report = (role: string): string => `
 /** A network's `ProofReport`; null if no block was read. */
 const PROOF = `
     (select json_build_object('from', min(first), 'to', max(last),
-      'missing', max(last) - min(first) + 1 - sum(blocks), 'blocks', json_object_agg(kind, blocks))
+      'missing', max(last) - min(first) + 1 - sum(blocks), 'blocks', json_object_agg(kind, blocks),
+      'stateAt', chain.state_proven)
     from (
       select kind, sum(blocks) as blocks, min(from_number) as first, max(to_number) as last
       from ledger.ranges_read as range cross join unnest(checks, counts) as parts(kind, blocks)

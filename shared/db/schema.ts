@@ -68,6 +68,8 @@ export interface ChainPositionTable {
   written_epoch: Generated<number>
   written_sequence: Generated<number>
   watched: unknown
+  /** Block at which contract state was proven equal to the index. */
+  state_proven: ColumnType<number | null, number | null | undefined>
   moved_at: Date | null
   /** Ethereum's rules by name: true for one that the chain is known to follow. */
   chain_rules: ColumnType<Record<string, boolean>, string | undefined, string>

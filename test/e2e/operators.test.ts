@@ -107,6 +107,20 @@ void t.test('operators’ commands against a real chain', async (t) => {
     })
   })
 
+  await t.test('a proof of state finds a loan that the index lacks, which a comparison cannot', async (t) => {
+    t.match(await ops('audit', '--proof'), {
+      code: 0,
+      out: /^30 loans and 0 channels compared, 0 differences/,
+    })
+    t.match((await ops('status')).out, /complete from 0 to \d+, proven by: .*; state at \d+/)
+    await sql`delete from projection.loans where (loan_type, loan_id) in (
+      select loan_type, loan_id from projection.loans where contract_loan_id = '7' limit 1)`.execute(db)
+    t.match(await ops('audit'), { code: 0, out: /^29 loans/ })
+    const proof = await ops('audit', '--proof')
+    t.match(proof, { code: 1, out: /loan 7 of its contract: loan is null in the index, made on the chain/ })
+    t.equal((await ops('replay')).code, 0)
+  })
+
   await t.test(
     'reindex fills what was removed from the log, takes back what is not on the chain, and leaves the rest',
     async (t) => {

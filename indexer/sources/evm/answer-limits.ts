@@ -23,6 +23,8 @@ export const EVM_LIMITS: AnswerLimits = {
   // A call of 16,777,216 gas (EIP-7825) carries up to 1.6 MiB, which hex doubles. The values are its access list.
   eth_getTransactionByBlockHashAndIndex: { bytes: 4 * MIB, values: 50_000, mayBeLarger: true },
   eth_getTransactionByHash: { bytes: 4 * MIB, values: 50_000, mayBeLarger: true },
+  // At most 128 slots are asked for, each with some 10 nodes of 532 bytes.
+  eth_getProof: { bytes: 4 * MIB, values: 10_000, mayBeLarger: true },
   eth_getBlockReceipts: LOGS,
   eth_getTransactionReceipt: LOGS,
 }

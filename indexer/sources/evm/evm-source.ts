@@ -33,6 +33,7 @@ import { createEvmClient } from './evm-client.ts'
 import { headTicks, type TickOptions } from '../rpc/head-ticks.ts'
 import { readLoans } from './loan-reader.ts'
 import { ChainRules, holdTo, type ChainRule } from './proof/chain-rules.ts'
+import { proveCounter, proveLoans } from './prove-loans.ts'
 import { evidenceOf, RangeEvidence } from './range-evidence.ts'
 import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { TokenDecimals } from './token-decimals.ts'
@@ -60,6 +61,13 @@ export interface EvmSource extends ChainSource {
    * endpoint answers and a PermanentError for a contract that is not configured.
    */
   fetchLoanStates(queries: readonly LoanAsked[], block: BlockRef): Promise<LoanAnswer[]>
+  /**
+   * Like `fetchLoanStates`, but proven against the header of `block`. Throws a RetryableError when no endpoint can prove
+   * them: it has no `eth_getProof` or not this state, or the chain's headers do not hash by Ethereum's rule.
+   */
+  proveLoanStates(queries: readonly LoanAsked[], block: BlockRef): Promise<LoanAnswer[]>
+  /** Returns how many loans each configured contract ever made, proven like `proveLoanStates`. */
+  proveLoanCounters(block: BlockRef): Promise<Map<ContractRole, bigint>>
   /** Returns a token's symbol, null if it has none that can be shown. Throws a RetryableError when no endpoint answers. */
   tokenSymbol(token: AddressText): Promise<string | null>
   fetchLoanState(role: ContractRole, contractLoanId: UintText, block: BlockRef): Promise<LoanAnswer>
@@ -231,13 +239,31 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
     report('warn', message)
   }
 
+  const addresses = new Map([...contracts.values()].map(({ role, address }) => [role, address]))
+  const addressOf = (role: ContractRole): AddressText => {
+    const address = addresses.get(role)
+    if (address === undefined) throw new PermanentError(`${key}: no ${role} is configured`)
+    return address
+  }
+
+  async function proveLoanStates(queries: readonly LoanAsked[], block: BlockRef): Promise<LoanAnswer[]> {
+    const answers: LoanAnswer[] = queries.map(() => ({ loan: null, reason: 'the contract has no such loan' }))
+    for (const role of new Set(queries.map((query) => query.role))) {
+      const ofRole = queries.flatMap((query, place) => (query.role === role ? [{ ...query, place }] : []))
+      const ids = ofRole.map(({ contractLoanId }) => contractLoanId)
+      const loans = await proveLoans(client, { role, address: addressOf(role) }, ids, block)
+      for (const [index, { place }] of ofRole.entries()) {
+        const loan = loans[index]
+        if (loan != null) answers[place] = { loan }
+      }
+    }
+    return answers
+  }
+
   async function fetchLoanStates(queries: readonly LoanAsked[], block: BlockRef): Promise<LoanAnswer[]> {
-    const addresses = new Map([...contracts.values()].map(({ role, address }) => [role, address]))
-    const asked = queries.map(({ role, contractLoanId, state }) => {
-      const contract = addresses.get(role)
-      if (contract === undefined) throw new PermanentError(`${key}: no ${role} is configured`)
-      return { role, contract, contractLoanId, block, stateAfter: state ?? null }
-    })
+    const asked = queries.map(({ role, contractLoanId, state }) => ({
+      ...{ role, contract: addressOf(role), contractLoanId, block, stateAfter: state ?? null },
+    }))
     const loans = await readLoans(client, asked)
     return loans.map((loan) => (typeof loan === 'string' ? { loan: null, reason: loan } : { loan }))
   }
@@ -269,6 +295,12 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
       closing.abort(new RetryableError(`${key}: closed`))
       client.close()
       return Promise.resolve()
+    },
+    proveLoanStates,
+    proveLoanCounters: async (block) => {
+      const counters = new Map<ContractRole, bigint>()
+      for (const [role, address] of addresses) counters.set(role, await proveCounter(client, address, block))
+      return counters
     },
     tokenSymbol: (token) => readTokenSymbol(client, token),
     fetchLoanStates,

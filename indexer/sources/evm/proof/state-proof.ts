@@ -67,6 +67,8 @@ function storageRootOf(account: Uint8Array): string {
 
 function slotValue(encoded: Uint8Array): bigint {
   const value = decodeRlp(encoded)
+  // Anvil keeps slots that became zero in the trie; Ethereum removes them.
+  if (value instanceof Uint8Array && value.length === 0) return 0n
   const hex = value instanceof Uint8Array ? parseHex(`0x${Buffer.from(value).toString('hex')}`) : null
   if (hex === null || hex.length < 4 || hex.length > 66) throw new BadAnswer('a malformed slot value')
   return BigInt(hex)
