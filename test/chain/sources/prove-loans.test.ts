@@ -63,6 +63,18 @@ void t.test('contract storage, proven', async (t) => {
     }
     t.equal(accepted, 0)
   })
+
+  await t.test('is not taken from an older block under the hash of this one', async (t) => {
+    const older = { ...block, number: Math.floor(block.number / 2) }
+    proxy.fault = lyingAnswers(['eth_getProof', 'eth_getBlockByHash'], async (result, request, upstream) => {
+      const [contract, slots] = request.params
+      const at = `0x${older.number.toString(16)}`
+      if (request.method === 'eth_getProof') return upstream.ask('eth_getProof', contract, slots, at)
+      const header = (await upstream.ask('eth_getBlockByNumber', at, false)) as object
+      return { ...header, hash: block.hash, number: (result as { number: string }).number }
+    })
+    await t.rejects(source(proxy.url).proveLoanCounters(block), /does not hash to its hash/)
+  })
 })
 
 /** Changes a digit of some text in the answer; proofs are most of it. */
