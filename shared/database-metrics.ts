@@ -1,5 +1,6 @@
 import pTimeout from 'p-timeout'
 import type { DatabaseFigures } from './db/database-figures.ts'
+import { PROOF_KINDS } from './events/proof-kind.ts'
 import { judgeNetwork, NOT_FOLLOWED, type JudgedNetwork, type NetworkRow } from './indexing-health.ts'
 import { gauge, type Registry, type Sample } from './metrics.ts'
 
@@ -32,6 +33,11 @@ const OF_NETWORKS: [name: string, help: string, value: NetworkValue][] = [
   ],
   ['lag_seconds', 'The same in seconds, by the chain’s clock.', ({ lagSeconds }) => lagSeconds],
   ['synced', '1 while the index is fresh, as /readyz of the API judges it.', ({ synced }) => Number(synced)],
+  [
+    'missing_blocks',
+    'Blocks between the first and the last that was read, which were not.',
+    ({ proof }) => proof?.missing ?? null,
+  ],
   ['last_write_age_seconds', 'Time since a block was last written.', (_, { movedAgoS }) => movedAgoS],
 ]
 
@@ -91,6 +97,7 @@ export function addDatabaseMetrics(
       return figures === null ? [] : sampleOf({}, value(figures))
     })
   }
+  addProofs(registry, reader)
   for (const [name, help, value] of OF_NETWORKS) {
     gauge(registry, { name, help, labels: ['network'] }, async () =>
       (await followed(reader)).flatMap((row) =>
@@ -98,6 +105,15 @@ export function addDatabaseMetrics(
       ),
     )
   }
+}
+
+function addProofs(registry: Registry, reader: FiguresReader): void {
+  const named = { name: 'proven_blocks', help: 'Blocks that were read, by kind of proof (docs/proof.md).' }
+  gauge(registry, { ...named, labels: ['network', 'kind'] }, async () =>
+    (await followed(reader)).flatMap(({ network, proof }) =>
+      PROOF_KINDS.map((kind): Sample => [{ network, kind }, proof?.blocks[kind] ?? 0]),
+    ),
+  )
 }
 
 /** The networks that an indexer is configured to follow. */

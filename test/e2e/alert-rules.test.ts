@@ -26,6 +26,7 @@ function healthy(): Series {
   const series: Series = {
     [at('up', 'loan-activity-api', 'a1')]: flat(1),
     [at('up', 'loan-activity-api', 'a2')]: flat(1),
+    [at('up', 'loan-activity-webhooks', 'w1')]: flat(1),
     [onWebhook('disabled')]: flat(0),
     [onWebhook('oldest_age_seconds')]: flat(2),
     [onWebhook('deliveries_total', ',outcome="given_up"')]: flat(0),
@@ -50,6 +51,9 @@ function healthy(): Series {
       [onIndexer('postgres_connections', instance)]: flat(20),
       [onIndexer('postgres_connections_limit', instance)]: flat(97),
       [onIndexer('lag_blocks', instance, NET)]: flat(1),
+      [onIndexer('missing_blocks', instance, NET)]: flat(0),
+      [onIndexer('proven_blocks', instance, `${NET},kind="receipts"`)]: growing(5),
+      [onIndexer('proven_blocks', instance, `${NET},kind="one"`)]: flat(1_000),
       [onIndexer('last_write_age_seconds', instance, NET)]: flat(3),
       [onIndexer('restarts_total', instance, NET)]: flat(0),
       [onIndexer('handed_in_refused_total', instance, NET)]: flat(0),
@@ -129,10 +133,13 @@ const CASES: Record<string, Series> = {
     ...everywhere('writing', flat(0), NET),
   },
   LoanActivityForeignJobs: { [onIndexer('refused_jobs_total', 'i1', NET)]: growing(1) },
+  LoanActivityMissingBlocks: everywhere('missing_blocks', flat(3), NET),
+  LoanActivityUnproven: everywhere('proven_blocks', growing(5), `${NET},kind="one"`),
   LoanActivityApiSheds: { [onApi('api_shed_total')]: growing(60) },
   LoanActivityApiErrors: {
     [onApi('api_request_duration_seconds_count', ',route="/docs",status="500"')]: growing(1),
   },
+  LoanActivityNoWebhooks: { [at('up', 'loan-activity-webhooks', 'w1')]: flat(0) },
   LoanActivityWebhookDisabled: {
     [onWebhook('disabled')]: flat(1),
     [onWebhook('oldest_age_seconds')]: growing(600),
@@ -147,6 +154,8 @@ const MORE: [alert: string | null, what: string, Series][] = [
   ['LoanActivityNoIndexer', 'DNS has no indexer', { ...gone('i1', VANISHED), ...gone('i2', VANISHED) }],
   ['LoanActivityApiDown', 'DNS has one API less', gone('a1', VANISHED)],
   ['LoanActivityNoApi', 'DNS has no API', { ...gone('a1', VANISHED), ...gone('a2', VANISHED) }],
+  ['LoanActivityNoWebhooks', 'DNS has no webhooks', { [at('up', 'loan-activity-webhooks', 'w1')]: VANISHED }],
+  [null, 'webhooks that nobody runs', { [at('up', 'loan-activity-webhooks', 'w1')]: null }],
   [
     null,
     'a third API was there for some minutes',
