@@ -142,7 +142,13 @@ void t.test('a status counts the blocks by kind of proof, and those that were no
       { ...at, network: 'evm:5', from_number: 0, to_number: 99, checks: ['two'], counts: [100] },
     ])
     .execute()
-  t.same(await proof(), { from: 5, to: 30, missing: 2, blocks: { receipts: 6, bloom: 17, one: 1 }, stateAt: null })
+  t.same(await proof(), {
+    from: 5,
+    to: 30,
+    missing: 2,
+    blocks: { receipts: 6, bloom: 17, one: 1 },
+    stateAt: null,
+  })
 })
 
 void t.test('whatever an indexer reports, strangers read it in words of a closed set', async (t) => {
