@@ -66,6 +66,7 @@ export class ReaderSession {
   #epoch = 0
   #lookedAtMs = performance.now()
   #unblockedAtMs = -Infinity
+  #rulesKept = 0
 
   constructor(run: NetworkRun) {
     this.#run = run
@@ -118,11 +119,13 @@ export class ReaderSession {
     }
   }
 
-  /** The check found out which rules the chain follows, as far as they were not known. */
+  /** Stores the rules that the chain was found to follow by now. */
   async #keepRules(): Promise<void> {
     const { source, db, health } = this.#run
     const rules = source.chainRules?.() ?? {}
-    if (Object.keys(rules).length > 0) await putChainRules(db, health.network, rules)
+    if (Object.keys(rules).length === this.#rulesKept) return
+    await putChainRules(db, health.network, rules)
+    this.#rulesKept = Object.keys(rules).length
   }
 
   async #loadResumePoint(): Promise<ResumePoint> {
@@ -267,6 +270,7 @@ export class ReaderSession {
     const isGone = jobId !== null && (await this.#isGone(queue, jobId))
     const position = await findPosition(db, health.network)
     if (this.#end.signal.aborted) return
+    await this.#keepRules()
     const written = position?.written
     const sequence = written?.readerEpoch === this.#epoch ? written.sequence : 0
     if (position?.readerEpoch !== this.#epoch) this.#end.with({ why: 'superseded' })

@@ -3,6 +3,7 @@ import t from 'tap'
 import { startAnvil } from '../../devnet/evm/anvil.ts'
 import { deployContracts } from '../../devnet/evm/deploy.ts'
 import { createPlayer } from '../../devnet/evm/player.ts'
+import { findPosition } from '../../indexer/event-log/chain-position.ts'
 import { replay } from '../../indexer/ingest/replay.ts'
 import type { Db } from '../../shared/db/connect.ts'
 import { compareWithChain } from '../helpers/compare-with-chain.ts'
@@ -105,6 +106,8 @@ void t.test('operators’ commands against a real chain', async (t) => {
       code: 0,
       out: /0 missing, 0 different, 0 foreign/,
     })
+    const chainRules = (await findPosition(db, 'evm:31337'))?.chainRules
+    t.same(chainRules, { headers: true, receipts: true, transactions: true }, 'the rules are remembered')
   })
 
   await t.test('a proof of state finds a loan that the index lacks, which a comparison cannot', async (t) => {

@@ -1,0 +1,13 @@
+import t from 'tap'
+import { findPosition, putChainRules, raiseEpoch } from '../../../indexer/event-log/chain-position.ts'
+import { testDatabase } from '../../helpers/database.ts'
+
+void t.test('rules of a chain are added, and those that are known stay as they are', async (t) => {
+  const { db } = await testDatabase(t)
+  await raiseEpoch(db, 'evm:1', 'reader', { startNumber: 0, watched: {} })
+  const rules = async (): Promise<unknown> => (await findPosition(db, 'evm:1'))?.chainRules
+  t.same(await rules(), {})
+  await putChainRules(db, 'evm:1', { headers: true, receipts: false })
+  await putChainRules(db, 'evm:1', { receipts: true, transactions: true })
+  t.same(await rules(), { headers: true, receipts: false, transactions: true })
+})
