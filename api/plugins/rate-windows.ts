@@ -2,6 +2,7 @@ import type { FastifyRateLimitStore, FastifyRateLimitStoreCtor } from '@fastify/
 import { Redis } from 'ioredis'
 import { LRUCache } from 'lru-cache'
 import type { FastifyBaseLogger } from 'fastify'
+import { parseRedisUrl } from '../../shared/config/redis-url.ts'
 import { messageOf } from '../../shared/errors.ts'
 
 const PREFIX = 'loan-activity:rate:'
@@ -31,13 +32,7 @@ export class RateWindows {
     private readonly log: FastifyBaseLogger,
   ) {
     if (redisUrl === undefined) return
-    this.redis = new Redis(redisUrl, {
-      connectionName: 'loan-activity api',
-      enableOfflineQueue: false,
-      maxRetriesPerRequest: 0,
-      commandTimeout: REDIS_WITHIN_MS,
-      retryStrategy: (attempt) => Math.min(50 * attempt, RECONNECT_AT_MOST_MS),
-    })
+    this.redis = openRedis(redisUrl)
     this.redis.on('error', (error: Error) => this.lose(error))
   }
 
@@ -106,6 +101,17 @@ export class RateWindows {
     this.isAway = false
     this.log.info('Redis (REDIS_URL) is back: the rate limit counts for all APIs together')
   }
+}
+
+function openRedis(url: string): Redis {
+  const retryStrategy = (attempt: number): number => Math.min(50 * attempt, RECONNECT_AT_MOST_MS)
+  const options = {
+    ...{ connectionName: 'loan-activity api', enableOfflineQueue: false, maxRetriesPerRequest: 0 },
+    ...{ commandTimeout: REDIS_WITHIN_MS, retryStrategy },
+  }
+  const servers = parseRedisUrl(url)
+  if (servers?.kind !== 'sentinel') return new Redis(url, options)
+  return new Redis({ ...options, ...servers.options, sentinelRetryStrategy: retryStrategy })
 }
 
 /** Takes one round trip. The first request of a window creates the key, which expires by itself. */

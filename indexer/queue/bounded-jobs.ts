@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import type { Command, Redis, RedisOptions } from 'ioredis'
+import type { Command } from 'ioredis'
 import * as z from 'zod'
-import { QueueRedis } from './queue-redis.ts'
+import { withoutPolicy, type ReplyFilter } from './queue-redis.ts'
 
 /**
  * BullMQ parses a job as soon as its data arrive. These hooks of the drivers see its text before. They replace a text that is
@@ -60,29 +60,13 @@ export function parseBounded(text: string, mostCharacters: number): unknown {
   return reason === undefined ? JSON.parse(text) : noteOf(text, reason)
 }
 
-/** A connection to Redis on which the jobs that a script returns are bounded. */
-export class BoundedRedis extends QueueRedis {
-  readonly #mostCharacters: number
-
-  /** `url` is null where the options name the server. */
-  constructor(url: string | null, options: RedisOptions, mostCharacters: number) {
-    super(...((url === null ? [options] : [url, options]) as [string, RedisOptions]))
-    this.#mostCharacters = mostCharacters
-  }
-
-  override sendCommand(...[command, stream]: Parameters<Redis['sendCommand']>): unknown {
-    const reply = super.sendCommand(command, stream)
+/** Bounds the jobs that a script of BullMQ's returns, and events. */
+export function boundedReplies(mostCharacters: number): ReplyFilter {
+  return (command, reply) => {
     const bound = isScript(command) ? boundedReply : BOUNDS[command.name]
-    if (bound === undefined || !(reply instanceof Promise)) return reply
-    const bounded = reply.then((value: unknown) => bound(value, this.#mostCharacters))
-    // ioredis sends unanswered commands again after a reconnect, and ignores what that returns.
-    bounded.catch(() => undefined)
-    return bounded
-  }
-
-  /** BullMQ listens to events on a copy of its own; that of ioredis would be a plain one. */
-  override duplicate(override: Partial<RedisOptions> = {}): BoundedRedis {
-    return new BoundedRedis(null, { ...this.options, ...override }, this.#mostCharacters)
+    return bound === undefined
+      ? withoutPolicy(command, reply)
+      : reply.then((value: unknown) => bound(value, mostCharacters))
   }
 }
 

@@ -1,5 +1,7 @@
-import { Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
+import { redisPlace } from '../../shared/config/redis-url.ts'
 import { messageOf } from '../../shared/errors.ts'
+import { openRedis, withoutPolicy } from './queue-redis.ts'
 
 /** Reply codes of Redis (the first word of an error) that a later attempt gets again, with what the operator can do. */
 const REFUSALS: Record<string, string> = {
@@ -15,28 +17,40 @@ const CONNECT_TIMEOUT_MS = 5_000
  * Returns warnings for the operator. Rejects with one line that names REDIS_URL, and never quotes its password.
  */
 export async function checkRedis(url: string): Promise<string[]> {
-  const probe = new Redis(url, {
-    lazyConnect: true,
-    connectTimeout: CONNECT_TIMEOUT_MS,
-    retryStrategy: () => null,
-    maxRetriesPerRequest: 0,
-  })
+  const options = { lazyConnect: true, connectTimeout: CONNECT_TIMEOUT_MS, maxRetriesPerRequest: 0 }
+  const probe = openRedis(url, { ...options, retryStrategy: () => null }, withoutPolicy)
   let lastError: unknown
   probe.on('error', (error) => (lastError = error))
   try {
     await probe.connect()
     await probe.ping()
+    await requireKind(probe)
     // ioredis only emits a refused SELECT, and would go on with database 0.
     if (lastError instanceof Error) throw lastError
     return await evictionWarnings(probe)
   } catch (error) {
-    throw new Error(`REDIS_URL: ${new URL(url).host} ${describeRefusal(lastError ?? error)}`)
+    throw new Error(`REDIS_URL: ${redisPlace(url)} ${describeRefusal(lastError ?? error)}`)
   } finally {
     probe.disconnect()
   }
 }
 
+/** Words of a server that is of another kind than its URL says. */
+class OtherKind extends Error {}
+
+/** A queue on a Cluster's node would fail forever with CROSSSLOT. A user may be denied INFO; then the queue tells. */
+async function requireKind(probe: Redis): Promise<void> {
+  const about = await probe.info('server').catch(() => '')
+  if (/^redis_mode:cluster\s*$/m.test(about))
+    throw new OtherKind(
+      'is a node of a Redis Cluster, which cannot keep the queue: use one server, or Sentinel',
+    )
+  if (/^redis_mode:sentinel\s*$/m.test(about))
+    throw new OtherKind('is a Sentinel: write redis+sentinel://host:port,host:port/<master name>')
+}
+
 function describeRefusal(error: unknown): string {
+  if (error instanceof OtherKind) return error.message
   const message = messageOf(error)
   const [code = ''] = message.split(' ')
   // Redis before version 6 answers AUTH without a code of its own.

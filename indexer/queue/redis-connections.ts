@@ -1,8 +1,9 @@
-import { Redis, type RedisOptions } from 'ioredis'
+import type { Redis, RedisOptions } from 'ioredis'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { redisPlace } from '../../shared/config/redis-url.ts'
 import { messageOf } from '../../shared/errors.ts'
-import { BoundedRedis } from './bounded-jobs.ts'
-import { QueueRedis } from './queue-redis.ts'
+import { boundedReplies } from './bounded-jobs.ts'
+import { openRedis, withoutPolicy, type OpenOptions } from './queue-redis.ts'
 
 const RECONNECT_MS = 500
 const ANSWER_MS = 2_000
@@ -18,7 +19,7 @@ const REFUSES_WRITES = /(^|-)(READONLY|OOM|LOADING|MISCONF|MASTERDOWN|CLUSTERDOW
  * set: BullMQ's copy for a worker would reject for good when its first attempt fails. `mostCharacters` bounds a job's data.
  */
 export function patientRedis(url: string, mostCharacters?: number): Redis {
-  const options: RedisOptions = {
+  const options: OpenOptions = {
     ...RECONNECTING,
     maxRetriesPerRequest: null,
     // Milliseconds. A worker waits one second for jobs, so a silent socket is dead.
@@ -27,9 +28,11 @@ export function patientRedis(url: string, mostCharacters?: number): Redis {
     // 2: the command is sent again on the next connection.
     reconnectOnError: ({ message }) => (REFUSES_WRITES.test(message) ? 2 : false),
   }
-  return mostCharacters === undefined
-    ? new QueueRedis(url, options)
-    : new BoundedRedis(url, options, mostCharacters)
+  return openRedis(
+    url,
+    options,
+    mostCharacters === undefined ? withoutPolicy : boundedReplies(mostCharacters),
+  )
 }
 
 const RECONNECTING = {
@@ -46,15 +49,19 @@ export class RedisProbe {
   #lastError: Error | undefined
 
   constructor(url: string, prefix: string) {
-    this.#place = `Redis at ${new URL(url).host}`
+    this.#place = `Redis at ${redisPlace(url)}`
     this.#key = `${prefix}:alive`
-    this.#client = new Redis(url, {
-      ...RECONNECTING,
-      lazyConnect: true,
-      enableOfflineQueue: false,
-      commandTimeout: ANSWER_MS,
-      socketTimeout: 2 * ANSWER_MS,
-    })
+    this.#client = openRedis(
+      url,
+      {
+        ...RECONNECTING,
+        lazyConnect: true,
+        enableOfflineQueue: false,
+        commandTimeout: ANSWER_MS,
+        socketTimeout: 2 * ANSWER_MS,
+      },
+      withoutPolicy,
+    )
     this.#client.on('error', (error: Error) => (this.#lastError = error))
     this.#client.on('ready', () => (this.#lastError = undefined))
   }

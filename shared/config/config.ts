@@ -5,6 +5,7 @@ import { PLAIN_KEY, validate } from '../mistake.ts'
 import { passwordInUrl, rememberSecrets, tokensInUrl } from '../secrets.ts'
 import { corsOriginsSchema, rateLimitSchema, trustProxySchema } from './api-settings.ts'
 import { networksSchema, type Networks } from './networks.ts'
+import { parseRedisUrl, REDIS_FORMS, redisPasswords } from './redis-url.ts'
 import { secretOf, type EnvironmentSource } from './secret-files.ts'
 import { webhooksSchema, type Webhook } from './webhooks.ts'
 
@@ -53,7 +54,10 @@ function isReadable(file: string): boolean {
 export const environmentSchema = z.object({
   DATABASE_URL: databaseUrlSchema.optional(),
   READ_DATABASE_URL: databaseUrlSchema.optional(),
-  REDIS_URL: urlSchema('redis:', 'rediss:').optional(),
+  REDIS_URL: z
+    .string()
+    .refine((text) => parseRedisUrl(text) !== undefined, `must be a URL of the form ${REDIS_FORMS}`)
+    .optional(),
   NETWORKS_FILE: z.string().optional(),
   /** Whether an indexer reads chains into the queue, writes from the queue into Postgres, or both. */
   INDEXER_ROLE: z.enum(['all', 'reader', 'writer']).default('all'),
@@ -103,6 +107,7 @@ export function loadEnvironment(source: EnvironmentSource = process.env): Enviro
     throw new ConfigError('QUEUE_PAGE_PASSWORD is not set: give it a password, or set QUEUE_PAGE to off')
   rememberSecrets([QUEUE_PAGE_PASSWORD ?? ''])
   for (const url of [DATABASE_URL, READ_DATABASE_URL, REDIS_URL]) rememberSecrets(passwordInUrl(url ?? ''))
+  rememberSecrets(redisPasswords(REDIS_URL ?? ''))
   return parsed.value
 }
 

@@ -1,14 +1,22 @@
 import { once } from 'node:events'
 import t from 'tap'
-import { BoundedRedis } from '../../indexer/queue/bounded-jobs.ts'
+import { boundedReplies } from '../../indexer/queue/bounded-jobs.ts'
+import { openRedis } from '../../indexer/queue/queue-redis.ts'
 import { eventually } from '../helpers/programs.ts'
 import { testRedis } from '../helpers/redis.ts'
 
+const RETRYING = { retryStrategy: () => 50 }
+
 void t.test('a command that was sent again and fails rejects for its sender alone', async (t) => {
   const url = await testRedis(t)
-  const other = new BoundedRedis(url, {}, 1_000)
+  if (url === null) return
+  const other = openRedis(url, RETRYING, boundedReplies(1_000))
   t.teardown(() => other.disconnect())
-  const redis = new BoundedRedis(url, { maxRetriesPerRequest: null, connectionName: 'sent-again' }, 1_000)
+  const redis = openRedis(
+    url,
+    { ...RETRYING, maxRetriesPerRequest: null, connectionName: 'sent-again' },
+    boundedReplies(1_000),
+  )
   await once(redis, 'ready')
   const isWaiting = async (): Promise<boolean> =>
     /name=sent-again .*cmd=xread/.test(String(await other.client('LIST')))

@@ -1,0 +1,99 @@
+/** The servers that REDIS_URL names, as options of ioredis. */
+
+interface HostAndPort {
+  host: string
+  port: number
+}
+
+interface Login {
+  username?: string
+  password?: string
+  tls?: object
+}
+
+export type RedisServers =
+  | { kind: 'single'; url: string }
+  | {
+      kind: 'sentinel'
+      options: Login & { sentinels: HostAndPort[]; name: string; db: number; sentinelPassword?: string }
+    }
+
+/** The forms of REDIS_URL, for messages. */
+export const REDIS_FORMS = 'redis://, rediss:// or redis+sentinel://host:port,host:port/<master name>'
+
+const [REDIS, SENTINEL] = [/^rediss?:\/\//i, /^redis(s?)\+sentinel:\/\/(.*)$/i]
+const SENTINEL_PORT = 26_379
+
+/** Undefined if the text has none of the {@link REDIS_FORMS}. */
+export function parseRedisUrl(text: string): RedisServers | undefined {
+  if (REDIS.test(text)) return URL.canParse(text) ? { kind: 'single', url: text } : undefined
+  const parsed = parseServers(SENTINEL.exec(text))
+  if (parsed === undefined) return undefined
+  const { servers: sentinels, login, path, parameters } = parsed
+  const db = parameters.get('db') ?? '0'
+  if (!/^[^/]+$/.test(path) || !/^\d{1,4}$/.test(db)) return undefined
+  const sentinelPassword = parameters.get('sentinelPassword') ?? ''
+  const options = { sentinels, name: decoded(path), db: Number(db), ...login }
+  return { kind: 'sentinel', options: { ...options, ...(sentinelPassword !== '' && { sentinelPassword }) } }
+}
+
+/** Hosts and ports of the servers, for messages. */
+export function redisPlace(text: string): string {
+  const servers = parseRedisUrl(text)
+  if (servers === undefined) return 'Redis'
+  if (servers.kind === 'single') return new URL(servers.url).host
+  return servers.options.sentinels
+    .map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`)
+    .join(',')
+}
+
+/** Passwords of such a URL beside the one that {@link URL} finds. */
+export function redisPasswords(text: string): string[] {
+  const servers = parseRedisUrl(text)
+  if (servers === undefined || servers.kind === 'single') return []
+  const { password, sentinelPassword } = servers.options
+  return [password, sentinelPassword].flatMap((one) =>
+    one === undefined ? [] : [one, encodeURIComponent(one)],
+  )
+}
+
+interface Parsed {
+  servers: HostAndPort[]
+  login: Login
+  path: string
+  parameters: URLSearchParams
+}
+
+/** `found` has the `s` of TLS and all after the slashes. `URL` reads no list of hosts, so each becomes a URL of its own. */
+function parseServers(found: RegExpExecArray | null): Parsed | undefined {
+  const [, tls, rest = ''] = found ?? []
+  const [, user, hosts = '', path = '', query = ''] =
+    /^(?:([^@/?#]*)@)?([^@/?#]+)\/?([^?#]*)(?:\?([^#]*))?$/.exec(rest) ?? []
+  const urls = hosts.split(',').map((host) => `redis://${user === undefined ? '' : `${user}@`}${host}`)
+  if (!urls.every((url) => URL.canParse(url))) return undefined
+  const servers = urls.map((url) => {
+    const { hostname, port } = new URL(url)
+    return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: port === '' ? SENTINEL_PORT : Number(port) }
+  })
+  if (servers.some(({ host }) => host === '')) return undefined
+  const { username, password } = new URL(urls[0] ?? '')
+  return {
+    servers,
+    login: {
+      ...(username !== '' && { username: decoded(username) }),
+      ...(password !== '' && { password: decoded(password) }),
+      ...(tls !== '' && { tls: {} }),
+    },
+    path,
+    parameters: new URLSearchParams(query),
+  }
+}
+
+/** A text with a % that begins no escape stays as it is. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
