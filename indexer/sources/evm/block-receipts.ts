@@ -44,20 +44,18 @@ async function receiptsOf(
   return receiptsOneByOne(endpoint, hash, hashes)
 }
 
-/** Throws a CallFailed when a receipt is refused or missing. */
-export function receiptsOneByOne(
+/** Throws a CallFailed when a receipt is refused or missing, or when all together are too large for memory. */
+export async function receiptsOneByOne(
   endpoint: RpcEndpoint,
   hash: string,
   hashes: readonly (string | null)[],
 ): Promise<unknown[]> {
-  return endpoint.sendEach(
-    hashes.map((txHash) => ({ method: 'eth_getTransactionReceipt', params: [txHash] })),
-    (answer) => {
-      const receipt = endpoint.resultOf('eth_getTransactionReceipt', answer)
-      if (receipt === null) throw new CallFailed(`block ${hash}: a receipt is not available`, 'missing-block')
-      return receipt
-    },
-  )
+  const calls = hashes.map((txHash) => ({ method: 'eth_getTransactionReceipt', params: [txHash] }))
+  return (await endpoint.send(calls)).map((answer) => {
+    const receipt = endpoint.resultOf('eth_getTransactionReceipt', answer)
+    if (receipt === null) throw new CallFailed(`block ${hash}: a receipt is not available`, 'missing-block')
+    return receipt
+  })
 }
 
 /**

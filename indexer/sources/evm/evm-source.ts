@@ -36,6 +36,7 @@ import { ChainRules, holdTo, type ChainRule } from './proof/chain-rules.ts'
 import { proveCounter, proveLoans } from './prove-loans.ts'
 import { evidenceOf, RangeEvidence } from './range-evidence.ts'
 import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
+import { CallFailed } from '../rpc/rpc-error.ts'
 import { TokenDecimals } from './token-decimals.ts'
 import { readTokenSymbol } from './token-symbol.ts'
 import { watchedContracts } from './watched-contracts.ts'
@@ -82,6 +83,8 @@ const BY_RECEIPTS =
  */
 const BLOCKS_IN_RANGE = 16
 const RANGES_AT_ONCE = 4
+const WEAKER =
+  'no endpoint gives receipts and transactions that prove each block: some blocks are of a weaker kind than others before'
 const TOO_FULL =
   'a block has more logs than its endpoints give or than are held: such blocks are read by our contracts alone, unchecked by blooms'
 const UNPROVEN: Record<ChainRule, string> = {
@@ -157,6 +160,8 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
       const concerned = blooms.filter((header) => mayConcernUs(header, contracts))
       const worthLess = isWorthLess(attempt, client.others(endpoint).length)
       const read = await readWholeBlocks(endpoint, concerned, contracts, worthLess)
+      if (isWeaker(read) && attempt <= client.others(endpoint).length)
+        throw new CallFailed('receipts or transactions that prove a block are not given', 'other')
       warnOf(read)
       return {
         endpoint: endpoint.label,
@@ -227,7 +232,12 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
     }
   }
 
+  /** On a chain whose receipts were proven before, some blocks were read in a way that proves less. */
+  const isWeaker = (read: readonly BlockLogs[]): boolean =>
+    rules.known.receipts === true && read.some(({ check }) => check !== 'receipts')
+
   function warnOf(read: readonly BlockLogs[]): void {
+    if (isWeaker(read)) warnOnce(`${key}: ${WEAKER}`)
     if (read.some(({ check }) => check === 'one')) warnOnce(`${key}: ${TOO_FULL}`)
     if (read.some(({ check }) => check === 'receipt-list')) warnOnce(`${key}: ${BY_RECEIPTS}`)
   }
@@ -247,14 +257,14 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
   }
 
   async function proveLoanStates(queries: readonly LoanAsked[], block: BlockRef): Promise<LoanAnswer[]> {
-    const answers: LoanAnswer[] = queries.map(() => ({ loan: null, reason: 'the contract has no such loan' }))
+    const answers: LoanAnswer[] = queries.map(() => ({ loan: null, reason: 'not asked' }))
     for (const role of new Set(queries.map((query) => query.role))) {
       const ofRole = queries.flatMap((query, place) => (query.role === role ? [{ ...query, place }] : []))
       const ids = ofRole.map(({ contractLoanId }) => contractLoanId)
       const loans = await proveLoans(client, { role, address: addressOf(role) }, ids, block)
       for (const [index, { place }] of ofRole.entries()) {
-        const loan = loans[index]
-        if (loan != null) answers[place] = { loan }
+        const loan = loans[index] ?? 'no answer'
+        answers[place] = typeof loan === 'string' ? { loan: null, reason: loan } : { loan }
       }
     }
     return answers

@@ -2,6 +2,7 @@ import type { RpcAnswer } from '../../rpc/rpc-call.ts'
 import type { RpcEndpoint } from '../../rpc/rpc-endpoint.ts'
 import { BadAnswer, CallFailed } from '../../rpc/rpc-error.ts'
 import { receiptsOneByOne } from '../block-receipts.ts'
+import { EMPTY_BLOOM } from '../bloom.ts'
 import { decodeHeader, decodeLogs, record, type EvmHeader, type EvmLog } from '../decode-answer.ts'
 import { parseHex, quantity } from '../hex.ts'
 import { chainRulesOf } from './chain-rules.ts'
@@ -80,20 +81,28 @@ function logsIn(
   if (!answer.ok || answer.result === null) return null
   const receipts = provenPart(
     listOf(answer.result, 'receipts'),
+    header.logsBloom === EMPTY_BLOOM,
     (part) => receiptsRoot(part) === header.roots?.receipts,
   )
+  // A list without a receipt shows nothing of the rule.
+  if (receipts?.length === 0) return []
   if (!chainRulesOf(endpoint).judge('receipts', receipts !== null, header)) return null
   return logsOf(header, receipts ?? [], isOurs)
 }
 
 /**
- * Returns the values that a root commits to: all of them, or all but the last. Polygon lists its state sync, which the
+ * Returns the values that a root commits to: all of them, or all but the last; nothing remains only if `mayBeNone`. Polygon lists its state sync, which the
  * root does not have, as a last transaction with a receipt.
  */
-function provenPart(values: unknown[], holds: (part: unknown[]) => boolean): unknown[] | null {
+function provenPart(
+  values: unknown[],
+  mayBeNone: boolean,
+  holds: (part: unknown[]) => boolean,
+): unknown[] | null {
   if (holds(values)) return values
   const shorter = values.slice(0, -1)
-  return values.length > 0 && holds(shorter) ? shorter : null
+  const least = mayBeNone ? 1 : 2
+  return values.length >= least && holds(shorter) ? shorter : null
 }
 
 /** A proven log's place follows from its receipt's. */
@@ -109,7 +118,8 @@ function logsOf(
     for (const item of listOf(receipt['logs'], 'receipt logs')) {
       const log = record(item, 'log')
       const address = parseHex(log['address'], 20)
-      if (address !== null && isOurs(address))
+      if (address === null) throw new BadAnswer(`block ${header.number}: a log with a malformed address`)
+      if (isOurs(address))
         ours.push({
           ...{
             address,
@@ -179,6 +189,6 @@ function hashesIn(endpoint: RpcEndpoint, header: EvmHeader, answer: RpcAnswer): 
   }
   // A type that is not known here is no lie.
   if (transactionsOf(transactions) === null) return null
-  const isProven = provenPart(transactions, holds) !== null
+  const isProven = provenPart(transactions, false, holds) !== null
   return chainRulesOf(endpoint).judge('transactions', isProven, header) ? hashes : null
 }

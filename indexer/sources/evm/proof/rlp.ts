@@ -46,9 +46,9 @@ export function byteText(byte: number): string {
 
 /** Throws a BadAnswer when a character is no hex digit. */
 export function bytesOf(hex: string): Uint8Array {
-  const bytes = Buffer.from(hex, 'hex')
-  if (bytes.length * 2 !== hex.length) throw new BadAnswer('malformed hex')
-  return bytes
+  // Buffer takes the low byte of any character for a digit, so length alone proves nothing.
+  if (hex.length % 2 !== 0 || !/^[0-9a-fA-F]*$/.test(hex)) throw new BadAnswer('malformed hex')
+  return Buffer.from(hex, 'hex')
 }
 
 /** Throws a BadAnswer that names `what`. */
