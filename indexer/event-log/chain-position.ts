@@ -268,7 +268,7 @@ export async function noteProvenState(db: Db, network: string, { number, hash }:
   })
 }
 
-/** Forgets a proof of state above `ancestor`, whose blocks a reorg replaces. */
+/** Forgets a proof of state above `ancestor`: the log of blocks above it changed. */
 export async function forgetProvenState(trx: Trx, network: string, ancestor: number): Promise<void> {
   const position = await trx
     .selectFrom('ledger.chain_position')

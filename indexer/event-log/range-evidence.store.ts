@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { RangeEvidence } from '../../shared/events/chain-step.ts'
 import type { Trx } from '../../shared/db/transaction.ts'
-import { joinRanges, partOfRange, proofOf } from './evidence.evolve.ts'
+import { joinRanges, partsWithout, proofOf } from './evidence.evolve.ts'
 
 /** Rows of evidence that are kept apart. Older ones are merged, so that they do not grow with the chain. */
 const RANGES_KEPT = 256
@@ -51,33 +51,39 @@ async function cutEvidence(trx: Trx, network: string, from: number, to: number):
     .where('to_number', '>=', from)
     .returningAll()
     .execute()
-  const parts = hit.flatMap((range) => [
-    ...(range.from_number < from ? [{ ...range, ...partOfRange(range, range.from_number, from - 1) }] : []),
-    ...(range.to_number > to ? [{ ...range, ...partOfRange(range, to + 1, range.to_number) }] : []),
-  ])
+  const parts = hit.flatMap((range) => partsWithout(range, from, to))
   if (parts.length > 0) await trx.insertInto('ledger.ranges_read').values(parts).execute()
 }
 
+/** Joins the oldest neighbours until few enough rows remain. A gap between ranges stays. */
 async function mergeOldEvidence(trx: Trx, network: string): Promise<void> {
-  const oldest = await trx
+  const { count } = await trx
+    .selectFrom('ledger.ranges_read')
+    .select(sql<number>`count(*)`.as('count'))
+    .where('network', '=', network)
+    .executeTakeFirstOrThrow()
+  if (count <= RANGES_KEPT) return
+  const rows = await trx
     .selectFrom('ledger.ranges_read')
     .selectAll()
     .where('network', '=', network)
     .orderBy('from_number')
-    .limit(RANGES_KEPT + 1)
     .execute()
-  const [first, second] = oldest
-  if (oldest.length <= RANGES_KEPT || first === undefined || second === undefined) return
-  if (first.to_number + 1 !== second.from_number) return
-  await trx
-    .deleteFrom('ledger.ranges_read')
-    .where('network', '=', network)
-    .where('from_number', '=', second.from_number)
-    .execute()
-  await trx
-    .updateTable('ledger.ranges_read')
-    .set(joinRanges(first, second))
-    .where('network', '=', network)
-    .where('from_number', '=', first.from_number)
-    .execute()
+  let surplus = rows.length - RANGES_KEPT
+  const joined: typeof rows = []
+  for (const row of rows) {
+    const last = joined.at(-1)
+    if (surplus > 0 && last !== undefined && last.to_number + 1 === row.from_number) {
+      joined[joined.length - 1] = { ...last, ...joinRanges(last, row) }
+      surplus -= 1
+    } else joined.push(row)
+  }
+  const changed = joined.filter((row) => !rows.includes(row))
+  const ends = changed.map(
+    ({ from_number, to_number }) => sql`(${from_number}::bigint, ${to_number}::bigint)`,
+  )
+  if (ends.length === 0) return
+  await sql`delete from ledger.ranges_read as range using (values ${sql.join(ends)}) as joined(first, last)
+    where network = ${network} and from_number between joined.first and joined.last`.execute(trx)
+  await trx.insertInto('ledger.ranges_read').values(changed).execute()
 }

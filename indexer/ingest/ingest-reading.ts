@@ -3,7 +3,7 @@ import type { BlockHeader, BlockRef, RangeEvidence } from '../../shared/events/c
 import type { NewEntry } from '../../shared/events/log-entry.ts'
 import type { Db } from '../../shared/db/connect.ts'
 import { inTransaction, type Trx } from '../../shared/db/transaction.ts'
-import { getHeaders, lockPosition, type ChainPosition } from '../event-log/chain-position.ts'
+import { forgetProvenState, getHeaders, lockPosition, type ChainPosition } from '../event-log/chain-position.ts'
 import { putEvidence } from '../event-log/range-evidence.store.ts'
 import { putProgress } from '../event-log/operations.ts'
 import { countUnread, planEntries } from '../event-log/plan-entries.evolve.ts'
@@ -50,6 +50,8 @@ export function ingestReading(
       'reindex',
       reading.evidence,
     )
+    const changed = corrections.appended + corrections.replaced + corrections.retracted
+    if (changed > 0) await forgetProvenState(trx, identity.network, reading.from - 1)
     await putEvidence(trx, identity.network, reading.evidence)
     await putProgress(trx, operation, reading.last.number + 1)
     return corrections

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { ChainStep } from '../../shared/events/chain-step.ts'
+import { FORMER_CHECKS, type ChainStep } from '../../shared/events/chain-step.ts'
 import { KINDS_OF_ROLE } from '../../shared/events/chain-event.ts'
 import { PROOF_KINDS } from '../../shared/events/proof-kind.ts'
 
@@ -22,7 +22,7 @@ const evidence = z.object({
   from: z.int(),
   to: z.int(),
   endpoint: text,
-  check: z.enum([...PROOF_KINDS, 'receipt-list']),
+  check: z.enum([...PROOF_KINDS, 'receipt-list', ...FORMER_CHECKS]),
 })
 
 const place = {

@@ -12,7 +12,7 @@ const PROOF = `
     from (
       select kind, sum(blocks) as blocks, min(from_number) as first, max(to_number) as last
       from ledger.ranges_read as range cross join unnest(checks, counts) as parts(kind, blocks)
-      where range.network = chain.network group by kind
+      where range.network = chain.network group by kind having sum(blocks) > 0
     ) as kinds having count(*) > 0) as proof`
 
 /** Selects a `NetworkRow` for every network that was ever indexed, or that an indexer is configured to follow. */

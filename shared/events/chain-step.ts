@@ -16,11 +16,14 @@ export interface BlockHeader extends TimedBlock {
   parentHash: string
 }
 
+/** Words that jobs of version 0.2 have for a check. */
+export const FORMER_CHECKS = ['second-endpoint', 'unchecked'] as const
+
 /**
  * How the completeness of a range was checked. 'receipt-list': the bloom proves nothing, but the endpoint's receipts, one
  * for each transaction, have the same logs; their root was not computed, so this is stored as 'one'.
  */
-export type RangeCheck = ProofKind | 'receipt-list'
+export type RangeCheck = ProofKind | 'receipt-list' | (typeof FORMER_CHECKS)[number]
 
 /** The endpoint that answered for the blocks `from` to `to` (inclusive), and how the answer was checked. */
 export interface RangeEvidence {

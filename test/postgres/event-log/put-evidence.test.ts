@@ -66,19 +66,11 @@ void t.test('the oldest ranges are joined beyond 256, and no block or endpoint i
     'the weakest check stays visible',
   )
   await put(db, { from: 1, to: 1, endpoint: 'again', check: 'receipts' })
-  const parts = (await rowsOf(db)).slice(0, 2).map(({ checks, counts }) => [checks, counts])
-  const rest = [['one'], [19]]
-  t.same(
-    parts,
-    [
-      [
-        ['one', 'receipts'],
-        [1, 1],
-      ],
-      rest,
-    ],
-    'of the parts of a joined range the weakest is claimed',
-  )
+  const [first] = await rowsOf(db)
+  t.same(first?.checks.toSorted(), ['bloom', 'one', 'receipts'], 'a record of it has the weakest')
+  const after = await rowsOf(db)
+  t.equal(after.length, MOST_ROWS)
+  t.same(blocksByCheck(after), { receipts: 1, bloom: count - 2, one: 1 }, 'the count of no kind grew')
 })
 
 async function put(db: Db, range: RangeEvidence): Promise<void> {
@@ -92,3 +84,30 @@ function rowsOf(db: Db) {
 function sorted(blocks: Map<number, string>): [number, string][] {
   return [...blocks].sort(([a], [b]) => a - b)
 }
+
+function blocksByCheck(rows: Awaited<ReturnType<typeof rowsOf>>): Record<string, number> {
+  const blocks: Record<string, number> = {}
+  for (const { checks, counts } of rows)
+    checks.forEach((check, index) => (blocks[check] = (blocks[check] ?? 0) + (counts[index] ?? 0)))
+  return blocks
+}
+
+void t.test('words of jobs of version 0.2 are stored in those of today', async (t) => {
+  const { db } = await testDatabase(t)
+  await put(db, { from: 0, to: 0, endpoint: 'a', check: 'second-endpoint' })
+  await put(db, { from: 1, to: 1, endpoint: 'a', check: 'unchecked' })
+  t.same(
+    (await rowsOf(db)).map(({ checks }) => checks),
+    [['two'], ['one']],
+  )
+})
+
+void t.test('a gap between old ranges does not keep the others apart', async (t) => {
+  const { db } = await testDatabase(t)
+  await put(db, { from: 0, to: 0, endpoint: 'a', check: 'one' })
+  for (let block = 2; block < 2 + MOST_ROWS + 20; block += 1)
+    await put(db, { from: block, to: block, endpoint: String(block), check: 'bloom' })
+  const rows = await rowsOf(db)
+  t.equal(rows.length, MOST_ROWS)
+  t.match(rows[0], { from_number: 0, to_number: 0, checks: ['one'] })
+})
