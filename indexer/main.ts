@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import {
   loadEnvironment,
   loadNetworks,
@@ -143,7 +144,8 @@ await runProgram('indexer', HELP, async () => {
       await Promise.all([status, queueWatch.ended, spreading])
       telemetry.closeAllConnections()
       telemetry.close()
-      await queuePage?.close()
+      // A page that waits for a frozen database must not hold up the end.
+      await Promise.race([queuePage?.close(), delay(2000, undefined, { ref: false })])
       backend.close()
     }
   } finally {

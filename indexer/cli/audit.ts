@@ -11,8 +11,8 @@ import { countOf } from './count-of.ts'
 import { verifyLoanState } from './verify-loan-state.ts'
 
 const CHUNK = 200
-/** Missing loans that are named. */
-const MOST_MISSING = 1000
+/** Loans that are named although the index or the contract lacks them. */
+const MOST_NAMED = 1000
 const ROLE_OF_TYPE: Record<ListedLoan['loanType'], ContractRole> = {
   ERC20FIL: 'erc20Loans',
   FILERC20: 'erc20CollateralLock',
@@ -37,6 +37,7 @@ export async function runAudit(options: AuditOptions): Promise<void> {
       const differences: AuditDifference[] = []
       const empty: string[] = []
       const nothingOf: string[] = []
+      const older: OlderLoans[] = []
       const proven: { network: string; block: BlockRef }[] = []
       let loans = 0
       let inPart = 0
@@ -59,11 +60,12 @@ export async function runAudit(options: AuditOptions): Promise<void> {
             ? await auditLoans(trx, watched, position.block, {
                 ...{ signal, proof: options.proof === true, onDifference: tell },
                 onInPart: () => (inPart += 1),
+                onOlder: (found) => older.push(found),
               })
             : await auditChannels(trx, watched, position.block, signal, tell)
           if (isEvm) loans += compared
           else channels += compared
-          const isEqual = differences.every(({ network }) => network !== watched.network)
+          const isEqual = [...differences, ...older].every(({ network }) => network !== watched.network)
           if (isEvm && options.proof === true && isEqual && !signal.aborted)
             proven.push({ network: watched.network, block: position.block })
           if (compared > 0 || signal.aborted) return
@@ -76,14 +78,27 @@ export async function runAudit(options: AuditOptions): Promise<void> {
         console.log(
           JSON.stringify({
             ...{ loans, loansInPart: inPart, channels, finished: !signal.aborted, differences },
-            ...{ neverIndexed: empty, nothingToCompare: nothingOf, proven },
+            ...{ neverIndexed: empty, nothingToCompare: nothingOf, proven, notCovered: older },
           }),
         )
-      else console.log(sum(loans, inPart, channels, differences.length, signal.aborted))
+      else {
+        for (const { network, role, upTo } of older)
+          console.log(
+            `${network}: loans 1 to ${upTo} of ${role} are older than startBlock, or were left out: not compared`,
+          )
+        console.log(sum(loans, inPart, channels, differences.length, signal.aborted))
+      }
       const isNothing = loans + channels === 0
       if (differences.length > 0 || empty.length > 0 || isNothing || signal.aborted) process.exitCode = 1
     }),
   )
+}
+
+interface OlderLoans {
+  network: string
+  role: ContractRole
+  /** The last of them by the contract's count, from 1. */
+  upTo: string
 }
 
 interface LoanAudit {
@@ -91,13 +106,15 @@ interface LoanAudit {
   proof: boolean
   onDifference: (difference: AuditDifference) => void
   onInPart: () => void
+  /** Hears of loans before the first that the index knows: they are older than startBlock, or were left out. */
+  onOlder: (older: OlderLoans) => void
 }
 
 async function auditLoans(
   trx: Trx,
   { network, source }: WatchedEvmNetwork,
   block: BlockRef,
-  { signal, proof, onDifference, onInPart }: LoanAudit,
+  { signal, proof, onDifference, onInPart, onOlder }: LoanAudit,
 ): Promise<number> {
   const progress = createProgress()
   let audited = 0
@@ -136,42 +153,33 @@ async function auditLoans(
   }
   progress.end()
   if (proof && !signal.aborted) {
-    const counters = await source.proveLoanCounters(block)
-    for (const difference of missingLoans(known, counters)) onDifference({ network, ...difference })
+    const { differences, older } = countLoans(known, await source.proveLoanCounters(block))
+    for (const difference of differences) onDifference({ network, ...difference })
+    for (const { role, upTo } of older) onOlder({ network, role, upTo: String(upTo) })
   }
   return audited
 }
 
-/**
- * (pure) Names the loans that a contract made and the index lacks. Loans before the first known one may be older than
- * startBlock; without any, all are named.
- */
-function missingLoans(
+/** (pure) Compares the loans of the index with the number that each contract ever made; they are numbered from 1. */
+function countLoans(
   known: Record<ContractRole, ReadonlySet<bigint>>,
   counters: ReadonlyMap<ContractRole, bigint>,
-): Omit<AuditDifference, 'network'>[] {
-  return [...counters].flatMap(([role, count]) => {
+): { differences: Omit<AuditDifference, 'network'>[]; older: { role: ContractRole; upTo: bigint }[] } {
+  const differences: Omit<AuditDifference, 'network'>[] = []
+  const older: { role: ContractRole; upTo: bigint }[] = []
+  for (const [role, count] of counters) {
     const ids = known[role]
     const first = [...ids].reduce((least, id) => (id < least ? id : least), count + 1n)
-    const missing: string[] = []
-    for (let id = ids.size === 0 ? 1n : first; id <= count && missing.length < MOST_MISSING; id += 1n)
-      if (!ids.has(id)) missing.push(String(id))
-    const beyond = [...ids].filter((id) => id > count).map(String)
-    return [
-      ...missing.map((id) => ({
-        subject: `${role} loan ${id} of its contract`,
-        field: 'loan',
-        indexed: null,
-        onChain: 'made',
-      })),
-      ...beyond.map((id) => ({
-        subject: `${role} loan ${id} of its contract`,
-        field: 'loan',
-        indexed: 'made',
-        onChain: null,
-      })),
-    ]
-  })
+    if (first > 1n) older.push({ role, upTo: first - 1n })
+    const differ = (id: bigint, indexed: string | null, onChain: string | null): void => {
+      if (differences.length < MOST_NAMED)
+        differences.push({ subject: `${role} loan ${id} of its contract`, field: 'loan', indexed, onChain })
+    }
+    for (let id = first; id <= count && differences.length < MOST_NAMED; id += 1n)
+      if (!ids.has(id)) differ(id, null, 'made')
+    for (const id of ids) if (id > count) differ(id, 'made', null)
+  }
+  return { differences, older }
 }
 
 function nothingIn({ network, chain }: { network: string; chain: 'evm' | 'filecoin' }): string {

@@ -14,8 +14,8 @@ import { provenSlots } from './proof/state-proof.ts'
 const SLOTS_AT_ONCE = 128
 
 /**
- * Returns the loans of one contract as its storage holds them at the end of `block`, in the order asked; null where it
- * has none. Each is proven against the state root in the header that hashes to the block's hash. Throws a RetryableError
+ * Returns the loans of one contract as its storage holds them at the end of `block`, in the order asked, or the reason why
+ * one is not known. Each is proven against the state root in the header that hashes to the block's hash. Throws a RetryableError
  * when no endpoint can prove it.
  */
 export function proveLoans(
@@ -23,15 +23,18 @@ export function proveLoans(
   contract: { role: ContractRole; address: AddressText },
   contractLoanIds: readonly UintText[],
   block: BlockRef,
-): Promise<(LoanState | null)[]> {
+): Promise<(LoanState | string)[]> {
   const { role } = contract
   return client.read('eth_getProof', async (endpoint) => {
     const read = await storageReader(endpoint, contract.address, block)
     const slots = contractLoanIds.map((id) => slotsOfLoan(role, id))
     const heads = split(await read(slots.flat()), slots)
     const longSlots = heads.map((values, index) => slotsOfLongBytes(role, slots[index] ?? [], values))
-    const longs = split(await read(longSlots.flat()), longSlots)
-    return heads.map((values, index) => storedLoan(role, values, longs[index] ?? []))
+    const longs = split(await read(longSlots.flatMap((some) => some ?? [])), longSlots)
+    return heads.map((values, index) => {
+      if (longSlots[index] == null) return 'the loan has a value that is too long to be read'
+      return storedLoan(role, values, longs[index] ?? []) ?? 'the contract has no such loan'
+    })
   })
 }
 
@@ -71,7 +74,7 @@ async function storageReader(
 }
 
 /** Splits values like the lists that were asked for. */
-function split(values: readonly bigint[], like: readonly (readonly unknown[])[]): bigint[][] {
+function split(values: readonly bigint[], like: readonly (readonly unknown[] | null)[]): bigint[][] {
   let from = 0
-  return like.map(({ length }) => values.slice(from, (from += length)))
+  return like.map((some) => values.slice(from, (from += some?.length ?? 0)))
 }

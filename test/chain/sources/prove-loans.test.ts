@@ -3,6 +3,11 @@ import { startAnvil } from '../../../devnet/evm/anvil.ts'
 import { deployContracts } from '../../../devnet/evm/deploy.ts'
 import { createPlayer } from '../../../devnet/evm/player.ts'
 import { createEvmSource, type EvmSource } from '../../../indexer/sources/evm/evm-source.ts'
+import {
+  LOAN_STORAGE,
+  slotsOfLoan,
+  slotsOfLongBytes,
+} from '../../../indexer/sources/evm/proof/loan-storage.ts'
 import { cases } from '../../helpers/cases.ts'
 import { testSeed } from '../../helpers/test-seed.ts'
 import { seededRandom } from '../../helpers/random-chain.ts'
@@ -42,6 +47,15 @@ void t.test('contract storage, proven', async (t) => {
     const proven = await source(anvil.url).proveLoanStates([...asked, next], block)
     t.same(proven.slice(0, -1), await source(anvil.url).fetchLoanStates(asked, block))
     t.match(proven.at(-1), { loan: null }, 'there is no loan beyond the counter')
+  })
+
+  await t.test('is not read where somebody made a value of it absurdly long', (t) => {
+    const slots = slotsOfLoan('erc20Loans', '1')
+    const { slot = 0 } = LOAN_STORAGE.erc20Loans.find(({ name }) => name === 'filBorrower') ?? {}
+    const values = (bytes: number) => slots.map((_, index) => (index === slot ? BigInt(2 * bytes + 1) : 0n))
+    t.equal(slotsOfLongBytes('erc20Loans', slots, values(8192))?.length, 256)
+    t.equal(slotsOfLongBytes('erc20Loans', slots, values(8193)), null)
+    t.end()
   })
 
   await t.test('cannot be told falsely', async (t) => {

@@ -1,7 +1,6 @@
 import type { ContractRole, UintText } from '../../../../shared/events/chain-event.ts'
 import { checksummed } from '../checksummed.ts'
 import type { LoanState } from '../decode-loan.ts'
-import { BadAnswer } from '../../rpc/rpc-error.ts'
 import { keccakText } from './keccak.ts'
 
 /**
@@ -15,7 +14,7 @@ type Kind = keyof typeof SIZES
 
 const LOANS_SLOT = 0n
 const COUNTER_SLOT = 1n
-/** Far above a real address or secret; it bounds what a proof of a loan has to hold. */
+/** Far above a real address or secret, though anyone can register longer ones. It bounds what is asked for. */
 const MOST_BYTES = 8 * 1024
 
 const FIELDS: Record<ContractRole, readonly (readonly [name: string, kind: Kind])[]> = {
@@ -101,12 +100,14 @@ export function slotsOfLoan(role: ContractRole, contractLoanId: UintText): strin
   return Array.from({ length: count }, (_, index) => wordText(first + BigInt(index)))
 }
 
-/** Returns the slots that hold the loan's long `bytes`, given the values of its struct. Throws a BadAnswer for absurd ones. */
+/** Returns the slots that hold the loan's long `bytes`, given the values of its struct; null if they are too long to be read. */
 export function slotsOfLongBytes(
   role: ContractRole,
   slots: readonly string[],
   values: readonly bigint[],
-): string[] {
+): string[] | null {
+  const lengths = LOAN_STORAGE[role].map((field) => longLength(field, values) ?? 0)
+  if (lengths.some((length) => length > MOST_BYTES)) return null
   return LOAN_STORAGE[role].flatMap((field) => {
     const length = longLength(field, values)
     if (length === null) return []
@@ -142,9 +143,7 @@ export function storedLoan(
 function longLength({ kind, slot }: StoredField, values: readonly bigint[]): number | null {
   const value = values[slot] ?? 0n
   if (kind !== 'bytes' || value % 2n === 0n) return null
-  const length = value / 2n
-  if (length < 32n || length > MOST_BYTES) throw new BadAnswer(`a loan with a value of ${length} bytes`)
-  return Number(length)
+  return Number(value / 2n)
 }
 
 function shortValue({ kind, offset }: StoredField, word: bigint): string {
