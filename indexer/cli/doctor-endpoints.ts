@@ -61,6 +61,10 @@ async function examine({ part, source, client, probes, cheap }: Examined): Promi
     await source.check()
     const head = await source.head()
     const findings = [finding('ok', `the right chain, at block ${head.number}`)]
+    const rules = source.chainRules?.()
+    if (rules?.['headers'] === true) findings.push(finding('ok', 'its headers hash to their hashes'))
+    else if (rules !== undefined)
+      findings.push(finding('warning', 'its headers hash by a rule of their own: it proves nothing'))
     await client.read(
       'what it can do',
       async (endpoint) => {

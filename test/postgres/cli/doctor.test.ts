@@ -70,6 +70,7 @@ void t.test('doctor has a verdict for each part, and no secret', async (t) => {
   t.match(of('REDIS_URL'), [/^ok: it answers/])
   t.match(of('evm:31337 endpoint 1'), [
     /^ok: the right chain, at block \d+$/,
+    'ok: its headers hash to their hashes',
     'ok: an archive: it has the state of block 0',
     'ok: it takes ranges of 2000 blocks',
     'ok: it says which block is final',
