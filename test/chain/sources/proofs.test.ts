@@ -36,6 +36,10 @@ const random = seededRandom(seed)
 const hashText = (): string => `0x${Array.from({ length: 64 }, () => random.below(16).toString(16)).join('')}`
 const flipped = (hex: string): string => hex.slice(0, -1) + (hex.endsWith('1') ? '2' : '1')
 
+/** The last character has the low byte of a digit, which a careless decoder takes for that digit. */
+const disguised = (hex: string): string =>
+  hex.slice(0, -1) + String.fromCharCode(0x100 + hex.charCodeAt(hex.length - 1))
+
 /** What a liar changes of one block; a log or a receipt that stays is returned as it is. */
 interface Lie {
   log?: (log: Json) => Json | null
@@ -85,6 +89,9 @@ const isTx = ({ txHash }: Target, { transactionHash }: Json): boolean => transac
 const LIES: Record<string, (target: Target) => Lie> = {
   'a log changed': (target) => ({
     log: (log) => (isLog(target, log) ? { ...log, data: flipped(String(log['data'])) } : log),
+  }),
+  'a log whose address only looks like hex': (target) => ({
+    log: (log) => (isLog(target, log) ? { ...log, address: disguised(String(log['address'])) } : log),
   }),
   'a log left out': (target) => ({ log: (log) => (isLog(target, log) ? null : log) }),
   'a log left out, with root and bloom to fit': (target) => {
@@ -214,6 +221,27 @@ void t.test('where receipts are refused, the kind says that they were not seen',
   proxy.fault = lyingAnswers(['eth_getBlockReceipts'], () => refused)
   t.same(await readBlock(place.target.hash), place.truth, 'receipts one by one prove as much')
 })
+
+void t.test(
+  'receipts of a form of their own prove nothing where no rule is known, and are no lie',
+  async (t) => {
+    const [place] = await targets()
+    if (place === undefined) throw new Error('no log')
+    const [endpoint] = client.others()
+    if (endpoint === undefined) throw new Error('one endpoint')
+    proxy.fault = lyingAnswers(['eth_getBlockReceipts'], (result) =>
+      (result as Json[]).map((receipt) => ({ ...receipt, type: '0xf0' })),
+    )
+    for (const known of [{ headers: true }, { headers: true, receipts: false }]) {
+      const unknown = new ChainRules()
+      unknown.believe(known)
+      holdTo(unknown, [endpoint])
+      t.match(await readBlock(place.target.hash), [{ check: 'bloom' }])
+    }
+    holdTo(rules, [endpoint])
+    await t.rejects(readBlock(place.target.hash), BadAnswer)
+  },
+)
 
 void t.test('a last transaction that the roots do not have, as on Polygon, is left out', async (t) => {
   const last = (list: unknown): Json => (list as Json[]).at(-1) ?? {}

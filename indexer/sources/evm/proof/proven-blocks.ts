@@ -78,15 +78,18 @@ function logsIn(
   answer: RpcAnswer,
   isOurs: (address: string) => boolean,
 ): EvmLog[] | null {
-  if (!answer.ok || answer.result === null) return null
-  const receipts = provenPart(
-    listOf(answer.result, 'receipts'),
-    header.logsBloom === EMPTY_BLOOM,
-    (part) => receiptsRoot(part) === header.roots?.receipts,
+  const rules = chainRulesOf(endpoint)
+  if (!answer.ok || answer.result === null || rules.known.receipts === false) return null
+  const receipts = unlessMalformed(rules.known.receipts, () =>
+    provenPart(
+      listOf(answer.result, 'receipts'),
+      header.logsBloom === EMPTY_BLOOM,
+      (part) => receiptsRoot(part) === header.roots?.receipts,
+    ),
   )
   // A list without a receipt shows nothing of the rule.
   if (receipts?.length === 0) return []
-  if (!chainRulesOf(endpoint).judge('receipts', receipts !== null, header)) return null
+  if (!rules.judge('receipts', receipts !== null, header)) return null
   return logsOf(header, receipts ?? [], isOurs)
 }
 
@@ -103,6 +106,16 @@ function provenPart(
   const shorter = values.slice(0, -1)
   const least = mayBeNone ? 1 : 2
   return values.length >= least && holds(shorter) ? shorter : null
+}
+
+/** A chain of which a rule is not known may have forms of its own: they prove nothing, and are no lie. */
+function unlessMalformed<T>(known: boolean | undefined, read: () => T): T | null {
+  try {
+    return read()
+  } catch (error) {
+    if (known === true || !(error instanceof BadAnswer)) throw error
+    return null
+  }
 }
 
 /** A proven log's place follows from its receipt's. */
@@ -187,8 +200,12 @@ function hashesIn(endpoint: RpcEndpoint, header: EvmHeader, answer: RpcAnswer): 
     hashes = found?.hashes ?? []
     return found?.root === header.roots?.transactions
   }
-  // A type that is not known here is no lie.
-  if (transactionsOf(transactions) === null) return null
-  const isProven = provenPart(transactions, false, holds) !== null
-  return chainRulesOf(endpoint).judge('transactions', isProven, header) ? hashes : null
+  const rules = chainRulesOf(endpoint)
+  if (rules.known.transactions === false) return null
+  return unlessMalformed(rules.known.transactions, () => {
+    // A type that is not known here is no lie.
+    if (transactionsOf(transactions) === null) return null
+    const isProven = provenPart(transactions, false, holds) !== null
+    return rules.judge('transactions', isProven, header) ? hashes : null
+  })
 }
