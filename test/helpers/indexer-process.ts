@@ -13,6 +13,9 @@ import { serviceProgram } from './service-program.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
+/** A test, or a program that cleans up as one does. */
+export type Stage = Pick<Test, 'comment' | 'teardown'>
+
 export interface IndexerSetup {
   databaseUrl: string
   redisUrl?: string | null
@@ -27,13 +30,13 @@ export interface IndexerSetup {
 
 /** The real indexer program in a process of its own, which a test may kill and start again. */
 export class IndexerProcess {
-  readonly #t: Test
+  readonly #t: Stage
   readonly #environment: NodeJS.ProcessEnv
   readonly #flags: string[]
   #child: ChildProcess | undefined
   #output = ''
 
-  constructor(t: Test, environment: NodeJS.ProcessEnv, flags: string[] = []) {
+  constructor(t: Stage, environment: NodeJS.ProcessEnv, flags: string[] = []) {
     this.#t = t
     this.#environment = environment
     this.#flags = flags
@@ -110,7 +113,7 @@ export class IndexerProcess {
 }
 
 /** Prepares an indexer for one network; it is stopped in teardown. */
-export async function indexerProcess(t: Test, setup: IndexerSetup): Promise<IndexerProcess> {
+export async function indexerProcess(t: Stage, setup: IndexerSetup): Promise<IndexerProcess> {
   const folder = await mkdtemp(join(tmpdir(), 'loan-activity-indexer-'))
   const networksFile = join(folder, 'networks.json')
   await writeFile(networksFile, JSON.stringify(setup.networks))

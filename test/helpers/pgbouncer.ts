@@ -10,7 +10,7 @@ export type PoolMode = 'session' | 'transaction' | 'statement'
 
 /** Starts a real PgBouncer before a URL's server; returns the URL through it. It ends in teardown. */
 export async function pgbouncer(
-  t: Test,
+  t: Pick<Test, 'teardown'>,
   serverUrl: string,
   { mode, size = 20 }: { mode: PoolMode; size?: number },
 ): Promise<string> {
