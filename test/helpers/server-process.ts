@@ -1,6 +1,13 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 
+const running = new Set<ChildProcess>()
+
+// An interrupted run must leave nothing behind.
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+})
+
 /** A server of another project, which its user kills and starts again with the same arguments. */
 export class ServerProcess {
   readonly #command: string
@@ -37,7 +44,8 @@ export class ServerProcess {
       detached: true,
       env: { PATH: path, HOME: '/tmp', LC_ALL: 'C.UTF-8' },
     })
-    // `once` rejects with the error of a program that is missing.
+    running.add(child)
+    child.once('exit', () => running.delete(child))
     child.on('error', (error) => (this.#output += error.message))
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (chunk: Buffer) => (this.#output = (this.#output + chunk.toString()).slice(-10_000)))
