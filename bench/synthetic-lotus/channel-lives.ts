@@ -5,7 +5,7 @@ import type { SignedMessage } from '../../devnet/filecoin/chain/signed-message.t
 import { openWallet, type Wallet } from '../../devnet/filecoin/wallet.ts'
 import type { FilecoinIdentity, FilecoinMessageEvent } from '../../shared/events/filecoin-event.ts'
 import { formatAddress, idAddress } from '../../shared/filecoin/address.ts'
-import { messageCid } from '../../shared/filecoin/message.ts'
+import { messageCid, type Message } from '../../shared/filecoin/message.ts'
 import { SETTLE_DELAY_EPOCHS } from '../../shared/filecoin/payment-channel.ts'
 import { voucherFacts } from '../../shared/filecoin/voucher-facts.ts'
 import { quietMessages } from './quiet-messages.ts'
@@ -32,6 +32,8 @@ export interface Action {
   /** JSON of `ChainGetParentMessages` and `ChainGetParentReceipts`. */
   message: string
   receipt: string
+  /** JSON of `ChainGetBlockMessages` of its block. */
+  listed: string
   event: FilecoinMessageEvent
 }
 
@@ -72,7 +74,13 @@ export async function makeChannelLives(shape: LotusShape): Promise<ChannelLives>
     const event = { ...place, ...said } as FilecoinMessageEvent
     const receipt = receiptOf(returned)
     outcomes.set(height, { cid, receipt })
-    actions.push({ height, message: messageText(signed), receipt: receiptText(receipt), event })
+    actions.push({
+      height,
+      message: messageText(signed),
+      receipt: receiptText(receipt),
+      listed: listedText(signed),
+      event,
+    })
   }
   const nameOf = (address: string): FilecoinIdentity => ({
     asWritten: address,
@@ -137,22 +145,30 @@ function openParty(name: string, sent: SignedMessage[]): { wallet: Wallet; nonce
 
 /** Returns the node's JSON of `ChainGetParentMessages`. */
 export function messageText({ message, cid }: Pick<SignedMessage, 'message' | 'cid'>): string {
-  return JSON.stringify({
-    Cid: { '/': cid },
-    Message: {
-      Version: 0,
-      To: formatAddress(message.to, LETTER),
-      From: formatAddress(message.from, LETTER),
-      Nonce: Number(message.nonce),
-      Value: message.value.toString(),
-      GasLimit: Number(message.gasLimit),
-      GasFeeCap: message.gasFeeCap.toString(),
-      GasPremium: message.gasPremium.toString(),
-      Method: Number(message.method),
-      Params: base64pad.baseEncode(message.params),
-      CID: { '/': messageCid(message) },
-    },
-  })
+  return JSON.stringify({ Cid: { '/': cid }, Message: messageForm(message) })
+}
+
+/** Returns the node's JSON of `ChainGetBlockMessages` for a block with this message alone. */
+function listedText({ message, signature, cid }: SignedMessage): string {
+  const form = { Type: signature.type, Data: base64pad.baseEncode(signature.data) }
+  const signed = { Message: messageForm(message), Signature: form, CID: { '/': cid } }
+  return JSON.stringify({ BlsMessages: [], SecpkMessages: [signed], Cids: [{ '/': cid }] })
+}
+
+export function messageForm(message: Message): object {
+  return {
+    Version: 0,
+    To: formatAddress(message.to, LETTER),
+    From: formatAddress(message.from, LETTER),
+    Nonce: Number(message.nonce),
+    Value: message.value.toString(),
+    GasLimit: Number(message.gasLimit),
+    GasFeeCap: message.gasFeeCap.toString(),
+    GasPremium: message.gasPremium.toString(),
+    Method: Number(message.method),
+    Params: base64pad.baseEncode(message.params),
+    CID: { '/': messageCid(message) },
+  }
 }
 
 function receiptOf(returned: Uint8Array | undefined): MessageReceipt {

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { makeChannelLives, messageText, receiptText } from './channel-lives.ts'
+import { makeChannelLives, messageForm, messageText, receiptText } from './channel-lives.ts'
 import { quietMessages } from './quiet-messages.ts'
 import { EPOCH_S, NOT_FINAL, type LotusShape } from './tipsets.ts'
 
@@ -36,8 +36,9 @@ async function answersOf(shape: LotusShape): Promise<(call: Call) => string> {
   const { actions, tipsets, idOf, stateOf } = await makeChannelLives(shape)
   const actionAt = new Map(actions.map((action) => [action.height, action]))
   const tipset = (height: unknown): string => tipsets.text(Number(height))
+  const heightOf = (cid: unknown): number => tipsets.placeOf(cid)?.height ?? NaN
   const parentsOf = (cid: unknown, part: 'message' | 'receipt', others: string): string => {
-    const own = actionAt.get(tipsets.heightOf(cid) - 1)?.[part] ?? ''
+    const own = actionAt.get(heightOf(cid) - 1)?.[part] ?? ''
     return `[${own}${own === '' || others === '' ? '' : ','}${others}]`
   }
   const answers: Record<string, (params: unknown[]) => string | undefined> = {
@@ -48,9 +49,14 @@ async function answersOf(shape: LotusShape): Promise<(call: Call) => string> {
     ChainGetFinalizedTipSet: () => tipset(shape.tipsets),
     ChainGetTipSetByHeight: ([height]) => tipset(height),
     ChainGetTipSetAfterHeight: ([height]) => tipset(height),
-    ChainGetTipSet: ([key]) => tipset(tipsets.heightOf((key as unknown[])[0])),
+    ChainGetTipSet: ([key]) => tipset(heightOf((key as unknown[])[0])),
     ChainGetParentMessages: ([cid]) => parentsOf(cid, 'message', quiet.messages),
     ChainGetParentReceipts: ([cid]) => parentsOf(cid, 'receipt', quiet.receipts),
+    ChainGetBlockMessages: ([cid]) => {
+      const { height = NaN, block } = tipsets.placeOf(cid) ?? {}
+      if (block === 0) return actionAt.get(height)?.listed ?? NO_MESSAGES
+      return block === 1 ? quiet.listed : NO_MESSAGES
+    },
     StateLookupID: ([address]) => JSON.stringify(idOf.get(String(address))),
     StateGetActor: () =>
       '{"Code":{"/":"bafkqadlgnfwc6mjpmfrwg33vnz2a"},"Nonce":1,"Balance":"1","DelegatedAddress":null}',
@@ -64,10 +70,19 @@ async function answersOf(shape: LotusShape): Promise<(call: Call) => string> {
   }
 }
 
-function quietTexts(count: number): { messages: string; receipts: string } {
+const NO_MESSAGES = '{"BlsMessages":[],"SecpkMessages":[],"Cids":[]}'
+
+/** Answers of `ChainGetParentMessages` and `ChainGetParentReceipts` without brackets, and of `ChainGetBlockMessages`. */
+function quietTexts(count: number): { messages: string; receipts: string; listed: string } {
   const quiet = quietMessages(count)
+  const cids = quiet.map(({ cid }) => ({ '/': cid }))
   return {
     messages: quiet.map(messageText).join(','),
     receipts: quiet.map(({ receipt }) => receiptText(receipt)).join(','),
+    listed: JSON.stringify({
+      BlsMessages: quiet.map(({ message }) => messageForm(message)),
+      SecpkMessages: [],
+      Cids: cids,
+    }),
   }
 }

@@ -1,7 +1,8 @@
 import { cidText } from '../../devnet/filecoin/chain/block.ts'
 import { encodeAddress, idAddress } from '../../shared/filecoin/address.ts'
-import { blockCid, parseCid } from '../../shared/filecoin/block-cid.ts'
-import { encodeBlockHeader, type BlockHeader } from '../../shared/filecoin/block-header.ts'
+import { encodeBigInt } from '../../shared/filecoin/big-integer.ts'
+import { parseCid } from '../../shared/filecoin/block-cid.ts'
+import { blockHeaderCid, type BlockHeader } from '../../shared/filecoin/block-header.ts'
 import { cidOfBytes } from '../../shared/filecoin/cid.ts'
 
 /** The shape of a synthetic Filecoin chain, which determines all of it. */
@@ -33,18 +34,20 @@ const FIRST_MINER = 1000
 const BLS_SIGNATURE = 2
 const PROOF = new Uint8Array(96)
 const POST_PROOF = new Uint8Array(192)
-const SIGNATURE = Uint8Array.of(BLS_SIGNATURE, ...PROOF)
+const SIGNATURE = { type: BLS_SIGNATURE, data: PROOF }
+const WEIGHT = encodeBigInt(107_000_000_000n)
+const BASE_FEE = encodeBigInt(100n)
 const PROOF_TEXT = Buffer.from(PROOF).toString('base64')
 const POST_PROOF_TEXT = Buffer.from(POST_PROOF).toString('base64')
 const SIGNATURE_TEXT = `{"Type":${BLS_SIGNATURE},"Data":"${PROOF_TEXT}"}`
 const STATE_ROOT = cidOfBytes(Uint8Array.of(0x80))
 
-/** The tipsets of a synthetic chain. Only the CIDs are stored, 310 bytes for each tipset. */
+/** The tipsets of a synthetic chain. Only the CIDs and their places are stored, about 1 KB for each tipset. */
 export class Tipsets {
   readonly #genesisTimeS: number
   readonly #roots: (height: number) => Roots
   readonly #cids: Buffer
-  readonly #heights = new Map<string, number>()
+  readonly #places = new Map<string, { height: number; block: number }>()
 
   constructor({ tipsets, genesisTimeS }: LotusShape, roots: (height: number) => Roots) {
     const heights = tipsets + NOT_FINAL + 1
@@ -53,10 +56,12 @@ export class Tipsets {
     this.#cids = Buffer.alloc(heights * BLOCKS * CID_CHARACTERS)
     let parents: Uint8Array[] = []
     for (let height = 0; height < heights; height += 1) {
-      const cids = blocks((block) => blockCid(encodeBlockHeader(this.#header(height, block, parents))))
-      for (const [block, cid] of cids.entries())
-        this.#cids.write(cidText(cid), this.#place(height, block), 'latin1')
-      this.#heights.set(this.key(height).slice(0, CID_CHARACTERS), height)
+      const cids = blocks((block) => blockHeaderCid(this.#header(height, block, parents)))
+      for (const [block, cid] of cids.entries()) {
+        const text = cidText(cid)
+        this.#cids.write(text, this.#place(height, block), 'latin1')
+        this.#places.set(text, { height, block })
+      }
       parents = cids
     }
   }
@@ -66,9 +71,9 @@ export class Tipsets {
     return blocks((block) => this.#cid(height, block)).join(',')
   }
 
-  /** Returns the height of a tipset by the CID of its first block. */
-  heightOf(link: unknown): number {
-    return this.#heights.get((link as { '/': string })['/']) ?? NaN
+  /** Returns where a block is; undefined for the CID of no block. */
+  placeOf(link: unknown): { height: number; block: number } | undefined {
+    return this.#places.get((link as { '/': string })['/'])
   }
 
   /** Returns the JSON-RPC text, as long as a real node's. */
@@ -88,7 +93,7 @@ export class Tipsets {
       beaconEntries: [{ round: 12_345_678, data: PROOF }],
       winPoStProof: [{ type: 3, bytes: POST_PROOF }],
       parents,
-      parentWeight: 107_000_000_000n,
+      parentWeight: WEIGHT,
       height,
       parentStateRoot: linkOf(STATE_ROOT),
       parentMessageReceipts: linkOf(receipts),
@@ -97,7 +102,7 @@ export class Tipsets {
       timestampS: timeS,
       blockSig: SIGNATURE,
       forkSignaling: 0,
-      parentBaseFee: 100n,
+      parentBaseFee: BASE_FEE,
     }
   }
 

@@ -46,6 +46,14 @@ const executionLies: FaultKinds = {
         return now(0.05) ? (list) => list.filter((_, at) => at !== gone) : null
       }),
   },
+  'a channel’s message with another content': {
+    seenBy: 'visible',
+    make: ({ now }) => lyingMessages(now, ({ Method, To }) => isOfChannel(Method, To) && { Value: '777' }),
+  },
+  'a channel’s message behind another': {
+    seenBy: 'hidden',
+    make: ({ now }) => lyingMessages(now, ({ Method, To }) => isOfChannel(Method, To) && { Method: 99 }),
+  },
   'two receipts that changed places': {
     seenBy: 'visible',
     make: ({ now }) =>
@@ -63,6 +71,23 @@ const executionLies: FaultKinds = {
     seenBy: 'visible',
     make: ({ now }) => lyingReceipts(now, () => ({ Return: 'gkIA5wdVAobjuLlpI3wDFveGsqrdwUnKu/NN' })),
   },
+}
+
+/** Settles and collections, whose parameters are empty. */
+function isOfChannel(method: unknown, to: unknown): boolean {
+  return (method === 3 || method === 4) && /^[ft]2/.test(String(to))
+}
+
+/** Changes one message of an answer, which no longer names its content. */
+function lyingMessages(now: Chance['now'], change: (message: Json) => Json | false): Fault {
+  return lying(['ChainGetParentMessages'], (result) => {
+    if (!isFilled(result)) return undefined
+    const at = result.findIndex((item) => isJson(item) && isJson(item['Message']) && change(item['Message']))
+    const item = result[at]
+    if (!isJson(item) || !isJson(item['Message']) || !now(0.2)) return undefined
+    const message = { ...item['Message'], ...change(item['Message']), CID: undefined }
+    return result.with(at, { ...item, Message: message })
+  })
 }
 
 /** Changes one receipt of an answer by the fields that `change` returns. */

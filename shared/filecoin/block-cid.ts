@@ -1,6 +1,5 @@
 import { createBLAKE2b } from 'hash-wasm'
 import { CID } from 'multiformats/cid'
-import { remembering } from '../remembering.ts'
 
 /** Prefix of a version 1 CID with dag-cbor and blake2b-256. */
 const PREFIX = Uint8Array.of(0x01, 0x71, 0xa0, 0xe4, 0x02, 0x20)
@@ -20,8 +19,20 @@ export function blockCid(block: Uint8Array): Uint8Array {
   return cid
 }
 
+let remembered = new Map<string, Uint8Array>()
+
 /** Returns the bytes of a CID in the text form that nodes print; null when `text` is none. Never throws. */
-export const parseCid: (text: string) => Uint8Array | null = remembering(MOST_REMEMBERED, (text) => {
+export function parseCid(text: string): Uint8Array | null {
+  const known = remembered.get(text)
+  if (known !== undefined) return known
+  const cid = parsed(text)
+  if (cid === null) return null
+  if (remembered.size >= MOST_REMEMBERED) remembered = new Map()
+  remembered.set(text, cid)
+  return cid
+}
+
+function parsed(text: string): Uint8Array | null {
   if (text.length > MAX_CID_TEXT) return null
   try {
     const cid = CID.parse(text)
@@ -29,4 +40,4 @@ export const parseCid: (text: string) => Uint8Array | null = remembering(MOST_RE
   } catch {
     return null
   }
-})
+}

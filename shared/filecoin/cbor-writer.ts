@@ -33,6 +33,13 @@ export class CborWriter {
     return this.head(2, bytes.length).raw(bytes)
   }
 
+  /** Writes a byte string that begins with `first`. */
+  bytesAfter(first: number, rest: Uint8Array): this {
+    return this.head(2, rest.length + 1)
+      .byte(first)
+      .raw(rest)
+  }
+
   nothing(): this {
     return this.byte(0xf6)
   }
@@ -52,6 +59,11 @@ export class CborWriter {
     this.buffer.set(bytes, this.length)
     this.length += bytes.length
     return this
+  }
+
+  /** Returns the written bytes, which change with the next write. */
+  written(): Uint8Array {
+    return this.buffer.subarray(0, this.length)
   }
 
   /** Returns a copy of the written bytes and empties the writer. */

@@ -1,5 +1,6 @@
 import { base32 } from 'multiformats/bases/base32'
 import { encodeAddress, idAddress } from '../../../shared/filecoin/address.ts'
+import { encodeBigInt } from '../../../shared/filecoin/big-integer.ts'
 import { blake2b256 } from '../../../shared/filecoin/blake2b.ts'
 import { blockCid, parseCid } from '../../../shared/filecoin/block-cid.ts'
 import { encodeBlockHeader } from '../../../shared/filecoin/block-header.ts'
@@ -41,6 +42,7 @@ export interface Header extends Ancestry {
 }
 
 const NO_BYTES = new Uint8Array()
+const BASE_FEE_BYTES = encodeBigInt(BASE_FEE)
 let drawn: { salt: string; height: number; bytes: Uint8Array } = {
   salt: '',
   height: -1,
@@ -93,7 +95,7 @@ export function encodeHeader(header: Header): Uint8Array {
     beaconEntries: [],
     winPoStProof: [],
     parents: header.parents,
-    parentWeight: BigInt(header.parentWeight),
+    parentWeight: encodeBigInt(BigInt(header.parentWeight)),
     height: header.height,
     parentStateRoot: linkOf(header.parentStateRoot),
     parentMessageReceipts: linkOf(header.parentReceiptsRoot),
@@ -102,7 +104,7 @@ export function encodeHeader(header: Header): Uint8Array {
     timestampS: header.timestampS,
     blockSig: null,
     forkSignaling: 0,
-    parentBaseFee: BASE_FEE,
+    parentBaseFee: BASE_FEE_BYTES,
   })
 }
 

@@ -17,6 +17,8 @@ export const LOTUS_LIMITS: AnswerLimits = {
   // A tipset has some thousands of messages of 600 bytes and 17 values; aggregated proofs take up to 100 KiB each.
   'Filecoin.ChainGetParentMessages': { bytes: 8 * MIB, values: 200_000, mayBeLarger: true },
   'Filecoin.ChainGetParentReceipts': { bytes: 4 * MIB, values: 100_000, mayBeLarger: true },
+  // As above, with a signature of two more values for some; the limit of a block is 10,000 messages.
+  'Filecoin.ChainGetBlockMessages': { bytes: 8 * MIB, values: 250_000, mayBeLarger: true },
   // The state of any actor; some actors' states hold lists.
   'Filecoin.StateReadState': { bytes: MIB, values: 20_000, mayBeLarger: true },
   // One wallet may own any number of channels.

@@ -74,7 +74,8 @@ function isEmpty(params: unknown): boolean {
   return params === null || params === undefined || params === ''
 }
 
-function messageOf(fields: Record<string, unknown>, cid: string): Message {
+/** `cid` names the message in errors. Throws a BadAnswer. */
+export function messageOf(fields: Record<string, unknown>, cid: string): Message {
   return {
     version: Number(integer(fields['Version'] ?? 0, 'message version')),
     to: addressOf(fields['To'], cid),

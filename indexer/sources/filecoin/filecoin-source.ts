@@ -26,6 +26,7 @@ import { createLotusClient } from './lotus-client.ts'
 import { LotusHead } from './lotus-head.ts'
 import { messageEvents, type EventReader } from './message-events.ts'
 import { NodeVouchers, type NodeVoucher } from './node-vouchers.ts'
+import { MessagesProof } from './proof/messages-proof.ts'
 import { ReceiptsProof } from './proof/receipts-proof.ts'
 import { checkRange, ownCheck, type RangeAnswer } from './range-evidence.ts'
 import { TipsetMemory } from './tipset-memory.ts'
@@ -69,7 +70,11 @@ export function createFilecoinSource(network: FilecoinNetwork, options: SourceOp
   const heads = new LotusHead(client, memory, network, report)
   const vouchers = new NodeVouchers(client, report)
   const second = new SecondOpinion(client.rpc, options.secondPatienceMs)
-  const reading = { size: new RequestSize(), proof: new ReceiptsProof() }
+  const reading = {
+    size: new RequestSize(),
+    receiptsProof: new ReceiptsProof(),
+    messagesProof: new MessagesProof(report),
+  }
   const closing = new AbortController()
   const events: EventReader = {
     client,
@@ -78,6 +83,9 @@ export function createFilecoinSource(network: FilecoinNetwork, options: SourceOp
     identities: new Identities(client.rpc, letter),
   }
   const onBranch = (endpoint: RpcEndpoint): BranchReader => ({ endpoint, memory, facts: client.facts() })
+
+  const executedOn = (reader: BranchReader, tipsets: readonly ExecutedTipset[]): Promise<TipsetMessages[]> =>
+    readExecuted({ endpoint: reader.endpoint, tipsetOf: (key) => tipsetOf(reader, key) }, tipsets, reading)
 
   async function headers(from: number, to: number): Promise<BlockHeader[]> {
     const { head, newest } = await heads.view(to, VIEW_MAX_AGE_MS)
@@ -112,7 +120,7 @@ export function createFilecoinSource(network: FilecoinNetwork, options: SourceOp
     const tipsets = headers
       .filter((header) => !isNullRound(header))
       .map((header) => withChild(header, reader))
-    return { endpoint, headers, tipsets: await readExecuted(endpoint, tipsets, reading) }
+    return { endpoint, headers, tipsets: await executedOn(reader, tipsets) }
   }
 
   async function readRange(from: number, to: number): Promise<RangeRead> {
@@ -143,7 +151,7 @@ export function createFilecoinSource(network: FilecoinNetwork, options: SourceOp
       for (const header of headers) {
         if (!isNullRound(header)) tipsets.push({ header, child: await childOf(onBranch(endpoint), header) })
       }
-      const read = (): Promise<TipsetMessages[]> => readExecuted(endpoint, tipsets, reading)
+      const read = (): Promise<TipsetMessages[]> => executedOn(onBranch(endpoint), tipsets)
       return { endpoint: endpoint.label, tipsets: await forgettingChildren(memory, headers, read) }
     })
     return {

@@ -4,6 +4,7 @@ import { decodeExecuted, type ExecutedMessage } from './decode-executed.ts'
 import { itemsOf } from './decode-json.ts'
 import type { Tipset } from './decode-tipset.ts'
 import { cidParam, lotusCall } from './lotus-call.ts'
+import type { DueTipset, MessagesProof } from './proof/messages-proof.ts'
 import type { ReceiptsProof } from './proof/receipts-proof.ts'
 
 /** A tipset, and the child that contains the results of its messages. */
@@ -15,7 +16,7 @@ export interface ExecutedTipset {
 /** Messages that ran in one tipset and could concern a payment channel. */
 export interface TipsetMessages extends ExecutedTipset {
   executed: ExecutedMessage[]
-  /** Whether the receipts are those to which the child's headers commit. */
+  /** Whether receipts, and messages of channels, are those to which headers commit. */
   isProven: boolean
 }
 
@@ -38,14 +39,20 @@ export class RequestSize {
   }
 }
 
+export interface Reading {
+  size: RequestSize
+  receiptsProof: ReceiptsProof
+  messagesProof: MessagesProof
+}
+
 /**
- * Reads the executed messages of these tipsets with their receipts: two calls per tipset, many in one request. Throws a
- * BadAnswer when a child's headers commit to other receipts.
+ * Reads the executed messages of these tipsets with their receipts: two calls per tipset, many in one request, and the
+ * lists of some tipsets' blocks. Throws a BadAnswer when headers commit to other receipts or messages.
  */
 export async function readExecuted(
-  endpoint: RpcEndpoint,
+  { endpoint, tipsetOf }: { endpoint: RpcEndpoint; tipsetOf: (key: string) => Promise<Tipset> },
   tipsets: readonly ExecutedTipset[],
-  { size, proof }: { size: RequestSize; proof: ReceiptsProof },
+  { size, receiptsProof, messagesProof }: Reading,
 ): Promise<TipsetMessages[]> {
   const read: TipsetMessages[] = []
   while (read.length < tipsets.length) {
@@ -57,15 +64,24 @@ export async function readExecuted(
       ]),
     )
     let count = 0
+    const items: TipsetMessages[] = []
+    const due: DueTipset[] = []
     for (const [index, tipset] of batch.entries()) {
       const messages = endpoint.resultOf('ChainGetParentMessages', answers[2 * index])
       const receipts = endpoint.resultOf('ChainGetParentReceipts', answers[2 * index + 1])
       count += itemsOf(messages, 'messages').length
-      const executed = decodeExecuted(messages, receipts)
       const { commitments } = tipset.child
-      if (commitments !== null) proof.check(receipts, commitments.parentReceipts, tipset.header.number)
-      read.push({ ...tipset, executed, isProven: commitments !== null })
+      const executed = decodeExecuted(messages, receipts)
+      if (commitments !== null)
+        receiptsProof.check(receipts, commitments.parentReceipts, tipset.header.number)
+      if (commitments !== null && messagesProof.isDue(endpoint, { executed, receipts }))
+        due.push({ tipset: await tipsetOf(tipset.header.hash), executed, receipts })
+      items.push({ ...tipset, executed, isProven: commitments !== null })
     }
+    const isListed = due.length === 0 || (await messagesProof.check(endpoint, due))
+    const isOpen = ({ header }: TipsetMessages): boolean =>
+      !isListed && due.some(({ tipset }) => tipset.key === header.hash)
+    read.push(...items.map((item) => (isOpen(item) ? { ...item, isProven: false } : item)))
     size.read(batch.length, count)
   }
   return read

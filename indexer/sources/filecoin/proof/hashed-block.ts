@@ -1,7 +1,8 @@
 import { encodeAddress, parseAddress } from '../../../../shared/filecoin/address.ts'
-import { blockCid, parseCid } from '../../../../shared/filecoin/block-cid.ts'
-import { encodeBlockHeader, type BlockHeader } from '../../../../shared/filecoin/block-header.ts'
-import { concatBytes } from '../../../../shared/filecoin/bytes.ts'
+import { parseCid } from '../../../../shared/filecoin/block-cid.ts'
+import { blockHeaderCid, type BlockHeader } from '../../../../shared/filecoin/block-header.ts'
+import { encodeBigInt } from '../../../../shared/filecoin/big-integer.ts'
+import { remembering } from '../../../../shared/remembering.ts'
 import { BadAnswer } from '../../rpc/rpc-error.ts'
 import { amount, integer, itemsOf, isRecord, record, textOf, wholeNumber } from '../decode-json.ts'
 
@@ -31,7 +32,7 @@ export class HashedBlock {
 
 function cidOfHeader(block: Record<string, unknown>): Uint8Array | null {
   try {
-    return blockCid(encodeBlockHeader(headerOf(block)))
+    return blockHeaderCid(headerOf(block))
   } catch (error) {
     if (error instanceof BadAnswer || error instanceof RangeError) return null
     throw error
@@ -41,39 +42,49 @@ function cidOfHeader(block: Record<string, unknown>): Uint8Array | null {
 function headerOf(block: Record<string, unknown>): BlockHeader {
   const { Ticket: ticket, ElectionProof: election } = block
   return {
-    miner: addressOf(block['Miner']),
+    miner: minerOf(textOf(block['Miner'], 'miner')),
     ticket: ticket === null ? null : base64Of(record(ticket, 'ticket')['VRFProof']),
     electionProof: election === null ? null : electionOf(record(election, 'election proof')),
     beaconEntries: itemsOf(block['BeaconEntries'], 'beacon entries').map((item) => {
       const { Round, Data } = record(item, 'beacon entry')
-      return { round: integer(Round, 'round'), data: base64Of(Data) }
+      return { round: numberOf(Round), data: base64Of(Data) }
     }),
     winPoStProof: itemsOf(block['WinPoStProof'], 'proofs').map((item) => {
       const { PoStProof, ProofBytes } = record(item, 'proof')
-      return { type: integer(PoStProof, 'proof type'), bytes: base64Of(ProofBytes) }
+      return { type: numberOf(PoStProof), bytes: base64Of(ProofBytes) }
     }),
     parents: itemsOf(block['Parents'], 'parents').map(linkOf),
-    parentWeight: amount(block['ParentWeight'], 'weight'),
-    height: integer(block['Height'], 'height'),
+    parentWeight: bigIntegerOf(textOf(block['ParentWeight'], 'weight')),
+    height: numberOf(block['Height']),
     parentStateRoot: linkOf(block['ParentStateRoot']),
     parentMessageReceipts: linkOf(block['ParentMessageReceipts']),
     messages: linkOf(block['Messages']),
     blsAggregate: signatureOf(block['BLSAggregate']),
-    timestampS: integer(block['Timestamp'], 'time'),
+    timestampS: numberOf(block['Timestamp']),
     blockSig: signatureOf(block['BlockSig']),
-    forkSignaling: integer(block['ForkSignaling'], 'fork signaling'),
-    parentBaseFee: amount(block['ParentBaseFee'], 'base fee'),
+    forkSignaling: numberOf(block['ForkSignaling']),
+    parentBaseFee: bigIntegerOf(textOf(block['ParentBaseFee'], 'base fee')),
   }
 }
 
 function electionOf({ WinCount, VRFProof }: Record<string, unknown>): BlockHeader['electionProof'] {
-  return { winCount: integer(WinCount, 'win count'), vrfProof: base64Of(VRFProof) }
+  return { winCount: numberOf(WinCount), vrfProof: base64Of(VRFProof) }
 }
 
-function addressOf(value: unknown): Uint8Array {
-  const address = parseAddress(textOf(value, 'miner'))
+/** Miners recur, and the blocks of a tipset share weight and base fee. */
+const MOST_REMEMBERED = 2_000
+
+const minerOf = remembering(MOST_REMEMBERED, (text) => {
+  const address = parseAddress(text)
   if (address === null) throw new BadAnswer('miner: no address')
   return encodeAddress(address)
+})
+
+const bigIntegerOf = remembering(MOST_REMEMBERED, (text) => encodeBigInt(amount(text, 'big integer')))
+
+/** A bare number of any size, without the cost of a bigint for small ones. */
+function numberOf(value: unknown): number | bigint {
+  return typeof value === 'number' && Number.isSafeInteger(value) ? value : integer(value, 'number')
 }
 
 function linkOf(value: unknown): Uint8Array {
@@ -82,10 +93,10 @@ function linkOf(value: unknown): Uint8Array {
   return cid
 }
 
-function signatureOf(value: unknown): Uint8Array | null {
+function signatureOf(value: unknown): BlockHeader['blockSig'] {
   if (value === null) return null
   const { Type, Data } = record(value, 'signature')
-  return concatBytes(Uint8Array.of(wholeNumber(Type, 'signature type')), base64Of(Data))
+  return { type: wholeNumber(Type, 'signature type'), data: base64Of(Data) }
 }
 
 /** Go writes empty bytes as null. Malformed text gives other bytes, and these another CID. */
