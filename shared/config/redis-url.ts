@@ -11,11 +11,22 @@ interface Login {
   tls?: object
 }
 
+/** ioredis speaks TLS with the Sentinels, and with the master that they name, only if told so of each. */
+interface SentinelTls {
+  sentinelTLS?: object
+  enableTLSForSentinelMode?: boolean
+}
+
 export type RedisServers =
   | { kind: 'single'; url: string }
   | {
       kind: 'sentinel'
-      options: Login & { sentinels: HostAndPort[]; name: string; db: number; sentinelPassword?: string }
+      options: Login & {
+        sentinels: HostAndPort[]
+        name: string
+        db: number
+        sentinelPassword?: string
+      } & SentinelTls
     }
 
 /** The forms of REDIS_URL, for messages. */
@@ -33,7 +44,8 @@ export function parseRedisUrl(text: string): RedisServers | undefined {
   const db = parameters.get('db') ?? '0'
   if (!/^[^/]+$/.test(path) || !/^\d{1,4}$/.test(db)) return undefined
   const sentinelPassword = parameters.get('sentinelPassword') ?? ''
-  const options = { sentinels, name: decoded(path), db: Number(db), ...login }
+  const tls = login.tls === undefined ? {} : { sentinelTLS: {}, enableTLSForSentinelMode: true }
+  const options = { sentinels, name: decoded(path), db: Number(db), ...login, ...tls }
   return { kind: 'sentinel', options: { ...options, ...(sentinelPassword !== '' && { sentinelPassword }) } }
 }
 

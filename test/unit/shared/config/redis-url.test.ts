@@ -16,6 +16,10 @@ void t.test('the forms of REDIS_URL', (t) => {
       ...{ name: 'main', db: 4, username: 'u', password: 'p@s', sentinelPassword: 's p' },
     },
   })
+  t.match(parseRedisUrl('rediss+sentinel://a/main'), {
+    // Without the last two ioredis sends all in the clear.
+    options: { tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true },
+  })
   t.equal(redisPlace('rediss+sentinel://u:p%@a,[::1]:2/main'), 'a:26379,[::1]:2')
   t.end()
 })
