@@ -3,7 +3,12 @@ import type { BlockHeader, BlockRef, RangeEvidence } from '../../shared/events/c
 import type { NewEntry } from '../../shared/events/log-entry.ts'
 import type { Db } from '../../shared/db/connect.ts'
 import { inTransaction, type Trx } from '../../shared/db/transaction.ts'
-import { forgetProvenState, getHeaders, lockPosition, type ChainPosition } from '../event-log/chain-position.ts'
+import {
+  forgetProvenState,
+  getHeaders,
+  lockPosition,
+  type ChainPosition,
+} from '../event-log/chain-position.ts'
 import { putEvidence } from '../event-log/range-evidence.store.ts'
 import { putProgress } from '../event-log/operations.ts'
 import { countUnread, planEntries } from '../event-log/plan-entries.evolve.ts'
