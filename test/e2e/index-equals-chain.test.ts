@@ -10,10 +10,12 @@ import { startLotus, type Lotus } from '../../devnet/filecoin/lotus.ts'
 import { voucherOutbox } from '../../devnet/loans/voucher-outbox.ts'
 import { replay } from '../../indexer/ingest/replay.ts'
 import { digestReadModel } from '../../indexer/projections/digest.store.ts'
+import type { Db } from '../../shared/db/connect.ts'
 import { testApi, type TestApi } from '../helpers/api.ts'
 import { compareChannels, type Stage } from '../helpers/compare-channels.ts'
 import { compareWithChain } from '../helpers/compare-with-chain.ts'
 import { indexerProcess, type IndexerProcess } from '../helpers/indexer-process.ts'
+import { eventually } from '../helpers/programs.ts'
 import { queueKinds, type QueueKind } from '../helpers/queue-kinds.ts'
 import { seededRandom } from '../helpers/random-chain.ts'
 import { testRedis } from '../helpers/redis.ts'
@@ -133,6 +135,7 @@ async function index(t: Test, ground: Playground, redisUrl: string | undefined):
 async function throwReorgs(
   { provider, lotus, player }: Playground,
   random: ReturnType<typeof seededRandom>,
+  db: Db,
 ): Promise<void> {
   // A chain that is high enough, so that no reorg reaches a final block.
   await provider.send('anvil_mine', ['0x64'])
@@ -144,9 +147,21 @@ async function throwReorgs(
     if (random.chance(0.4)) return
     const [depth] = depths.splice(random.below(depths.length), 1)
     if (depth === undefined) return
+    // A reorg of blocks that were never read is none to the indexer.
+    const head = await provider.getBlockNumber()
+    await eventually('the last block is indexed', async () => (await indexedBlock(db)) >= head)
     await provider.send('anvil_reorg', [depth, await keptTransactions(provider, depth, random)])
   }
   while (depths.length > 0) await player.playLoans(8, { between })
+}
+
+async function indexedBlock(db: Db): Promise<number> {
+  const row = await db
+    .selectFrom('ledger.chain_position')
+    .select('number')
+    .where('network', '=', 'evm:31337')
+    .executeTakeFirst()
+  return row?.number ?? -1
 }
 
 function reorgFilecoin({ chain }: Lotus, random: ReturnType<typeof seededRandom>): void {
@@ -278,7 +293,7 @@ async function endure(t: Test, kind: QueueKind): Promise<void> {
   t.equal((await logged('kind')).length, EVM_KINDS, 'all kinds of events were played')
   tell('backfill')
 
-  await throwReorgs(ground, random)
+  await throwReorgs(ground, random, api.db)
   await check(t, 'after reorgs of both chains')
   const ops = (await logged('op')).map(({ op }) => op).sort()
   t.same(ops, ['append', 'replace', 'retract'], 'some events moved to another branch, some were lost')

@@ -89,6 +89,9 @@ for (const table of ['ledger.network_status', 'projection.channels', 'ledger.web
     await sql`alter table projection.channels drop column is_open cascade`.execute(db)
     await sql`drop table ledger.webhook_deadlines`.execute(db)
     await sql`alter table ledger.webhook_outbox drop column written_at`.execute(db)
+    await sql`alter table ledger.event_log drop column proof`.execute(db)
+    await sql`alter table ledger.ranges_read drop column counts`.execute(db)
+    await sql`alter table ledger.chain_position drop column chain_rules, drop column state_proven`.execute(db)
     const [reader, migrating] = [
       connect(url, { name: 'reader', max: 1 }),
       connect(url, { name: 'migrating', max: 1 }),
@@ -104,7 +107,7 @@ for (const table of ['ledger.network_status', 'projection.channels', 'ledger.web
       })
       await read(db)
     })
-    t.match(await ran, ['0004-explorers', '0005-webhook-deadlines'])
+    t.strictSame((await ran)?.slice(0, 2), ['0004-explorers', '0005-webhook-deadlines'])
     t.strictSame(await shapeOf(db), shape)
   })
 
