@@ -21,13 +21,7 @@ export function backendOnPools(openPool: OpenPool): BackendFactory<PostgresQueue
     const connection = new PooledConnection(openPool(opts.connection) as PgPool)
     // BullMQ's names of the sessions that listen, which it looks for in pg_stat_activity.
     const listener = withBlockingConnection ? name : blocking ? `${name}:qe` : undefined
-    return new PostgresQueueBackend(
-      connection,
-      name,
-      { ...opts, connection: connection.pool },
-      true,
-      listener,
-    )
+    return new PostgresQueueBackend(connection, name, opts, true, listener)
   }
 }
 
