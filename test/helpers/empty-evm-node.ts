@@ -14,8 +14,8 @@ interface Call {
 }
 
 /**
- * Starts a node of chain 31337 with code at every address and no logs; closed in teardown. Log requests from
- * `block.silentFrom` on are never answered, once it is set. `networks` is for the networks file.
+ * Starts a node of chain 31337 with code at every address and no logs; closed in teardown. Requests for logs, or for
+ * several headers, from `block.silentFrom` on are never answered, once it is set. `networks` is for the networks file.
  */
 export async function emptyEvmNode(
   t: Test,
@@ -39,7 +39,7 @@ export async function emptyEvmNode(
     request.on('end', () => {
       const asked = JSON.parse(body) as Call | Call[]
       const calls = [asked].flat()
-      if (calls.some(({ params }) => firstOf(params[0]) >= block.silentFrom)) {
+      if (reads(calls, block.silentFrom)) {
         block.silent += 1
         return
       }
@@ -54,7 +54,13 @@ export async function emptyEvmNode(
     server.close()
   })
   const rpcUrls = [`http://127.0.0.1:${(server.address() as AddressInfo).port}`]
-  const network = { blockchain: 'DEVNET', networkId: '31337', rpcUrls, erc20Loans: { address: CONTRACT } }
+  const network = {
+    blockchain: 'DEVNET',
+    networkId: '31337',
+    rpcUrls,
+    maxBlockRange: 100,
+    erc20Loans: { address: CONTRACT },
+  }
   return { networks: { evm: [network] }, block }
 }
 
@@ -72,9 +78,14 @@ function hashOf(number: number): string {
   return bytes(32, number + 1)
 }
 
-/** Returns a log filter's first block; NaN for any other parameter. */
-function firstOf(param: unknown): number {
-  return Number((param as { fromBlock?: string } | undefined)?.fromBlock)
+/** Tells whether a request reads blocks from `number` on: their logs, or many of their headers. */
+function reads(calls: readonly Call[], number: number): boolean {
+  const asks = (name: string, from: (param: unknown) => unknown): number =>
+    calls.filter(({ method, params: [param] }) => method === name && Number(from(param)) >= number).length
+  return (
+    asks('eth_getLogs', (filter) => (filter as { fromBlock?: string }).fromBlock) > 0 ||
+    asks('eth_getBlockByNumber', (tag) => tag) > 4
+  )
 }
 
 function header(tag: unknown): object {

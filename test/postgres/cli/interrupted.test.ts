@@ -51,7 +51,7 @@ void t.test('an interrupted verify says what it compared, and that it begins ane
   const { db, url: databaseUrl } = await testDatabase(t)
   const { networks, block } = await emptyEvmNode(t)
   await ingestStories(db, tellStories(3, 4))
-  await endWithItsBlock(db, 200)
+  await endWithItsBlock(db, 5000)
   const interrupted = async (silentFrom: number, ...args: string[]): Promise<string> => {
     Object.assign(block, { silentFrom, silent: 0 })
     const { child, ended } = await startOps(
@@ -66,14 +66,14 @@ void t.test('an interrupted verify says what it compared, and that it begins ane
     return out
   }
   const some =
-    /^evm:31337 blocks 0 to (\d+): .*\ninterrupted: blocks (\d+) to 200 are not compared, and another verify begins anew\n$/m.exec(
-      await interrupted(100),
+    /^evm:31337 blocks 0 to (\d+): .*\ninterrupted: blocks (\d+) to 5000 are not compared, and another verify begins anew\n$/m.exec(
+      await interrupted(4000),
     )
   t.ok(some)
   t.equal(Number(some?.[2]), Number(some?.[1]) + 1)
   t.match(
     await interrupted(0),
-    /^evm:31337 no block: .*\ninterrupted: blocks 0 to 200 are not compared, and another verify begins anew\n$/,
+    /^evm:31337 no block: .*\ninterrupted: blocks 0 to 5000 are not compared, and another verify begins anew\n$/,
   )
   t.match(JSON.parse(await interrupted(0, '--json')), { from: 0, to: null, finished: false, differences: [] })
 })
