@@ -129,7 +129,7 @@ const logLies: FaultKinds = {
     },
   },
   'the last log of a block missing, whose bits others set': {
-    // Where receipts are refused, neither the bloom nor the log indexes reveal it.
+    // Neither the bloom nor the log indexes reveal it if receipts are refused.
     seenBy: 'hidden',
     make: sometimes(
       0.3,

@@ -5,7 +5,7 @@ import { startReaders, type ReadCounts } from './readers.ts'
 const CLIENTS = 4
 const WITHIN_MS = 120_000
 
-/** What a scenario kills, and how the set-up becomes whole again. */
+/** A server that a scenario kills, and how the set-up becomes whole again. */
 export interface Victim {
   /** Ends one server at once. */
   kill(): Promise<void>

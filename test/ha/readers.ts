@@ -8,7 +8,7 @@ export interface ReadCounts {
   /** Answers that were older than one which the same client had before. */
   wentBack: number
   slowestMs: number
-  /** What the first failed reads got. */
+  /** The answers of the first failed reads. */
   failures: string[]
 }
 

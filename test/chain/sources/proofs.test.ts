@@ -40,7 +40,7 @@ const flipped = (hex: string): string => hex.slice(0, -1) + (hex.endsWith('1') ?
 const disguised = (hex: string): string =>
   hex.slice(0, -1) + String.fromCharCode(0x100 + hex.charCodeAt(hex.length - 1))
 
-/** What a liar changes of one block; a log or a receipt that stays is returned as it is. */
+/** Changes that a liar makes to one block; a log or a receipt that stays is returned as it is. */
 interface Lie {
   log?: (log: Json) => Json | null
   receipt?: (receipt: Json) => Json
@@ -301,4 +301,32 @@ void t.test('verify reads the truth where the logs of a range are lies', async (
   const verified = await readAll(changed, true)
   t.same(verified.events, truth.events)
   t.same(verified.checks, ['bloom', 'receipts'])
+})
+
+void t.test('a kind is lowered only where no endpoint proves more, and then with a word', async (t) => {
+  const refused = new Refusal(-32601, 'the method does not exist')
+  const refusing = lyingAnswers(['eth_getBlockReceipts', 'eth_getTransactionReceipt'], () => refused)
+  const poor = await startProxy(t, chain.url)
+  for (const [urls, kind, warnings] of [
+    [[poor.url, chain.url], 'receipts', 0],
+    [[poor.url], 'bloom', 1],
+  ] as const) {
+    poor.fault = () => null
+    const said: string[] = []
+    const network = chain.network({ rpcUrls: [...urls] })
+    const source = createEvmSource(network, { report: (_level, message) => said.push(message) })
+    t.teardown(() => source.close())
+    await source.check()
+    source.believeRules?.({ headers: true, receipts: true, transactions: true })
+    const [place] = await targets()
+    if (place === undefined) throw new Error('no log')
+    poor.fault = refusing
+    const number = place.truth[0]?.logs[0]?.blockNumber ?? -1
+    const { evidence } = await source.readBlocks(await source.headers(number, number))
+    t.same(
+      evidence.map(({ check }) => check),
+      [kind],
+    )
+    t.equal(said.filter((line) => line.includes('of a weaker kind')).length, warnings, said.join('; '))
+  }
 })

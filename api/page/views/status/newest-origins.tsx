@@ -35,7 +35,7 @@ interface Change {
   at: string
 }
 
-/** What reorgs did to the newest records. */
+/** The newest records that a reorg moved or took back. */
 export function Reorgs() {
   const asked = useAnswer('newest origins', askOrigins, EVERY_MS)
   const changes = useChanges()

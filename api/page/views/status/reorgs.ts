@@ -1,4 +1,4 @@
-/** (pure) What reorgs did to the newest records, as their origins tell. */
+/** (pure) Finds the reorgs that moved or took back the newest records, in their origins. */
 import type { ProvenanceAnswer } from '../../../../client/generated/types.gen.ts'
 
 export type Origin = ProvenanceAnswer['payload']

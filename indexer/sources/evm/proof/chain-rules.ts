@@ -2,7 +2,7 @@ import type { RpcEndpoint } from '../../rpc/rpc-endpoint.ts'
 import { BadAnswer } from '../../rpc/rpc-error.ts'
 import { decodeHeader, type EvmHeader } from '../decode-answer.ts'
 
-/** What a chain may compute by Ethereum's rules. Some chains follow for one and not for another. */
+/** The hashes and roots that a chain may compute by Ethereum's rules. Some chains follow for one and not for another. */
 const RULES = ['headers', 'receipts', 'transactions'] as const
 export type ChainRule = (typeof RULES)[number]
 
