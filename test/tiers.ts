@@ -18,12 +18,15 @@ const SLOW_TESTS = [
   'test/postgres/api/rolling-restart',
   'test/postgres/cli/',
   'test/postgres/fuzz',
+  'test/postgres/over-tls',
+  'test/postgres/pooler/',
   'test/postgres/shared/db/leases',
   'test/queue/hostile-jobs',
   'test/queue/redis-away',
   'test/queue/redis-sentinel',
   'test/queue/redis-users',
   'test/queue/webhook-trial',
+  'test/queue/webhooks.test.ts',
   'test/unit/fuzz',
 ]
 

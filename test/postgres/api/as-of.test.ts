@@ -99,7 +99,7 @@ async function recordChain(api: TestApi, seed: number): Promise<RecordingClient>
 }
 
 void t.test('asOf gives again what a client saw at any moment, reorgs among them', async (t) => {
-  const all = cases(10_000)
+  const all = cases(10_000, 500)
   let answered = 0
   for (let seed = 1; answered < all && t.passing(); seed += 1)
     // A test of its own, which closes its connections.
