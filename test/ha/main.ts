@@ -15,7 +15,8 @@ import { startService } from './service.ts'
 const USAGE = `usage: npm run ha-test -- [--kills N] [--only patroni,sentinel]
 
 Kills the primary of three Postgres servers under Patroni, and the master of three Redis servers with Sentinel, N times
-each (default 20), while a chain is indexed and clients read through PgBouncer. Prints figures, and fails when one is missed.
+each (default 20), while a chain is indexed and clients read through PgBouncer. One of three members of etcd dies with each
+second primary. Prints figures, and fails when one is missed.
 `
 
 /** Seconds within which the service must write again. */
@@ -79,7 +80,7 @@ async function run(
   const folder = await mkdtemp(join(tmpdir(), 'loan-activity-ha-'))
   await chmod(folder, 0o755)
   stage.teardown(() => rm(folder, { recursive: true, force: true }))
-  console.log('starting etcd, three Postgres servers under Patroni, HAProxy')
+  console.log('starting three members of etcd, three Postgres servers under Patroni, HAProxy')
   const cluster = await startPatroni(folder, (stop) => stage.teardown(stop))
   console.log('starting three Redis servers and three Sentinels')
   const redis = await startSentinelGroup()
@@ -119,13 +120,21 @@ function databaseIn(serverUrl: string, name: string): string {
 }
 
 function primaryOf(cluster: PatroniCluster): Victim {
+  const { members } = cluster.etcd
+  let kills = 0
   return {
     async kill() {
       const primary = await cluster.primary()
       if (primary === undefined) throw new Error('there is no primary to kill')
+      kills += 1
+      // A machine that has both may be lost: each second primary dies with a member of etcd, its leader at times.
+      if (kills % 2 === 0) await members[(kills / 2) % members.length]?.kill()
       cluster.killPostgres(primary)
     },
-    isWhole: () => cluster.isWhole(),
+    async isWhole() {
+      await cluster.etcd.restart()
+      await cluster.isWhole()
+    },
   }
 }
 

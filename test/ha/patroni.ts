@@ -6,6 +6,7 @@ import { deployExample } from '../helpers/deploy-example.ts'
 import { freePort } from '../helpers/free-port.ts'
 import { eventually } from '../helpers/programs.ts'
 import { ServerProcess } from '../helpers/server-process.ts'
+import { startEtcd, type EtcdCluster } from './etcd.ts'
 
 export const BINARIES = '/usr/lib/postgresql/15/bin'
 const PASSWORD = 'change-me'
@@ -18,12 +19,13 @@ export interface Member {
   dataDir: string
 }
 
-/** Three Postgres servers under Patroni, with etcd and HAProxy, from the examples of deploy/. */
+/** Three Postgres servers under Patroni, with three members of etcd and HAProxy, from the examples of deploy/. */
 export interface PatroniCluster {
   /** Leads to the primary. */
   primaryUrl: string
   /** Leads to the replicas. */
   replicasUrl: string
+  etcd: EtcdCluster
   /** Undefined while there is none. */
   primary(): Promise<Member | undefined>
   /** Ends the postmaster and its children at once, as `kill -9` of them all does. */
@@ -37,16 +39,17 @@ export async function startPatroni(
   folder: string,
   onStop: (stop: () => Promise<void>) => void,
 ): Promise<PatroniCluster> {
-  const etcdPort = await startEtcd(folder, onStop)
+  const etcd = await startEtcd(folder, onStop)
   const members: Member[] = []
   for (const name of ['pg1', 'pg2', 'pg3'])
     members.push({ name, port: await freePort(), restPort: await freePort(), dataDir: join(folder, name) })
-  for (const member of members) startMember(folder, member, etcdPort, onStop)
+  for (const member of members) startMember(folder, member, etcd.hosts, onStop)
   const [primaryPort, replicasPort] = [await freePort(), await freePort()]
   const primary = (): Promise<Member | undefined> => firstThat(members, '/primary')
   const cluster: PatroniCluster = {
     primaryUrl: urlOf(primaryPort),
     replicasUrl: urlOf(replicasPort),
+    etcd,
     primary,
     killPostgres: (member) => killPostgres(member),
     async isWhole() {
@@ -69,25 +72,7 @@ export async function startPatroni(
 
 type OnStop = (stop: () => Promise<void>) => void
 
-async function startEtcd(folder: string, onStop: OnStop): Promise<number> {
-  const [client, peer] = [await freePort(), await freePort()]
-  const [clientUrl, peerUrl] = [`http://127.0.0.1:${client}`, `http://127.0.0.1:${peer}`]
-  const etcd = new ServerProcess('etcd', [
-    ...['--name', 'etcd1', '--data-dir', join(folder, 'etcd'), '--initial-cluster', `etcd1=${peerUrl}`],
-    ...['--listen-client-urls', clientUrl, '--advertise-client-urls', clientUrl],
-    ...['--listen-peer-urls', peerUrl, '--initial-advertise-peer-urls', peerUrl],
-  ])
-  etcd.start()
-  onStop(() => etcd.kill())
-  await eventually(
-    () => `etcd answers\n${etcd.output}`,
-    () => isOk(`${clientUrl}/health`),
-    WITHIN_MS,
-  )
-  return client
-}
-
-function startMember(folder: string, member: Member, etcdPort: number, onStop: OnStop): void {
+function startMember(folder: string, member: Member, etcdHosts: string, onStop: OnStop): void {
   const file = join(folder, `${member.name}.yml`)
   const own = join(folder, `${member.name}-sockets`)
   mkdirSync(own, { mode: 0o700 })
@@ -95,7 +80,7 @@ function startMember(folder: string, member: Member, etcdPort: number, onStop: O
     file,
     deployExample('patroni.yml', {
       'name: pg1': `name: ${member.name}`,
-      '10.0.0.1:2379,10.0.0.2:2379,10.0.0.3:2379': `127.0.0.1:${etcdPort}`,
+      '10.0.0.1:2379,10.0.0.2:2379,10.0.0.3:2379': etcdHosts,
       '10.0.0.1:8008': `127.0.0.1:${member.restPort}`,
       '10.0.0.1:5432': `127.0.0.1:${member.port}`,
       '10.0.0.0/24': '127.0.0.1/32',

@@ -4,11 +4,12 @@ import { mkdtemp, rm, writeFile, chmod } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
+import { deployExample } from './deploy-example.ts'
 import { freePort } from './free-port.ts'
 
 export type PoolMode = 'session' | 'transaction' | 'statement'
 
-/** Starts a real PgBouncer before a URL's server; returns the URL through it. It ends in teardown. */
+/** Starts a real PgBouncer by deploy/pgbouncer.ini before a URL's server; returns the URL through it. It ends in teardown. */
 export async function pgbouncer(
   t: Pick<Test, 'teardown'>,
   serverUrl: string,
@@ -18,19 +19,17 @@ export async function pgbouncer(
   const folder = await mkdtemp(join(tmpdir(), 'loan-activity-test-pgbouncer-'))
   const port = await freePort()
   const file = join(folder, 'pgbouncer.ini')
+  const users = join(folder, 'userlist.txt')
+  await writeFile(users, `"${username}" "${password}"\n`)
   await writeFile(
     file,
-    `[databases]
-* = host=${hostname} port=${serverPort} user=${username} password=${password}
-[pgbouncer]
-listen_addr = 127.0.0.1
-listen_port = ${port}
-unix_socket_dir =
-auth_type = any
-pool_mode = ${mode}
-default_pool_size = ${size}
-server_lifetime = 60
-`,
+    deployExample('pgbouncer.ini', {
+      'host=127.0.0.1 port=5001': `host=${hostname} port=${serverPort}`,
+      'listen_port = 6432': `listen_port = ${port}`,
+      '/etc/pgbouncer/userlist.txt': users,
+      'pool_mode = session': `pool_mode = ${mode}`,
+      'default_pool_size = 40': `default_pool_size = ${size}`,
+    }),
   )
   await chmod(folder, 0o755)
   // PgBouncer refuses to run as root.

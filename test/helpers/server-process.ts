@@ -8,18 +8,25 @@ process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL')
 })
 
+interface ServerOptions {
+  uid?: number
+  gid?: number
+  /** Variables beside the usual ones. */
+  env?: Readonly<Record<string, string | undefined>>
+}
+
 /** A server of another project, which its user kills and starts again with the same arguments. */
 export class ServerProcess {
   readonly #command: string
   readonly #args: readonly string[]
-  readonly #account: { uid?: number; gid?: number }
+  readonly #options: ServerOptions
   #child: ChildProcess | undefined
   #output = ''
 
-  constructor(command: string, args: readonly string[], account: { uid?: number; gid?: number } = {}) {
+  constructor(command: string, args: readonly string[], options: ServerOptions = {}) {
     this.#command = command
     this.#args = args
-    this.#account = account
+    this.#options = options
   }
 
   get pid(): number {
@@ -37,12 +44,13 @@ export class ServerProcess {
 
   start(): void {
     const path = `${process.env['PATH'] ?? ''}:/usr/sbin`
+    const { env, ...account } = this.#options
     const child = spawn(this.#command, this.#args, {
-      ...this.#account,
+      ...account,
       stdio: ['ignore', 'pipe', 'pipe'],
       // A group of its own, because Ctrl-C ends the servers after their clients.
       detached: true,
-      env: { PATH: path, HOME: '/tmp', LC_ALL: 'C.UTF-8' },
+      env: { PATH: path, HOME: '/tmp', LC_ALL: 'C.UTF-8', ...env },
     })
     running.add(child)
     child.once('exit', () => running.delete(child))
