@@ -1,10 +1,11 @@
+import { setImmediate } from 'node:timers/promises'
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import type { Db } from '../../shared/db/connect.ts'
 import { reading, settleTransaction } from '../../shared/db/session.ts'
 import { SessionClient } from '../../shared/db/session-client.ts'
 import { SteadyClient } from '../../shared/db/steady-client.ts'
-import { isDatabaseRetryable } from '../../shared/db/transaction.ts'
+import { isDatabaseRetryable, losesSession } from '../../shared/db/failures.ts'
 import type { Tables } from '../../shared/db/schema.ts'
 import { openSnapshot, type Snapshot } from './snapshot.ts'
 import type { Statement } from './statement.ts'
@@ -107,7 +108,7 @@ export function openReadDatabase(
   return {
     rows: async (statement, values = []) => {
       try {
-        return await askPatiently(asker, pool, stalls, statement, values)
+        return await askPatiently(asker, pool, { stalls, lose }, statement, values)
       } catch (error) {
         if (error instanceof DatabaseAway) lose()
         throw error
@@ -127,11 +128,17 @@ export function openReadDatabase(
   }
 }
 
-/** Retries once when this process itself stood still, since the database may be well. */
+/** A session that was lost later leaves no time to ask again. */
+const SOON_MS = 500
+
+/**
+ * Retries once when this process itself stood still, since the database may be well, and when the session was lost soon:
+ * another server may answer.
+ */
 async function askPatiently<Row extends object>(
   asker: Asker,
   pool: pg.Pool,
-  stalls: StallWatch,
+  { stalls, lose }: { stalls: StallWatch; lose: () => void },
   statement: Statement,
   values: unknown[],
 ): Promise<Row[]> {
@@ -139,7 +146,12 @@ async function askPatiently<Row extends object>(
   try {
     return await ask<Row>(asker, pool, statement, values)
   } catch (error) {
-    if (!(error instanceof DatabaseAway) || stalls.lastEndedMs < askedMs) throw error
+    if (!(error instanceof DatabaseAway)) throw error
+    const isLostSoon = losesSession(error.cause) && performance.now() - askedMs < SOON_MS
+    if (!isLostSoon && stalls.lastEndedMs < askedMs) throw error
+    lose()
+    // The pool learns first of other sessions that were lost in the same moment.
+    await setImmediate()
     return ask<Row>(asker, pool, statement, values)
   }
 }

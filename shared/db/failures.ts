@@ -1,8 +1,8 @@
 import { ReadOnlySession } from './session.ts'
 
 /**
- * SQLSTATEs: a connection failed (08P01 is the statement's own fault), the server stops or starts, a session idled too
- * long, or it is read-only.
+ * SQLSTATEs: a connection failed, the server stops or starts, a session idled too long, or it is read-only. 08P01 has its
+ * own rule.
  */
 const LOST_SESSION = /^(08(?!P01)|57P|25P03|25006)/
 /**
@@ -11,6 +11,8 @@ const LOST_SESSION = /^(08(?!P01)|57P|25P03|25006)/
  */
 const RETRYABLE = /^(53|40001|40P01|55P03|57014|58)/
 const NETWORK = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/
+/** A statement of the wrong form; with the severity FATAL it is the error with which PgBouncer ends a session. */
+const WRONG_FORM = '08P01'
 /** node-postgres gives these errors no code. */
 const NO_CONNECTION =
   /Connection terminated|timeout exceeded when trying to connect|Client (has encountered a connection error|was closed)/
@@ -19,6 +21,7 @@ const NO_CONNECTION =
 export function losesSession(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = sqlState(error)
+  if (code === WRONG_FORM) return 'severity' in error && error.severity === 'FATAL'
   return code === undefined
     ? NO_CONNECTION.test(error.message)
     : LOST_SESSION.test(code) || NETWORK.test(code)

@@ -86,11 +86,12 @@ async function startApi(t: Stage, databaseUrl: string): Promise<string> {
     DATABASE_URL: databaseUrl,
     API_PORT: `${port}`,
     API_RATE_LIMIT: 'off',
-    LOG_LEVEL: 'warn',
+    LOG_LEVEL: 'error',
   }
   const child = fork(path, {
     execArgv: flags,
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    // Its errors say why a read failed.
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     env: { PATH, HOME, ...settings },
   })
   t.teardown(async () => {

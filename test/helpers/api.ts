@@ -19,6 +19,8 @@ export async function testApi(
   t: Test,
   options: {
     url?: string
+    /** Whether `url` leads through a pooler in transaction mode. */
+    sharesSessions?: boolean
     settings?: Partial<ApiSettings>
     log?: FastifyBaseLogger
     /** False for records that no indexer writes: answers may then differ from the OpenAPI document. */
@@ -29,7 +31,8 @@ export async function testApi(
   } = {},
 ): Promise<TestApi> {
   const own = await testDatabase(t)
-  const database = openReadDatabase(options.url ?? own.url, { onError: () => undefined })
+  const { sharesSessions = false } = options
+  const database = openReadDatabase(options.url ?? own.url, { sharesSessions, onError: () => undefined })
   const app = await buildApp({
     database,
     log: options.log ?? createLogger('test', 'silent'),

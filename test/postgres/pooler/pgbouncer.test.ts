@@ -15,7 +15,9 @@ import { testApi } from '../../helpers/api.ts'
 import { testDatabase } from '../../helpers/database.ts'
 import { ingestStories } from '../../helpers/ingest-ledger.ts'
 import { pgbouncer } from '../../helpers/pgbouncer.ts'
+import { eventually } from '../../helpers/programs.ts'
 import { seedLoan, seedRecords } from '../../helpers/seed-projection.ts'
+import { tcpSwitch } from '../../helpers/tcp-switch.ts'
 import { tellStories } from '../../helpers/two-chain-stories.ts'
 
 t.setTimeout(120_000)
@@ -57,6 +59,33 @@ for (const [mode, size] of [
     for (const path of URLS) await ask(path)
   })
 }
+
+void t.test('a read is asked again when the session behind the pooler is lost', async (t) => {
+  const { db, url } = await testDatabase(t)
+  await seedRecords(db, 3)
+  const target = new URL(url)
+  const way = await tcpSwitch(t, Number(target.port))
+  for (const mode of ['session', 'transaction'] as const) {
+    const pooled = await pgbouncer(t, Object.assign(new URL(url), { port: `${way.port}` }).href, { mode })
+    const { app } = await testApi(t, { url: pooled, sharesSessions: mode === 'transaction' })
+    t.equal((await app.inject('/api/activity/history')).statusCode, 200)
+    const asked = await db.transaction().execute(async (trx) => {
+      await sql`lock table projection.activity in access exclusive mode`.execute(trx)
+      const answer = app.inject('/api/activity?limit=2')
+      await eventually('the statement waits', async () => {
+        const { rows } = await sql`
+          select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(
+          db,
+        )
+        return rows.length > 0
+      })
+      way.reset()
+      return { answer }
+    })
+    const { statusCode, body } = await asked.answer
+    t.equal(statusCode, 200, `${mode}: ${body}`)
+  }
+})
 
 void t.test('in transaction mode no setting stays behind in the shared session', async (t) => {
   const { url } = await testDatabase(t)
