@@ -19,6 +19,7 @@ import { untilAborted } from '../shared/async/abort.ts'
 import { getWatched } from './event-log/chain-position.ts'
 import { forgetOtherNetworks, getFigures } from './event-log/network-status.ts'
 import { countDeadLetters } from './ingest/dead-letters.store.ts'
+import { fillGaps } from './fill-gaps.ts'
 import { keepStatus } from './keep-status.ts'
 import { LeaseSpread } from './lease-spread.ts'
 import { addMeters } from './meters.ts'
@@ -185,7 +186,7 @@ async function checkNodes(networks: WatchedNetwork[], log: Logger): Promise<void
 
 /**
  * Vouchers of the queue are taken beside the writer of a Filecoin network, those of its node's store beside its reader.
- * Tokens' symbols are read beside the reader of an EVM network.
+ * Tokens' symbols are read beside the reader of an EVM network, and gaps are filled beside every reader.
  */
 function workBeside(
   watched: WatchedNetwork,
@@ -193,18 +194,28 @@ function workBeside(
   configured: Networks,
 ): NetworkRun['beside'] {
   const { network, handedIn: counts } = health
+  const gaps: Work = (signal) => fillGaps({ watched, db, log, signal })
   if (watched.chain === 'evm') {
     const { networkId, source } = watched
-    return {
-      reader: (signal) =>
-        runTokens({ network, networkId, db, log, signal }, (token) => source.tokenSymbol(token)),
-    }
+    const tokens: Work = (signal) =>
+      runTokens({ network, networkId, db, log, signal }, (token) => source.tokenSymbol(token))
+    return { reader: both(tokens, gaps) }
   }
-  if (counts === null) return {}
+  if (counts === null) return { reader: gaps }
   const networks = configured.filecoin.map(filecoinNetworkKey)
   const run = { network, counts, db, log }
+  const nodeVouchers: Work = (signal) =>
+    runNodeVouchers({ ...run, signal }, () => watched.source.nodeVouchers())
   return {
-    reader: (signal) => runNodeVouchers({ ...run, signal }, () => watched.source.nodeVouchers()),
+    reader: both(nodeVouchers, gaps),
     writer: (signal) => runVouchers({ ...run, networks, backend, signal }),
+  }
+}
+
+type Work = (signal: AbortSignal) => Promise<void>
+
+function both(one: Work, other: Work): Work {
+  return async (signal) => {
+    await Promise.all([one(signal), other(signal)])
   }
 }

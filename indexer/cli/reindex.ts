@@ -1,15 +1,15 @@
 import { pause } from '../../shared/async/pause.ts'
 import type { Db } from '../../shared/db/connect.ts'
-import { inOneState } from '../../shared/db/transaction.ts'
 import { ConfigError } from '../../shared/errors.ts'
 import type { BlockRef } from '../../shared/events/chain-step.ts'
 import type { NewEntry } from '../../shared/events/log-entry.ts'
-import { adoptWatched, findPosition, getHeaders, type ChainPosition } from '../event-log/chain-position.ts'
+import { adoptWatched } from '../event-log/chain-position.ts'
 import { findProgress, forgetOtherProgress, forgetProgress } from '../event-log/operations.ts'
 import { channelsMadeBy, type KnownChannel } from '../ingest/channel-messages.evolve.ts'
 import { compareReading, ingestReading, type Corrections } from '../ingest/ingest-reading.ts'
-import { KnownBranch } from '../sources/known-branch.ts'
+import { readAgain } from '../read-again.ts'
 import { sameJson, type WatchedNetwork } from '../watched-networks.ts'
+import { findWritten, type WrittenPosition } from '../written-position.ts'
 import {
   createProgress,
   exclusively,
@@ -20,7 +20,6 @@ import {
   type OutputOptions,
 } from './context.ts'
 import { countOf } from './count-of.ts'
-import { readAgain } from './read-range.ts'
 
 export interface SpanOptions extends OutputOptions {
   network: string
@@ -109,23 +108,11 @@ function refuseMixture({ network }: WatchedNetwork, lowest: number): never {
   )
 }
 
-interface WrittenPosition extends ChainPosition {
-  block: BlockRef
-  /** The newest block that is never rolled back, because it was reported final or read as final. */
-  final: BlockRef | null
-}
-
 /** Returns the position of a network's index. Throws when nothing was ever read. */
-function writtenPosition(db: Db, { network }: WatchedNetwork): Promise<WrittenPosition> {
-  // Position and headers come from one snapshot, because headers that do not lead up to the position would count as
-  // final.
-  return inOneState(db, async (trx) => {
-    const position = await findPosition(trx, network)
-    if (position?.block == null) throw new Error(neverIndexed(network))
-    const { block, finalized } = position
-    const branch = new KnownBranch({ position: block, headers: await getHeaders(trx, network), finalized })
-    return { ...position, block, final: branch.final }
-  })
+async function writtenPosition(db: Db, { network }: WatchedNetwork): Promise<WrittenPosition> {
+  const position = await findWritten(db, network)
+  if (position === undefined) throw new Error(neverIndexed(network))
+  return position
 }
 
 function lastBlock(position: { block: BlockRef }, { to }: { to?: number | undefined }): number {

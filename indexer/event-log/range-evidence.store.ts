@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { RangeEvidence } from '../../shared/events/chain-step.ts'
+import type { Db } from '../../shared/db/connect.ts'
 import type { Trx } from '../../shared/db/transaction.ts'
 import { joinRanges, partsWithout, proofOf } from './evidence.evolve.ts'
 
@@ -40,6 +41,16 @@ export async function putEvidence(trx: Trx, network: string, ranges: RangeEviden
       .execute()
     await mergeOldEvidence(trx, network)
   }
+}
+
+/** Returns the blocks between the first and the last that was read, `from` … `to` (inclusive), that no evidence covers. */
+export async function getGaps(db: Db, network: string): Promise<{ from: number; to: number }[]> {
+  const { rows } = await sql<{ from: number; to: number }>`
+    select * from (
+      select lag(to_number) over (order by from_number) + 1 as "from", from_number - 1 as "to"
+      from ledger.ranges_read where network = ${network}
+    ) as between_ranges where "from" <= "to" order by "from"`.execute(db)
+  return rows
 }
 
 /** Removes the evidence of the blocks `from` … `to`, and keeps that of the blocks on either side. */

@@ -34,17 +34,20 @@ export interface Corrections {
 }
 
 /**
- * Appends the differences between a second reading and the log, and stores the operation's progress in the same
- * transaction. Returns undefined if these blocks are not (or no longer) the written ones: they must be read again.
+ * Appends the differences between a second reading and the log, and stores the operation's progress, if it keeps one, in
+ * the same transaction. Returns undefined if these blocks are not (or no longer) the written ones: they must be read
+ * again. Nothing is written either while `isFit` is false of the position.
  */
 export function ingestReading(
   db: Db,
   identity: NetworkIdentity,
-  operation: string,
+  operation: string | null,
   reading: SecondReading,
+  isFit: (position: ChainPosition) => boolean = () => true,
 ): Promise<Corrections | undefined> {
   return inTransaction(db, async (trx) => {
     const position = await lockPosition(trx, identity.network)
+    if (position === undefined || !isFit(position)) return undefined
     if (!(await isWritten(trx, identity.network, position, reading))) return undefined
     const blocks = { from: reading.from, to: reading.last.number }
     const corrections = await replaceEvents(
@@ -58,7 +61,7 @@ export function ingestReading(
     const changed = corrections.appended + corrections.replaced + corrections.retracted
     if (changed > 0) await forgetProvenState(trx, identity.network, reading.from - 1)
     await putEvidence(trx, identity.network, reading.evidence)
-    await putProgress(trx, operation, reading.last.number + 1)
+    if (operation !== null) await putProgress(trx, operation, reading.last.number + 1)
     return corrections
   })
 }
@@ -92,10 +95,10 @@ export async function compareReading(
 async function isWritten(
   trx: Trx,
   network: string,
-  position: ChainPosition | undefined,
+  position: ChainPosition,
   { last, headers }: SecondReading,
 ): Promise<boolean> {
-  if (position?.block == null || last.number > position.block.number) return false
+  if (position.block === null || last.number > position.block.number) return false
   const known = [...(await getHeaders(trx, network)), position.block]
   // Only the newest final block is stored; it was verified to follow the older ones when they were read.
   if (position.finalized !== null) known.push(position.finalized)

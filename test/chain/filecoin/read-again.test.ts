@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { readAgain } from '../../../indexer/cli/read-range.ts'
+import { readAgain } from '../../../indexer/read-again.ts'
 import { createFilecoinSource } from '../../../indexer/sources/filecoin/filecoin-source.ts'
 import type { BlockRef } from '../../../shared/events/chain-step.ts'
 import type { ChainEvent } from '../../../shared/events/chain-event.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { readAgain } from '../../../indexer/cli/read-range.ts'
+import { readAgain } from '../../../indexer/read-again.ts'
 import { headersByHash, readWholeBlocks, type BlockLogs } from '../../../indexer/sources/evm/block-reader.ts'
 import { bloomOf } from '../../../indexer/sources/evm/bloom.ts'
 import { createEvmClient } from '../../../indexer/sources/evm/evm-client.ts'

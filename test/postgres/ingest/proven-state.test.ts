@@ -30,6 +30,9 @@ void t.test('a proof of state holds until the log below it changes', async (t) =
   const reading = { from: 0, last: block, headers: [header], evidence: [] }
   await ingestReading(db, EVM, 'test', { ...reading, events: evm })
   t.equal(await provenAt(db), block.number, 'a second reading that is the same changes nothing')
+  const isFit = (): boolean => false
+  t.equal(await ingestReading(db, EVM, null, { ...reading, events: [] }, isFit), undefined)
+  t.equal(await provenAt(db), block.number, 'nor does one of other contracts')
   t.match(await ingestReading(db, EVM, 'test', { ...reading, events: evm.slice(0, -1) }), { retracted: 1 })
   t.equal(await provenAt(db), null)
 })

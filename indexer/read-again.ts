@@ -1,10 +1,10 @@
-import { RetryableError, messageOf } from '../../shared/errors.ts'
-import type { BlockHeader, BlockRef } from '../../shared/events/chain-step.ts'
-import type { SecondReading } from '../ingest/ingest-reading.ts'
-import { ChainMoved } from '../sources/chain-moved.ts'
-import type { ChainSource, RangeRead } from '../sources/chain-source.ts'
-import { followChain } from '../sources/follow-chain.ts'
-import { contradictsFinal } from '../sources/rpc/rpc-error.ts'
+import { RetryableError, messageOf } from '../shared/errors.ts'
+import type { BlockHeader, BlockRef } from '../shared/events/chain-step.ts'
+import type { SecondReading } from './ingest/ingest-reading.ts'
+import { ChainMoved } from './sources/chain-moved.ts'
+import type { ChainSource, RangeRead } from './sources/chain-source.ts'
+import { followChain } from './sources/follow-chain.ts'
+import { contradictsFinal } from './sources/rpc/rpc-error.ts'
 
 /** The blocks `from` … `to` (inclusive), and the newest block that is final in the index. */
 interface Span {
