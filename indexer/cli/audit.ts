@@ -55,6 +55,7 @@ export async function runAudit(options: AuditOptions): Promise<void> {
             if (options.json !== true) console.log(neverIndexed(watched.network))
             return
           }
+          watched.source.believeRules?.(position.chainRules)
           const isEvm = watched.chain === 'evm'
           const compared = isEvm
             ? await auditLoans(trx, watched, position.block, {

@@ -51,6 +51,7 @@ async function reindex(
   options: SpanOptions & { restart?: boolean },
 ): Promise<void> {
   let position = await writtenPosition(db, watched)
+  watched.source.believeRules?.(position.chainRules)
   const adopts = !sameJson(position.watched, watched.watched)
   const lowest = Math.min(position.startNumber, watched.source.startBlock)
   const first = options.from ?? lowest
@@ -152,7 +153,7 @@ export async function runVerify(options: SpanOptions): Promise<void> {
       let unread = 0
       let next = from
       const isProven = watched.chain === 'evm'
-      if (isProven) watched.source.believeRules?.(position.chainRules)
+      watched.source.believeRules?.(position.chainRules)
       const span = { from, to, final: position.final, isProven }
       for await (const reading of readAgain(watched.source, span, signal)) {
         const compared = await compareReading(db, watched, reading, made)

@@ -5,6 +5,16 @@ import type { BlockHeader, BlockRef, RangeEvidence, TimedBlock } from '../../sha
 export interface BlocksRead {
   events: ChainEvent[]
   evidence: RangeEvidence[]
+  /** Only of chains whose blocks commit to the results of the block before. */
+  results?: ResultsRead
+}
+
+/** The results by which blocks were proven, each as the root to which the block after it commits. */
+export interface ResultsRead {
+  /** The block before the first one, and the root to which the first one commits. Null if it is not known. */
+  before: { hash: string; root: string } | null
+  /** Ascending. The block after the last one was not read: an endpoint may have made it up. */
+  blocks: { number: number; hash: string; root: string }[]
 }
 
 /** The outcome of reading a range by height. The headers at its ends prove its branch. */

@@ -1,5 +1,6 @@
 import type { BlockRef } from '../../shared/events/chain-step.ts'
 import { ChainMoved } from './chain-moved.ts'
+import type { RangeRead } from './chain-source.ts'
 import type { PlacedRead } from './read-ahead.ts'
 
 /**
@@ -19,6 +20,7 @@ export async function* confirmedRanges(
       if (first.number !== next.from || first.parentHash !== last.hash) {
         throw new ChainMoved(`block ${next.from} does not continue block ${last.number} (${last.hash})`)
       }
+      requireSameResults(held.read, next.read)
       yield held
     }
     held = next
@@ -29,4 +31,13 @@ export async function* confirmedRanges(
     throw new ChainMoved(`block ${last.number} is ${last.hash}, but ${finalized.hash} is final`)
   }
   yield held
+}
+
+/** Throws a ChainMoved when the last block of a range was read with other results than the next range shows. */
+function requireSameResults(first: RangeRead, next: RangeRead): void {
+  const [last, shown] = [first.results?.blocks.at(-1), next.results?.before]
+  if (last === undefined || shown?.hash !== last.hash || shown.root === last.root) return
+  throw new ChainMoved(
+    `block ${last.number} (${last.hash}) was read with results that the next range does not show`,
+  )
 }

@@ -1,15 +1,22 @@
 import { RetryableError } from '../../shared/errors.ts'
 import { ABORTED, unlessAborted } from '../../shared/async/abort.ts'
-import type { BlockHeader, BlockRef, ChainStep, TimedBlock } from '../../shared/events/chain-step.ts'
+import type {
+  BlockHeader,
+  BlockRef,
+  ChainStep,
+  RangeEvidence,
+  TimedBlock,
+} from '../../shared/events/chain-step.ts'
 import { FIRST_WIDTH, RangeWidth } from './block-ranges.ts'
 import { ChainMoved } from './chain-moved.ts'
-import type { ChainSource, ResumePoint } from './chain-source.ts'
+import type { BlocksRead, ChainSource, ResumePoint } from './chain-source.ts'
 import { confirmedRanges } from './confirmed-ranges.ts'
 import { cutSteps, type StepBlocks } from './cut-steps.ts'
 import { decide, refutes, type OurBranch } from './decide.ts'
 import type { FollowOptions } from './follow-options.ts'
 import { KnownBranch } from './known-branch.ts'
 import { lastShared } from './last-shared.ts'
+import { ProvenResults } from './proven-results.ts'
 import { readAhead } from './read-ahead.ts'
 
 /** One step takes a reorg to the new head, unless the head is further than this above the last shared block. */
@@ -24,6 +31,13 @@ const LOOK_WITHIN_MS = 4_000
 /** The signal ended the reading. */
 export class Aborted extends Error {}
 
+/** Blocks that continue `ancestor`, as they were read. */
+interface Continuation {
+  ancestor: BlockRef | null
+  headers: BlockHeader[]
+  read: BlocksRead
+}
+
 /** Turns the outcomes of {@link decide} into steps. */
 export class Follower {
   readonly #source: ChainSource
@@ -32,6 +46,7 @@ export class Follower {
   readonly #maxEvents: number
   readonly #width: RangeWidth
   readonly #tipWidth: RangeWidth
+  readonly #results = new ProvenResults()
   #lookedAt = 0
 
   constructor(source: ChainSource, resume: ResumePoint, options: FollowOptions) {
@@ -139,8 +154,11 @@ export class Follower {
       if (item.done === true) break
       const { from, read } = item.value
       const after = this.#after(from, read.first)
-      const final = { from, to: read.last, headers: [], events: read.events, evidence: read.evidence }
-      yield* this.#steps(final, read.cuts, after, (step) => this.#branch.advanceFinal(step.to))
+      const disproven = this.#results.disproven(read)
+      if (disproven !== null) this.#sayDisproven(disproven, 'it is final and not read again')
+      const { ofBefore, ...taken } = this.#results.take(read)
+      const final = { from, to: read.last, headers: [], ...taken }
+      yield* this.#steps(final, read.cuts, { after, ofBefore }, (step) => this.#branch.advanceFinal(step.to))
       await this.#lookAtHead()
     }
     yield* this.#tellFinal(finalized)
@@ -149,14 +167,16 @@ export class Follower {
   *#steps(
     range: StepBlocks,
     cuts: readonly TimedBlock[],
-    after: BlockRef | null,
+    { after, ofBefore }: { after: BlockRef | null; ofBefore: RangeEvidence[] },
     advance: (step: StepBlocks) => void,
   ): Generator<ChainStep> {
     let before = after
+    let more = ofBefore
     for (const step of cutSteps(range, cuts, this.#maxEvents)) {
       advance(step)
-      yield { type: 'blocks', ...step, after: before }
+      yield { type: 'blocks', ...step, evidence: [...more, ...step.evidence], after: before }
       before = refOf(step.to)
+      more = []
     }
   }
 
@@ -189,19 +209,48 @@ export class Follower {
     const [first, last] = [headers[0], headers.at(-1)]
     if (first === undefined || last === undefined) throw new ChainMoved(`block ${from} is not there`)
     const after = this.#after(from, first)
-    const range = { from, to: last, headers, ...(await this.#readTip(headers)) }
-    yield* this.#steps(range, headers, after, (step) => this.#branch.advance(step.headers))
+    const tip = await this.#readTip(after, headers)
+    if (tip.ancestor?.number !== after?.number) {
+      yield* this.#replace(tip)
+      return
+    }
+    const { ofBefore, ...taken } = this.#results.take(tip.read)
+    const range = { from, to: last, headers, ...taken }
+    yield* this.#steps(range, headers, { after, ofBefore }, (step) => this.#branch.advance(step.headers))
   }
 
-  async #readTip(headers: BlockHeader[]): ReturnType<ChainSource['readBlocks']> {
+  async #readTip(after: BlockRef | null, headers: BlockHeader[]): Promise<Continuation> {
     try {
-      const read = await this.#readBlocks(headers)
-      this.#tipWidth.succeeded(headers.length, read.events.length)
-      return read
+      const tip = await this.#readOnto(after, headers)
+      this.#tipWidth.succeeded(headers.length, tip.read.events.length)
+      return tip
     } catch (error) {
       this.#tipWidth.failed(headers.length)
       throw error
     }
+  }
+
+  /**
+   * Reads blocks that continue `ancestor`. If they show that the block before them was read with other results, that block
+   * is read again with them, unless it is final.
+   */
+  async #readOnto(ancestor: BlockRef | null, headers: BlockHeader[]): Promise<Continuation> {
+    const read = await this.#readBlocks(headers)
+    const disproven = this.#results.disproven(read)
+    if (disproven === null || ancestor === null) return { ancestor, headers, read }
+    const ours = this.#branch.headers.filter(({ number }) => number <= ancestor.number)
+    const again = ours.slice(ours.findIndex(({ hash }) => hash === disproven))
+    const [first] = again
+    // A header that is its own parent is a null round after the block, which is final then.
+    const isOpen = first?.hash === disproven && first.parentHash !== disproven
+    this.#sayDisproven(disproven, isOpen ? 'it is read again' : 'it is final and not read again')
+    if (!isOpen) return { ancestor, headers, read }
+    return this.#readOnto({ number: first.number - 1, hash: first.parentHash }, [...again, ...headers])
+  }
+
+  #sayDisproven(hash: string, then: string): void {
+    const message = `${this.#source.network}: block ${hash} was read with results that the block after it does not show: ${then}`
+    this.#options.onProblem?.(message, new RetryableError(message))
   }
 
   async #readBlocks(headers: BlockHeader[]): ReturnType<ChainSource['readBlocks']> {
@@ -229,9 +278,18 @@ export class Follower {
     if (to.number === head.number ? to.hash !== head.hash : to.number < Math.min(head.number, reach)) {
       throw new ChainMoved(`the branch up to block ${head.number} changed while it was read`)
     }
-    const read = await this.#readBlocks(headers)
+    yield* this.#replace(await this.#readOnto(ancestor, headers))
+  }
+
+  /** Replaces the blocks after the ancestor with those that were read. */
+  *#replace({ ancestor, headers, read }: Continuation): Generator<ChainStep> {
+    const { position } = this.#branch
+    const to = headers.at(-1)
+    if (position === null || ancestor === null || to === undefined) return
+    const { ofBefore, events, evidence } = this.#results.take(read)
     this.#branch.replace(ancestor, headers)
-    yield { type: 'reorg', ancestor, replaces: position, to, headers, ...read }
+    const step = { ancestor, replaces: position, to, headers, events }
+    yield { type: 'reorg', ...step, evidence: [...ofBefore, ...evidence] }
   }
 
   *#tellFinal(finalized: BlockRef | null): Generator<ChainStep> {

@@ -1,4 +1,5 @@
 import { classifyLotusError } from '../../indexer/sources/filecoin/classify-lotus-error.ts'
+import { LotusRules } from '../../indexer/sources/filecoin/proof/lotus-rules.ts'
 import type { LotusClient } from '../../indexer/sources/filecoin/lotus-client.ts'
 import { RpcClient } from '../../indexer/sources/rpc/rpc-client.ts'
 import { parseAnswer } from '../../indexer/sources/filecoin/lotus-client.ts'
@@ -12,6 +13,7 @@ export function nodeStoreClient(url: string, vouchers: string): LotusClient {
 export function storeClient(urls: readonly string[], answer: NodeAnswer): LotusClient {
   return {
     rpc: answeringClient(urls, answer),
+    rules: new LotusRules(),
     isLockedOut: () => false,
     facts: () => ({ genesisKey: 'first', genesisTimeS: 0, epochDurationS: 30, areHeadersHashed: true }),
   }

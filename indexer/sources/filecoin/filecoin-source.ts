@@ -28,7 +28,7 @@ import { messageEvents, type EventReader } from './message-events.ts'
 import { NodeVouchers, type NodeVoucher } from './node-vouchers.ts'
 import { MessagesProof } from './proof/messages-proof.ts'
 import { ReceiptsProof } from './proof/receipts-proof.ts'
-import { checkRange, ownCheck, type RangeAnswer } from './range-evidence.ts'
+import { areProven, checkRange, evidenceOf, resultsOf, type RangeAnswer } from './range-evidence.ts'
 import { TipsetMemory } from './tipset-memory.ts'
 import { readExecuted, RequestSize, type ExecutedTipset, type TipsetMessages } from './tipset-messages.ts'
 
@@ -72,8 +72,8 @@ export function createFilecoinSource(network: FilecoinNetwork, options: SourceOp
   const second = new SecondOpinion(client.rpc, options.secondPatienceMs)
   const reading = {
     size: new RequestSize(),
-    receiptsProof: new ReceiptsProof(),
-    messagesProof: new MessagesProof(report),
+    receiptsProof: new ReceiptsProof(client.rules),
+    messagesProof: new MessagesProof(client.rules, report),
   }
   const closing = new AbortController()
   const events: EventReader = {
@@ -120,12 +120,13 @@ export function createFilecoinSource(network: FilecoinNetwork, options: SourceOp
     const tipsets = headers
       .filter((header) => !isNullRound(header))
       .map((header) => withChild(header, reader))
-    return { endpoint, headers, tipsets: await executedOn(reader, tipsets) }
+    const first = tipsets[0] && reader.memory.get(tipsets[0].header.hash)
+    return { endpoint, headers, first, tipsets: await executedOn(reader, tipsets) }
   }
 
   async function readRange(from: number, to: number): Promise<RangeRead> {
     const readOn = (endpoint: RpcEndpoint): Promise<RangeAnswer> => rangeOn(endpoint, from, to)
-    const { answer, check } = await client.rpc.read(
+    const { answer, ...checked } = await client.rpc.read(
       `blocks ${from} to ${to}`,
       async (endpoint) => checkRange(second, await readOn(endpoint), readOn, client.facts()),
       // A wide range that fails is read again in narrower ranges; only a single block is worth asking another endpoint.
@@ -139,7 +140,8 @@ export function createFilecoinSource(network: FilecoinNetwork, options: SourceOp
       last,
       cuts: answer.tipsets.filter(({ executed }) => executed.length > 0).map(({ header }) => header),
       events: await messageEvents(events, answer.tipsets, to),
-      evidence: [{ from, to, endpoint: answer.endpoint.label, check }],
+      evidence: evidenceOf({ from, to, endpoint: answer.endpoint.label }, checked, answer.tipsets),
+      results: resultsOf(answer.first, answer.tipsets, checked.isProven),
     }
   }
 
@@ -147,23 +149,28 @@ export function createFilecoinSource(network: FilecoinNetwork, options: SourceOp
     const [first, last] = [headers[0], headers.at(-1)]
     if (first === undefined || last === undefined) return { events: [], evidence: [] }
     const read = await client.rpc.read(`blocks ${first.number} to ${last.number}`, async (endpoint) => {
+      const reader = onBranch(endpoint)
+      const own = headers.filter((header) => !isNullRound(header))
       const tipsets: ExecutedTipset[] = []
-      for (const header of headers) {
-        if (!isNullRound(header)) tipsets.push({ header, child: await childOf(onBranch(endpoint), header) })
+      for (const [index, header] of own.entries()) {
+        // The next of these blocks is the only child that the index will have.
+        const next = own[index + 1]
+        const child = await (next === undefined ? childOf(reader, header) : tipsetOf(reader, next.hash))
+        tipsets.push({ header, child })
       }
-      const read = (): Promise<TipsetMessages[]> => executedOn(onBranch(endpoint), tipsets)
-      return { endpoint: endpoint.label, tipsets: await forgettingChildren(memory, headers, read) }
+      const read = (): Promise<TipsetMessages[]> => executedOn(reader, tipsets)
+      return {
+        endpoint: endpoint.label,
+        first: own[0] && (await tipsetOf(reader, own[0].hash)),
+        tipsets: await forgettingChildren(memory, headers, read),
+      }
     })
+    const isProven = areProven(read.tipsets, client.facts())
+    const range = { from: first.number, to: last.number, endpoint: read.endpoint }
     return {
       events: await messageEvents(events, read.tipsets, heads.final?.number ?? -1),
-      evidence: [
-        {
-          from: first.number,
-          to: last.number,
-          endpoint: read.endpoint,
-          check: ownCheck(read.tipsets, client.facts()),
-        },
-      ],
+      evidence: evidenceOf(range, { isProven, word: 'one' }, read.tipsets),
+      results: resultsOf(read.first, read.tipsets, isProven),
     }
   }
 
@@ -197,6 +204,8 @@ export function createFilecoinSource(network: FilecoinNetwork, options: SourceOp
     head: () => heads.head(),
     finalized: () => heads.finalized(),
     believeFinal: (block) => heads.believeFinal(block),
+    chainRules: () => client.rules.known,
+    believeRules: (known) => client.rules.believe(known),
     finalHeader,
     headers,
     readRange,

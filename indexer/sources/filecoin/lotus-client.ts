@@ -12,9 +12,11 @@ import { record, textOf } from './decode-json.ts'
 import { decodeTipset, type ChainFacts, type Tipset } from './decode-tipset.ts'
 import { leanAnswers } from './lean-answers.ts'
 import { lotusCall } from './lotus-call.ts'
+import { LotusRules } from './proof/lotus-rules.ts'
 
 export interface LotusClient {
   rpc: RpcClient
+  rules: LotusRules
   /** Available once any endpoint was verified, and therefore within every `rpc.read`. */
   facts(): ChainFacts
   /** True when every endpoint demands a token, or a different one. */
@@ -26,6 +28,7 @@ const UNPROVEN = 'its headers do not hash to their CIDs, so nothing that this ne
 /** The endpoints of one Filecoin network, which is identified by its name and first block. */
 export function createLotusClient(config: FilecoinNetwork, settings: ClientSettings): LotusClient {
   let known: ChainFacts | null = null
+  const rules = new LotusRules()
   const lockedOut = new Set<RpcEndpoint>()
 
   async function verify(endpoint: RpcEndpoint): Promise<void> {
@@ -39,11 +42,12 @@ export function createLotusClient(config: FilecoinNetwork, settings: ClientSetti
         const found = `with the first block ${facts.genesisKey}`
         throw new WrongChain(`${name} ${found}, expected ${known.genesisKey}`, found)
       }
-      if (known?.areHeadersHashed === true && !facts.areHeadersHashed) {
-        throw new BadAnswer('its headers do not hash to their CIDs, those of another endpoint do')
-      }
-      if (!facts.areHeadersHashed && known === null) settings.report('warn', `${endpoint.label}: ${UNPROVEN}`)
-      known = { ...(known ?? facts), areHeadersHashed: facts.areHeadersHashed }
+      if (facts.areHeadersHashed) rules.held('headers')
+      const isRule = rules.known.headers === true
+      if (isRule && !facts.areHeadersHashed)
+        throw new BadAnswer('its headers do not hash to their CIDs, and others of this chain do')
+      if (!isRule && known === null) settings.report('warn', `${endpoint.label}: ${UNPROVEN}`)
+      known = { ...(known ?? facts), areHeadersHashed: isRule }
     } catch (error) {
       if (isLockedOut(error)) lockedOut.add(endpoint)
       throw error
@@ -62,6 +66,7 @@ export function createLotusClient(config: FilecoinNetwork, settings: ClientSetti
   })
   return {
     rpc,
+    rules,
     isLockedOut: () => lockedOut.size === config.rpcUrls.length,
     facts: () => {
       if (known === null) throw new BadAnswer('no endpoint was verified')

@@ -70,13 +70,12 @@ export async function readExecuted(
       const messages = endpoint.resultOf('ChainGetParentMessages', answers[2 * index])
       const receipts = endpoint.resultOf('ChainGetParentReceipts', answers[2 * index + 1])
       count += itemsOf(messages, 'messages').length
-      const { commitments } = tipset.child
+      const root = tipset.child.commitments?.parentReceipts
       const executed = decodeExecuted(messages, receipts)
-      if (commitments !== null)
-        receiptsProof.check(receipts, commitments.parentReceipts, tipset.header.number)
-      if (commitments !== null && messagesProof.isDue(endpoint, { executed, receipts }))
+      const isProven = root !== undefined && receiptsProof.check(receipts, root, tipset.header.number)
+      if (isProven && messagesProof.isDue(endpoint, { executed, receipts }))
         due.push({ tipset: await tipsetOf(tipset.header.hash), executed, receipts })
-      items.push({ ...tipset, executed, isProven: commitments !== null })
+      items.push({ ...tipset, executed, isProven })
     }
     const isListed = due.length === 0 || (await messagesProof.check(endpoint, due))
     const isOpen = ({ header }: TipsetMessages): boolean =>

@@ -13,6 +13,8 @@ export class StepIndex {
   events: ChainEvent[] = []
   evidence: RangeEvidence[] = []
   reorgs = 0
+  /** Whether a block may be read again with the one after it, which shows that its results were others. */
+  mayReadAgain = false
   largest = 0
   readonly #startBlock: number
 
@@ -53,7 +55,7 @@ export class StepIndex {
       const ours = [...this.headers, ...(this.finalized === null ? [] : [this.finalized])]
       if (!ours.some(({ hash }) => hash === step.ancestor.hash)) throw new Error('the ancestor is not ours')
       const replaced = this.headers.find(({ number }) => number === from)
-      if (replaced !== undefined && replaced.hash === step.headers[0]?.hash)
+      if (replaced !== undefined && replaced.hash === step.headers[0]?.hash && !this.mayReadAgain)
         throw new Error('a later block is shared')
       this.events = this.events.filter((event) => event.blockNumber <= step.ancestor.number)
       this.headers = this.headers.filter(({ number }) => number <= step.ancestor.number)
@@ -65,6 +67,18 @@ export class StepIndex {
     this.events.push(...step.events)
     this.evidence.push(...step.evidence)
     this.position = { number: step.to.number, hash: step.to.hash }
+  }
+
+  /** The last word on how a block was checked. */
+  kindAt(number: number): RangeEvidence['check'] | undefined {
+    return this.evidence.findLast(({ from, to }) => from <= number && number <= to)?.check
+  }
+
+  /** The kinds of the blocks below the position, without its own. */
+  kindsBelow(): string[] {
+    const last = this.position?.number ?? 0
+    const numbers = Array.from({ length: last - this.#startBlock }, (_, index) => this.#startBlock + index)
+    return [...new Set(numbers.map((number) => String(this.kindAt(number))))].sort()
   }
 
   resumePoint(): ResumePoint {

@@ -12,6 +12,7 @@ import { bytesOf, itemsOf, wholeNumber } from '../decode-json.ts'
 import type { Tipset } from '../decode-tipset.ts'
 import { cidParam, lotusCall } from '../lotus-call.ts'
 import { blockMessages, executionOrder, type ListedMessage } from './block-lists.ts'
+import type { LotusRules } from './lotus-rules.ts'
 
 /** A tipset whose receipts are proven, and the node's answer with them. */
 export interface DueTipset {
@@ -30,11 +31,13 @@ const SAMPLE = 50
  * hides such a message behind another. All tipsets of an endpoint that was found out are compared in full.
  */
 export class MessagesProof {
+  readonly #rules: LotusRules
   readonly #report: Report
   readonly #suspects = new WeakSet<RpcEndpoint>()
   #isMissed = false
 
-  constructor(report: Report) {
+  constructor(rules: LotusRules, report: Report) {
+    this.#rules = rules
     this.#report = report
   }
 
@@ -44,7 +47,8 @@ export class MessagesProof {
   }
 
   /**
-   * Returns whether the lists could be read. Throws a BadAnswer when the executed messages are not those of the blocks.
+   * Returns whether the executed messages are those of the blocks; false if the lists cannot be read. Throws a BadAnswer when
+   * they are others, unless this chain's rule was given up.
    */
   async check(endpoint: RpcEndpoint, due: readonly DueTipset[]): Promise<boolean> {
     if (due.some(({ tipset }) => tipset.commitments === null)) return false
@@ -65,9 +69,12 @@ export class MessagesProof {
         )
         compare(item, executionOrder(lists), this.#suspects.has(endpoint) || !item.executed.some(isOfChannel))
       }
+      this.#rules.held('messages')
       return true
     } catch (error) {
-      if (error instanceof BadAnswer) this.#suspects.add(endpoint)
+      if (!(error instanceof BadAnswer)) throw error
+      if (this.#rules.known.messages === false) return false
+      this.#suspects.add(endpoint)
       throw error
     }
   }

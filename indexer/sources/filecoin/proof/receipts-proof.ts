@@ -8,21 +8,34 @@ import {
 } from '../../../../shared/filecoin/receipt.ts'
 import { BadAnswer } from '../../rpc/rpc-error.ts'
 import { integer, isRecord, itemsOf, record, textOf } from '../decode-json.ts'
+import type { LotusRules } from './lotus-rules.ts'
 
-/** (pure) Compares receipts with the root in a header. The encoding that matched last is tried first. */
+/** Compares receipts with the root in a header. The encoding that matched last is tried first. */
 export class ReceiptsProof {
+  readonly #rules: LotusRules
   #fields: ReceiptFields = RECEIPT_FIELDS[0]
 
-  /** `receipts` is a node's answer. Throws a BadAnswer when the root is of other receipts. */
-  check(receipts: unknown, root: string, height: number): void {
+  constructor(rules: LotusRules) {
+    this.#rules = rules
+  }
+
+  /**
+   * Returns whether the root is that of the receipts, which are a node's answer. Throws a BadAnswer when it is not, unless
+   * this chain's rule was given up.
+   */
+  check(receipts: unknown, root: string, height: number): boolean {
     const list = itemsOf(receipts, 'receipts').map(receiptOf)
     const expected = parseCid(root)
     for (const fields of [this.#fields, ...RECEIPT_FIELDS]) {
       if (expected === null || !isRootOf(list, fields, expected)) continue
       // Receipts of an empty list have no encoding.
-      if (list.length > 0) this.#fields = fields
-      return
+      if (list.length > 0) {
+        this.#fields = fields
+        this.#rules.held('receipts')
+      }
+      return true
     }
+    if (this.#rules.known.receipts === false) return false
     throw new BadAnswer(`its ${list.length} receipts of the tipset at ${height} are not those under ${root}`)
   }
 }

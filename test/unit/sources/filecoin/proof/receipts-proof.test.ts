@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { cidText } from '../../../../../devnet/filecoin/chain/block.ts'
 import { ReceiptsProof } from '../../../../../indexer/sources/filecoin/proof/receipts-proof.ts'
+import { LotusRules } from '../../../../../indexer/sources/filecoin/proof/lotus-rules.ts'
 import { BadAnswer } from '../../../../../indexer/sources/rpc/rpc-error.ts'
 import { blockCid } from '../../../../../shared/filecoin/block-cid.ts'
 import { RECEIPT_FIELDS, receiptsRoot } from '../../../../../shared/filecoin/receipt.ts'
@@ -37,7 +38,7 @@ function jsonOf({
 }
 
 void t.test('published receipts are those under their root', (t) => {
-  const proof = new ReceiptsProof()
+  const proof = new ReceiptsProof(new LotusRules())
   for (const { root, receipts } of receiptVectors()) {
     proof.check(receipts, root, 1)
     t.throws(() => proof.check(receipts.slice(1), root, 1), BadAnswer)
@@ -59,7 +60,7 @@ void t.test('published receipts are those under their root', (t) => {
 })
 
 void t.test('receipts of 3, 4 and 6 fields are known by their root, in any order of tipsets', (t) => {
-  const proof = new ReceiptsProof()
+  const proof = new ReceiptsProof(new LotusRules())
   const list = fc.array(receipt, { minLength: 1, maxLength: 30 })
   fc.assert(
     fc.property(list, fc.constantFrom(...RECEIPT_FIELDS), (receipts, fields) => {
@@ -73,7 +74,7 @@ void t.test('receipts of 3, 4 and 6 fields are known by their root, in any order
 const text = (_: string, value: unknown): unknown => (typeof value === 'bigint' ? value.toString() : value)
 
 void t.test('no lie about receipts is believed', (t) => {
-  const proof = new ReceiptsProof()
+  const proof = new ReceiptsProof(new LotusRules())
   const list = fc.array(receipt, { minLength: 2, maxLength: 20 })
   const lies = ['left out', 'added', 'swapped', 'exit code', 'return', 'gas', 'events'] as const
   let told = 0
