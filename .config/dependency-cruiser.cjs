@@ -12,7 +12,7 @@ const homes = [
   ['undici', ['^indexer/sources/rpc/']],
   ['@glif/[^/]+', ['^indexer/sources/filecoin/']],
   ['bullmq', ['^indexer/queue/']],
-  ['ioredis', ['^indexer/queue/', '^api/plugins/rate-windows\\.ts$']],
+  ['ioredis', ['^indexer/queue/', '^api/plugins/rate-windows\\.ts$', '^shared/redis/']],
   ['fastify|fastify-plugin|@fastify/[^/]+', ['^api/', '^indexer/intake/', '^indexer/queue-page/']],
   ['@bull-board/[^/]+', ['^indexer/queue-page/']],
   ['prom-client', ['^shared/metrics\\.ts$']],

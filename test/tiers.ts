@@ -23,6 +23,7 @@ const SLOW_TESTS = [
   'test/postgres/shared/db/leases',
   'test/queue/hostile-jobs',
   'test/queue/redis-away',
+  'test/queue/redis-cluster',
   'test/queue/redis-sentinel',
   'test/queue/redis-users',
   'test/queue/webhook-trial',

@@ -2,10 +2,10 @@ import type { FastifyRateLimitStore, FastifyRateLimitStoreCtor } from '@fastify/
 import { Redis } from 'ioredis'
 import { LRUCache } from 'lru-cache'
 import type { FastifyBaseLogger } from 'fastify'
-import { parseRedisUrl } from '../../shared/config/redis-url.ts'
 import { messageOf } from '../../shared/errors.ts'
+import { isCluster, redisArguments } from '../../shared/redis/redis-arguments.ts'
 
-const PREFIX = 'loan-activity:rate:'
+const PREFIX = 'loan-activity:rate'
 /** Clients counted in memory, about 200 bytes each. The client whose last request is oldest is dropped first. */
 const MOST_CLIENTS = 20_000
 /** A request waits at most this long for Redis. */
@@ -24,6 +24,8 @@ interface Count {
 export class RateWindows {
   private readonly memory = new LRUCache<string, { count: number; endsMs: number }>({ max: MOST_CLIENTS })
   private readonly redis: Redis | undefined
+  /** In braces on a Cluster, so that one node has all counts. */
+  private readonly prefix: string = PREFIX
   private leaveAloneUntilMs = 0
   private isAway = false
 
@@ -32,7 +34,8 @@ export class RateWindows {
     private readonly log: FastifyBaseLogger,
   ) {
     if (redisUrl === undefined) return
-    this.redis = openRedis(redisUrl)
+    if (isCluster(redisUrl)) this.prefix = `{${PREFIX}}`
+    this.redis = openRedis(redisUrl, this.prefix)
     this.redis.on('error', (error: Error) => this.lose(error))
   }
 
@@ -66,7 +69,7 @@ export class RateWindows {
   private async count(key: string, windowMs: number): Promise<Count> {
     if (this.redis === undefined || !this.isShared) return this.countInMemory(key, windowMs)
     try {
-      const result = await countInRedis(this.redis, PREFIX + key, windowMs)
+      const result = await countInRedis(this.redis, `${this.prefix}:${key}`, windowMs)
       this.find()
       return result
     } catch (error) {
@@ -103,15 +106,13 @@ export class RateWindows {
   }
 }
 
-function openRedis(url: string): Redis {
-  const retryStrategy = (attempt: number): number => Math.min(50 * attempt, RECONNECT_AT_MOST_MS)
+function openRedis(url: string, prefix: string): Redis {
   const options = {
     ...{ connectionName: 'loan-activity api', enableOfflineQueue: false, maxRetriesPerRequest: 0 },
-    ...{ commandTimeout: REDIS_WITHIN_MS, retryStrategy },
+    commandTimeout: REDIS_WITHIN_MS,
+    retryStrategy: (attempt: number) => Math.min(50 * attempt, RECONNECT_AT_MOST_MS),
   }
-  const servers = parseRedisUrl(url)
-  if (servers?.kind !== 'sentinel') return new Redis(url, options)
-  return new Redis({ ...options, ...servers.options, sentinelRetryStrategy: retryStrategy })
+  return new Redis(...redisArguments(url, prefix, options))
 }
 
 /** Takes one round trip. The first request of a window creates the key, which expires by itself. */

@@ -2,12 +2,12 @@ import { Queue, QueueEvents, Worker } from 'bullmq'
 import type { Redis } from 'ioredis'
 import type { QueueBackend } from './backend.ts'
 import { checkRedis } from './check-redis.ts'
+import { madeOnce } from './made-once.ts'
 import { MadeReady } from './made-ready.ts'
 import { queueOnceReady, runEvents, runWorker } from './open-parts.ts'
+import { queuePrefix } from './queue-prefix.ts'
 import { patientRedis, RedisProbe } from './redis-connections.ts'
 
-/** BullMQ's keys carry this prefix, so that a Redis can be shared with other programs. */
-export const PREFIX = 'loan-activity'
 /**
  * `drainDelay`: seconds after which an idle worker polls, because a wake-up can be lost with its connection.
  * `runRetryDelay`: milliseconds after a refused connection; BullMQ's own 15 s would outlast the outage.
@@ -19,39 +19,41 @@ const MOST_EVENT = 4 * 1024
 const LISTEN_MS = 2_000
 
 export function queueOnRedis(url: string, onError: (error: Error) => void): QueueBackend {
-  // One connection for queues, and one for the workers or the events of each bound.
-  const connections = new Map<number | undefined, Redis>()
-  const connect = (mostCharacters?: number): Redis => {
-    const known = connections.get(mostCharacters)
-    if (known !== undefined) return known
-    const made = patientRedis(url, mostCharacters).on('error', onError)
-    connections.set(mostCharacters, made)
-    return made
+  // For each prefix one connection for queues, and one for the workers or the events of each bound.
+  const connections = new Map<string, Redis>()
+  // Only those nodes of a Cluster are asked that have queues of this program.
+  const probes = new Map<string, RedisProbe>()
+  const connect = (name: string, mostCharacters?: number): { connection: Redis; prefix: string } => {
+    const prefix = queuePrefix(url, name)
+    madeOnce(probes, prefix, () => new RedisProbe(url, prefix))
+    const connection = madeOnce(connections, `${prefix} ${mostCharacters ?? ''}`, () =>
+      patientRedis(url, prefix, mostCharacters).on('error', onError),
+    )
+    return { connection, prefix }
   }
-  const probe = new RedisProbe(url, PREFIX)
   return {
     kind: 'redis',
     openQueue: (name) =>
-      queueOnceReady(
-        new MadeReady(() => new Queue(name, { connection: connect(), prefix: PREFIX }).on('error', onError)),
-      ),
+      queueOnceReady(new MadeReady(() => new Queue(name, connect(name)).on('error', onError))),
     openWorker: (name, handler, { mostCharacters, ...settings }) => {
-      const common = { connection: connect(mostCharacters), prefix: PREFIX }
-      const options = { ...common, ...LOOKS, ...settings, autorun: false }
+      const options = { ...connect(name, mostCharacters), ...LOOKS, ...settings, autorun: false }
       return runWorker((process) => new Worker<unknown>(name, process, options), handler, onError, {
         isPatient: false,
       })
     },
     openEvents: (name, events) => {
-      const common = { connection: connect(MOST_EVENT), prefix: PREFIX }
-      const options = { ...common, blockingTimeout: LISTEN_MS, autorun: false }
+      const options = { ...connect(name, MOST_EVENT), blockingTimeout: LISTEN_MS, autorun: false }
       return runEvents(() => new QueueEvents(name, options), events, onError)
     },
     check: () => checkRedis(url),
-    ask: () => probe.ask(),
+    async ask() {
+      const prefix = queuePrefix(url, 'alive')
+      if (probes.size === 0) probes.set(prefix, new RedisProbe(url, prefix))
+      await Promise.all([...probes.values()].map((probe) => probe.ask()))
+    },
     close: () => {
       for (const connection of connections.values()) connection.disconnect()
-      probe.close()
+      for (const probe of probes.values()) probe.close()
     },
   }
 }

@@ -1,9 +1,11 @@
 import { PostgresQueueBackend, withBackend, type PgPool, Queue } from 'bullmq'
+import type { Redis } from 'ioredis'
 import type { PostgresDriver } from './backend-on-postgres.ts'
-import { PREFIX } from './backend-on-redis.ts'
 import { parseBounded } from './bounded-jobs.ts'
 import { MAX_ENVELOPE } from './envelope.ts'
+import { madeOnce } from './made-once.ts'
 import { PooledConnection } from './postgres-pools.ts'
+import { queuePrefix } from './queue-prefix.ts'
 import { patientRedis } from './redis-connections.ts'
 
 /** Connections to Postgres that all queues of the page share. */
@@ -48,13 +50,18 @@ export function pageQueuesOnPostgres(
 }
 
 export function pageQueuesOnRedis(url: string, onError: (error: Error) => void): PageQueues {
-  const connection = patientRedis(url, MAX_ENVELOPE).on('error', onError)
+  const connections = new Map<string, Redis>()
   return {
-    open: (name) =>
-      new Queue(name, { connection, prefix: PREFIX, skipMetasUpdate: true }).on('error', onError),
+    open(name) {
+      const prefix = queuePrefix(url, name)
+      const connection = madeOnce(connections, prefix, () =>
+        patientRedis(url, prefix, MAX_ENVELOPE).on('error', onError),
+      )
+      return new Queue(name, { connection, prefix, skipMetasUpdate: true }).on('error', onError)
+    },
     waitUntilReady: () => Promise.resolve(),
     close: () => {
-      connection.disconnect()
+      for (const connection of connections.values()) connection.disconnect()
       return Promise.resolve()
     },
   }

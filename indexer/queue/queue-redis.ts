@@ -1,33 +1,29 @@
 import { Redis, type Command, type RedisOptions } from 'ioredis'
-import { parseRedisUrl } from '../../shared/config/redis-url.ts'
+import {
+  NO_URL,
+  redisArguments,
+  type RedisArguments,
+  type ServerOptions,
+} from '../../shared/redis/redis-arguments.ts'
 
 /** Changes the reply to a command before its sender sees it. */
 export type ReplyFilter = (command: Command, reply: Promise<unknown>) => Promise<unknown>
 
-export type OpenOptions = RedisOptions & {
-  /** Milliseconds until the next attempt to connect, also to a Sentinel; null for none. */
-  retryStrategy: (attempt: number) => number | null
-}
-
 type SendCommand = Redis['sendCommand']
 
 /**
- * Opens a connection to a single server, or to the master that Sentinels name. Its copies filter replies too; BullMQ makes them
- * for workers and events.
+ * Opens a connection to the server that has the keys with this prefix. Its copies filter replies too; BullMQ makes them for
+ * workers and events.
  */
-export function openRedis(url: string, options: OpenOptions, filter: ReplyFilter): Redis {
-  const servers = parseRedisUrl(url)
-  if (servers?.kind !== 'sentinel') return new FilteredRedis(url, options, filter)
-  const sentinelRetryStrategy = options.retryStrategy
-  return new FilteredRedis(null, { ...options, ...servers.options, sentinelRetryStrategy }, filter)
+export function openRedis(url: string, prefix: string, options: ServerOptions, filter: ReplyFilter): Redis {
+  return new FilteredRedis(redisArguments(url, prefix, options), filter)
 }
 
 class FilteredRedis extends Redis {
   readonly #filter: ReplyFilter
 
-  /** `url` is null where the options name the server. */
-  constructor(url: string | null, options: RedisOptions, filter: ReplyFilter) {
-    super(...((url === null ? [options] : [url, options]) as [string, RedisOptions]))
+  constructor(servers: RedisArguments, filter: ReplyFilter) {
+    super(...servers)
     this.#filter = filter
   }
 
@@ -36,7 +32,7 @@ class FilteredRedis extends Redis {
   }
 
   override duplicate(override: Partial<RedisOptions> = {}): Redis {
-    return new FilteredRedis(null, { ...this.options, ...override }, this.#filter)
+    return new FilteredRedis([NO_URL, { ...this.options, ...override }], this.#filter)
   }
 }
 

@@ -2,24 +2,27 @@ import type { Redis, RedisOptions } from 'ioredis'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { redisPlace } from '../../shared/config/redis-url.ts'
 import { messageOf } from '../../shared/errors.ts'
+import type { ServerOptions } from '../../shared/redis/redis-arguments.ts'
 import { boundedReplies } from './bounded-jobs.ts'
-import { openRedis, withoutPolicy, type OpenOptions } from './queue-redis.ts'
+import { openRedis, withoutPolicy } from './queue-redis.ts'
 
 const RECONNECT_MS = 500
 const ANSWER_MS = 2_000
 
 /**
- * Codes of a Redis that answers but takes no writes: it is a replica, full, loading, cannot persist or lost its master. Redis
- * before 7 puts the code inside the message of a script.
+ * Codes of a Redis that answers but takes no writes: it is a replica, full, loading, cannot persist or lost its master. The last
+ * three are of a Cluster's node whose keys are, or are being moved, elsewhere. Redis before 7 puts the code inside the message of
+ * a script.
  */
-const REFUSES_WRITES = /(^|-)(READONLY|OOM|LOADING|MISCONF|MASTERDOWN|CLUSTERDOWN|NOREPLICAS)\b/
+const REFUSES_WRITES =
+  /(^|-)(READONLY|OOM|LOADING|MISCONF|MASTERDOWN|CLUSTERDOWN|NOREPLICAS|MOVED|ASK|TRYAGAIN)\b/
 
 /**
  * Connections of queues and workers. Commands outlive any outage and continue within a second of its end. `lazyConnect` is not
  * set: BullMQ's copy for a worker would reject for good when its first attempt fails. `mostCharacters` bounds a job's data.
  */
-export function patientRedis(url: string, mostCharacters?: number): Redis {
-  const options: OpenOptions = {
+export function patientRedis(url: string, prefix: string, mostCharacters?: number): Redis {
+  const options: ServerOptions = {
     ...RECONNECTING,
     maxRetriesPerRequest: null,
     // Milliseconds. A worker waits one second for jobs, so a silent socket is dead.
@@ -30,6 +33,7 @@ export function patientRedis(url: string, mostCharacters?: number): Redis {
   }
   return openRedis(
     url,
+    prefix,
     options,
     mostCharacters === undefined ? withoutPolicy : boundedReplies(mostCharacters),
   )
@@ -53,6 +57,7 @@ export class RedisProbe {
     this.#key = `${prefix}:alive`
     this.#client = openRedis(
       url,
+      this.#key,
       {
         ...RECONNECTING,
         lazyConnect: true,

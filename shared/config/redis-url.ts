@@ -1,6 +1,6 @@
 /** The servers that REDIS_URL names, as options of ioredis. */
 
-interface HostAndPort {
+export interface HostAndPort {
   host: string
   port: number
 }
@@ -17,6 +17,12 @@ interface SentinelTls {
   enableTLSForSentinelMode?: boolean
 }
 
+/** Some nodes of a Cluster, which know the others, and what logs in to each. */
+export interface ClusterServers {
+  nodes: HostAndPort[]
+  login: Login
+}
+
 export type RedisServers =
   | { kind: 'single'; url: string }
   | {
@@ -28,19 +34,28 @@ export type RedisServers =
         sentinelPassword?: string
       } & SentinelTls
     }
+  | ({ kind: 'cluster' } & ClusterServers)
 
 /** The forms of REDIS_URL, for messages. */
-export const REDIS_FORMS = 'redis://, rediss:// or redis+sentinel://host:port,host:port/<master name>'
+export const REDIS_FORMS =
+  'redis://, rediss://, redis+sentinel://host:port,host:port/<master name> or redis+cluster://host:port,host:port'
 
 const [REDIS, SENTINEL] = [/^rediss?:\/\//i, /^redis(s?)\+sentinel:\/\/(.*)$/i]
-const SENTINEL_PORT = 26_379
+const CLUSTER = /^redis(s?)\+cluster:\/\/(.*)$/i
+const [SENTINEL_PORT, REDIS_PORT] = [26_379, 6_379]
 
 /** Undefined if the text has none of the {@link REDIS_FORMS}. */
 export function parseRedisUrl(text: string): RedisServers | undefined {
   if (REDIS.test(text)) return URL.canParse(text) ? { kind: 'single', url: text } : undefined
-  const parsed = parseServers(SENTINEL.exec(text))
-  if (parsed === undefined) return undefined
-  const { servers: sentinels, login, path, parameters } = parsed
+  const sentinel = parseServers(SENTINEL.exec(text), SENTINEL_PORT)
+  if (sentinel !== undefined) return sentinelServers(sentinel)
+  const cluster = parseServers(CLUSTER.exec(text), REDIS_PORT)
+  // A Cluster has database 0 alone.
+  if (cluster === undefined || cluster.path !== '' || cluster.parameters.size > 0) return undefined
+  return { kind: 'cluster', nodes: cluster.servers, login: cluster.login }
+}
+
+function sentinelServers({ servers: sentinels, login, path, parameters }: Parsed): RedisServers | undefined {
   const db = parameters.get('db') ?? '0'
   if (!/^[^/]+$/.test(path) || !/^\d{1,4}$/.test(db)) return undefined
   const sentinelPassword = parameters.get('sentinelPassword') ?? ''
@@ -54,19 +69,24 @@ export function redisPlace(text: string): string {
   const servers = parseRedisUrl(text)
   if (servers === undefined) return 'Redis'
   if (servers.kind === 'single') return new URL(servers.url).host
-  return servers.options.sentinels
-    .map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`)
-    .join(',')
+  const all = servers.kind === 'cluster' ? servers.nodes : servers.options.sentinels
+  return all.map(addressOf).join(',')
+}
+
+/** As it stands in a URL. */
+export function addressOf({ host, port }: HostAndPort): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
 /** Passwords of such a URL beside the one that {@link URL} finds. */
 export function redisPasswords(text: string): string[] {
   const servers = parseRedisUrl(text)
   if (servers === undefined || servers.kind === 'single') return []
-  const { password, sentinelPassword } = servers.options
-  return [password, sentinelPassword].flatMap((one) =>
-    one === undefined ? [] : [one, encodeURIComponent(one)],
-  )
+  const passwords =
+    servers.kind === 'cluster'
+      ? [servers.login.password]
+      : [servers.options.password, servers.options.sentinelPassword]
+  return passwords.flatMap((one) => (one === undefined ? [] : [one, encodeURIComponent(one)]))
 }
 
 interface Parsed {
@@ -77,7 +97,7 @@ interface Parsed {
 }
 
 /** `found` has the `s` of TLS and all after the slashes. `URL` reads no list of hosts, so each becomes a URL of its own. */
-function parseServers(found: RegExpExecArray | null): Parsed | undefined {
+function parseServers(found: RegExpExecArray | null, defaultPort: number): Parsed | undefined {
   const [, tls, rest = ''] = found ?? []
   const [, user, hosts = '', path = '', query = ''] =
     /^(?:([^@/?#]*)@)?([^@/?#]+)\/?([^?#]*)(?:\?([^#]*))?$/.exec(rest) ?? []
@@ -85,7 +105,7 @@ function parseServers(found: RegExpExecArray | null): Parsed | undefined {
   if (!urls.every((url) => URL.canParse(url))) return undefined
   const servers = urls.map((url) => {
     const { hostname, port } = new URL(url)
-    return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: port === '' ? SENTINEL_PORT : Number(port) }
+    return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: port === '' ? defaultPort : Number(port) }
   })
   if (servers.some(({ host }) => host === '')) return undefined
   const { username, password } = new URL(urls[0] ?? '')

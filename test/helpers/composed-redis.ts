@@ -28,6 +28,17 @@ function filledIn(words: string[]): string[] {
   )
 }
 
+/** The ACL rules of each user. */
+export function composedUsers(): Map<string, string[]> {
+  const [, ...users] = filledIn(REDIS_SERVICE.command).join(' ').split(' --user ')
+  return new Map(
+    users.map((text) => {
+      const [name = '', ...rules] = text.split(' ')
+      return [name, rules]
+    }),
+  )
+}
+
 /** Starts a Redis with these arguments; returns its port once it accepts connections. */
 export async function startRedis(t: Test, args: string[]): Promise<number> {
   const port = await freePort()

@@ -10,10 +10,11 @@ const RETRYING = { retryStrategy: () => 50 }
 void t.test('a command that was sent again and fails rejects for its sender alone', async (t) => {
   const url = await testRedis(t)
   if (url === null) return
-  const other = openRedis(url, RETRYING, boundedReplies(1_000))
+  const other = openRedis(url, '', RETRYING, boundedReplies(1_000))
   t.teardown(() => other.disconnect())
   const redis = openRedis(
     url,
+    '',
     { ...RETRYING, maxRetriesPerRequest: null, connectionName: 'sent-again' },
     boundedReplies(1_000),
   )

@@ -79,7 +79,7 @@ void t.test('a node of a Cluster is refused at the start', async (t) => {
   const port = await startRedis(t, ['--cluster-enabled', 'yes'])
   await t.rejects(
     checkRedis(`redis://127.0.0.1:${port}`),
-    /is a node of a Redis Cluster, which cannot keep the queue/,
+    /is a node of a Redis Cluster: write redis\+cluster:/,
   )
 })
 
