@@ -4,7 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { sql } from 'kysely'
+import { queuePrefix } from '../../indexer/queue/queue-prefix.ts'
+import { stepQueueName } from '../../indexer/queue/step-queue.ts'
 import { connect } from '../../shared/db/connect.ts'
+import { startRedisCluster } from '../helpers/redis-cluster.ts'
+import type { RedisGroup, RedisNode } from '../helpers/redis-group.ts'
 import { startSentinelGroup } from '../helpers/redis-sentinel.ts'
 import type { Stage } from '../helpers/indexer-process.ts'
 import { pgbouncer } from '../helpers/pgbouncer.ts'
@@ -12,15 +16,15 @@ import { killAgainAndAgain, type KillFigures, type Victim } from './kills.ts'
 import { BINARIES, startPatroni, type PatroniCluster } from './patroni.ts'
 import { startService } from './service.ts'
 
-const USAGE = `usage: npm run ha-test -- [--kills N] [--only patroni,sentinel]
+const USAGE = `usage: npm run ha-test -- [--kills N] [--only patroni,sentinel,cluster]
 
-Kills the primary of three Postgres servers under Patroni, and the master of three Redis servers with Sentinel, N times
-each (default 20), while a chain is indexed and clients read through PgBouncer. One of three members of etcd dies with each
-second primary. Prints figures, and fails when one is missed.
+Kills the primary of three Postgres servers under Patroni, the master of three Redis servers with Sentinel, and the node of
+a Redis Cluster that has the queue, N times each (default 20), while a chain is indexed and clients read through PgBouncer.
+One of three members of etcd dies with each second primary. Prints figures, and fails when one is missed.
 `
 
 /** Seconds within which the service must write again. */
-const SCENARIOS = { patroni: 15, sentinel: 10 }
+const SCENARIOS = { patroni: 15, sentinel: 10, cluster: 10 }
 type Scenario = keyof typeof SCENARIOS
 
 const PROGRAMS = {
@@ -82,22 +86,20 @@ async function run(
   stage.teardown(() => rm(folder, { recursive: true, force: true }))
   console.log('starting three members of etcd, three Postgres servers under Patroni, HAProxy')
   const cluster = await startPatroni(folder, (stop) => stage.teardown(stop))
-  console.log('starting three Redis servers and three Sentinels')
-  const redis = await startSentinelGroup()
-  stage.teardown(() => redis.stop())
   const pooled = await pgbouncer(stage, cluster.replicasUrl, { mode: 'session' })
   const figures = new Map<Scenario, KillFigures>()
   for (const name of names) {
     console.log(`${name}: starting an indexer and an API`)
     const own = new Cleanup()
     stage.teardown(() => own.run())
-    const queueUrl = name === 'sentinel' ? redis.url : null
+    const redis = await redisOf(name)
+    own.teardown(() => redis?.stop())
     const service = await startService(own, {
       databaseUrl: await newDatabase(cluster.primaryUrl, name),
       readDatabaseUrl: databaseIn(pooled, name),
-      redisUrl: queueUrl,
+      redisUrl: redis?.url ?? null,
     })
-    const victim: Victim = name === 'patroni' ? primaryOf(cluster) : masterOf(redis)
+    const victim = redis ?? primaryOf(cluster)
     figures.set(
       name,
       await killAgainAndAgain(service, victim, kills, (line) => console.log(`${name}: ${line}`)),
@@ -138,16 +140,28 @@ function primaryOf(cluster: PatroniCluster): Victim {
   }
 }
 
-function masterOf(redis: Awaited<ReturnType<typeof startSentinelGroup>>): Victim {
-  let killed = redis.master()
+/** Undefined where the queue is in Postgres. */
+async function redisOf(name: Scenario): Promise<(Victim & Pick<RedisGroup, 'url' | 'stop'>) | undefined> {
+  if (name === 'patroni') return undefined
+  if (name === 'sentinel') {
+    const group = await startSentinelGroup()
+    return victimIn(group, () => group.master())
+  }
+  const group = await startRedisCluster()
+  return victimIn(group, () => group.masterOf(queuePrefix(group.url, stepQueueName('evm:31337'))))
+}
+
+function victimIn(group: RedisGroup, master: () => RedisNode): Victim & Pick<RedisGroup, 'url' | 'stop'> {
+  let killed = master()
   return {
+    ...{ url: group.url, stop: () => group.stop() },
     async kill() {
-      killed = redis.master()
+      killed = master()
       await killed.process.kill()
     },
     async isWhole() {
       killed.process.start()
-      await redis.isWhole()
+      await group.isWhole()
     },
   }
 }
