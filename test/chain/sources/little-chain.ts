@@ -14,7 +14,7 @@ export interface RpcNode {
   rpc: (method: string, ...params: unknown[]) => Promise<unknown>
 }
 
-export async function startNode(t: Test, options: AnvilOptions = {}): Promise<RpcNode> {
+export async function startNode(t: Pick<Test, 'teardown'>, options: AnvilOptions = {}): Promise<RpcNode> {
   const anvil = await startAnvil({ historyBlocks: 10_000, ...options })
   t.teardown(() => anvil.stop())
   const { url, wsUrl } = anvil
@@ -63,7 +63,10 @@ export interface LittleChain extends RpcNode {
   network: (changes?: Partial<EvmNetwork>) => EvmNetwork
 }
 
-export async function startLittleChain(t: Test, options: AnvilOptions = {}): Promise<LittleChain> {
+export async function startLittleChain(
+  t: Pick<Test, 'teardown'>,
+  options: AnvilOptions = {},
+): Promise<LittleChain> {
   const node = await startNode(t, options)
   const accounts = (await node.rpc('eth_accounts')) as string[]
   const [owner = ''] = accounts

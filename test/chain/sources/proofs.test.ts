@@ -1,19 +1,17 @@
 import t from 'tap'
 import { readAgain } from '../../../indexer/read-again.ts'
 import { headersByHash, readWholeBlocks, type BlockLogs } from '../../../indexer/sources/evm/block-reader.ts'
-import { bloomOf } from '../../../indexer/sources/evm/bloom.ts'
 import { createEvmClient } from '../../../indexer/sources/evm/evm-client.ts'
 import { createEvmSource } from '../../../indexer/sources/evm/evm-source.ts'
 import { ChainRules, holdTo } from '../../../indexer/sources/evm/proof/chain-rules.ts'
-import { receiptsRoot } from '../../../indexer/sources/evm/proof/receipts-root.ts'
 import { watchedContracts } from '../../../indexer/sources/evm/watched-contracts.ts'
 import { clientSettings } from '../../../indexer/sources/rpc/rpc-client.ts'
 import { BadAnswer } from '../../../indexer/sources/rpc/rpc-error.ts'
+import { createRandom } from '../../../devnet/evm/random.ts'
 import { lyingAnswers, Refusal, type Fault, type Json } from '../../../devnet/faults/fault.ts'
 import type { ChainEvent } from '../../../shared/events/chain-event.ts'
-import { cases } from '../../helpers/cases.ts'
-import { seededRandom } from '../../helpers/random-chain.ts'
 import { testSeed } from '../../helpers/test-seed.ts'
+import { BLOCK_LIES, flipped, telling, type Target } from '../../lies/block-lies.ts'
 import { catchUp } from './catch-up.ts'
 import { startProxy } from './faulty-proxy.ts'
 import { Player, startLittleChain } from './little-chain.ts'
@@ -31,130 +29,7 @@ for (let block = 0; block < 24; block += 1) {
 }
 const head = Number(await chain.rpc('eth_blockNumber'))
 const contracts = watchedContracts(chain.network())
-const random = seededRandom(seed)
-
-const hashText = (): string => `0x${Array.from({ length: 64 }, () => random.below(16).toString(16)).join('')}`
-const flipped = (hex: string): string => hex.slice(0, -1) + (hex.endsWith('1') ? '2' : '1')
-
-/** The last character has the low byte of a digit, which a careless decoder takes for that digit. */
-const disguised = (hex: string): string =>
-  hex.slice(0, -1) + String.fromCharCode(0x100 + hex.charCodeAt(hex.length - 1))
-
-/** Changes that a liar makes to one block; a log or a receipt that stays is returned as it is. */
-interface Lie {
-  log?: (log: Json) => Json | null
-  receipt?: (receipt: Json) => Json
-  header?: (block: Json) => Json
-}
-
-function telling(lie: Lie, hash: string): Fault {
-  const { log: ofLog = (log: Json) => log, receipt: ofReceipt = (receipt: Json) => receipt } = lie
-  const changedLogs = (logs: Json[]): Json[] =>
-    logs.map((log) => (log['blockHash'] === hash ? ofLog(log) : log)).filter((log) => log !== null)
-  const changedReceipt = (receipt: Json): Json =>
-    receipt['blockHash'] === hash
-      ? { ...ofReceipt(receipt), logs: changedLogs(ofReceipt(receipt)['logs'] as Json[]) }
-      : receipt
-  const methods = ['eth_getLogs', 'eth_getBlockReceipts', 'eth_getTransactionReceipt']
-  return lyingAnswers([...methods, 'eth_getBlockByNumber', 'eth_getBlockByHash'], (result, { method }) => {
-    if (method === 'eth_getLogs') return numbered(changedLogs(result as Json[]))
-    if (method === 'eth_getBlockReceipts') return (result as Json[]).map(changedReceipt)
-    if (method === 'eth_getTransactionReceipt') return changedReceipt(result as Json)
-    const block = result as Json | null
-    return block?.['hash'] === hash ? lie.header?.(block) : undefined
-  })
-}
-
-/** A liar numbers a block's remaining logs without a gap. */
-function numbered(logs: Json[]): Json[] {
-  let [block, next]: [unknown, number] = [null, 0]
-  return logs.map((log) => {
-    if (log['blockHash'] !== block) [block, next] = [log['blockHash'], 0]
-    next += 1
-    return { ...log, logIndex: `0x${(next - 1).toString(16)}` }
-  })
-}
-
-interface Target {
-  hash: string
-  /** Index of a log of ours, and its transaction's hash. */
-  logIndex: string
-  txHash: string
-  receipts: Json[]
-}
-
-const isLog = ({ logIndex }: Target, log: Json): boolean => log['logIndex'] === logIndex
-const isTx = ({ txHash }: Target, { transactionHash }: Json): boolean => transactionHash === txHash
-
-const LIES: Record<string, (target: Target) => Lie> = {
-  'a log changed': (target) => ({
-    log: (log) => (isLog(target, log) ? { ...log, data: flipped(String(log['data'])) } : log),
-  }),
-  'a log whose address only looks like hex': (target) => ({
-    log: (log) => (isLog(target, log) ? { ...log, address: disguised(String(log['address'])) } : log),
-  }),
-  'a log left out': (target) => ({ log: (log) => (isLog(target, log) ? null : log) }),
-  'a log left out, with root and bloom to fit': (target) => {
-    const logs = (receipt: Json): Json[] => (receipt['logs'] as Json[]).filter((log) => !isLog(target, log))
-    const bloom = (of: Json[]): string => bloomOf(of as never)
-    const receipts = target.receipts.map((receipt) => ({
-      ...{ ...receipt, logs: logs(receipt) },
-      logsBloom: bloom(logs(receipt)),
-    }))
-    return {
-      log: (log) => (isLog(target, log) ? null : log),
-      receipt: (receipt) => ({ ...receipt, logsBloom: bloom(logs(receipt)) }),
-      header: (block) => ({
-        ...{ ...block, receiptsRoot: receiptsRoot(receipts) },
-        logsBloom: bloom(receipts.flatMap((receipt) => receipt.logs)),
-      }),
-    }
-  },
-  'a receipt told as reverted': (target) => ({
-    log: (log) => (isTx(target, log) ? null : log),
-    receipt: (receipt) => (isTx(target, receipt) ? { ...receipt, status: '0x0' } : receipt),
-  }),
-  'a transaction with another hash': (target) => {
-    const transactionHash = hashText()
-    const renamed = (value: unknown): unknown =>
-      value === target.txHash
-        ? transactionHash
-        : (value as Json)['hash'] === target.txHash
-          ? { ...(value as Json), hash: transactionHash }
-          : value
-    return {
-      log: (log) => (isTx(target, log) ? { ...log, transactionHash } : log),
-      receipt: (receipt) => (isTx(target, receipt) ? { ...receipt, transactionHash } : receipt),
-      header: (block) => ({ ...block, transactions: (block['transactions'] as unknown[]).map(renamed) }),
-    }
-  },
-  'a transaction changed': () => ({
-    header: (block) => ({
-      ...block,
-      transactions: (block['transactions'] as unknown[]).map((item) =>
-        typeof item === 'string' ? item : { ...(item as Json), nonce: '0xffff' },
-      ),
-    }),
-  }),
-  'a header changed': () => {
-    const fields = [
-      'parentHash',
-      'stateRoot',
-      'receiptsRoot',
-      'transactionsRoot',
-      'logsBloom',
-      'timestamp',
-      'number',
-    ]
-    const field = fields[random.below(fields.length)] ?? ''
-    return { header: (block) => ({ ...block, [field]: flipped(String(block[field])) }) }
-  },
-  'a block that looks empty': () => ({
-    log: () => null,
-    receipt: (receipt) => ({ ...receipt, logs: [] }),
-    header: (block) => ({ ...block, logsBloom: `0x${'00'.repeat(256)}`, transactions: [] }),
-  }),
-}
+const random = createRandom(String(seed))
 
 const proxy = await startProxy(t, chain.url)
 const client = createEvmClient([proxy.url], '31337', clientSettings('evm:31337', {}, 10_000))
@@ -183,34 +58,6 @@ async function targets(): Promise<{ target: Target; truth: BlockLogs[] }[]> {
   }
   return found
 }
-
-void t.test('no lie of one endpoint about a block is taken', async (t) => {
-  const places = await targets()
-  t.ok(places.length > 50, `${places.length} logs`)
-  t.ok(places.every(({ truth }) => truth[0]?.check === 'receipts'))
-  for (const [kind, make] of Object.entries(LIES)) {
-    const outcomes = { refused: 0, harmless: 0, accepted: 0 }
-    for (let told = 0; told < cases(1_000); told += 1) {
-      const place = places[random.below(places.length)]
-      if (place === undefined) continue
-      proxy.fault = telling(make(place.target), place.target.hash)
-      try {
-        const read = await readBlock(place.target.hash)
-        outcomes[JSON.stringify(read) === JSON.stringify(place.truth) ? 'harmless' : 'accepted'] += 1
-      } catch (error) {
-        if (!(error instanceof BadAnswer)) throw error
-        outcomes.refused += 1
-      }
-    }
-    t.equal(outcomes.accepted, 0, `${kind}: ${JSON.stringify(outcomes)}`)
-    t.equal(
-      outcomes.harmless > 0,
-      kind === 'a transaction with another hash',
-      `${kind}: refused, or the truth all the same`,
-    )
-    t.comment(`${kind}: ${JSON.stringify(outcomes)}`)
-  }
-})
 
 void t.test('where receipts are refused, the kind says that they were not seen', async (t) => {
   const [place] = await targets()
@@ -261,13 +108,13 @@ void t.test(
   'an endpoint that lies for a while is not followed, and is once it tells the truth',
   async (t) => {
     const places = (await targets()).slice(-20)
-    const faults = Object.values(LIES).flatMap((make) =>
-      places.map(({ target }) => telling(make(target), target.hash)),
+    const faults = Object.values(BLOCK_LIES).flatMap((make) =>
+      places.map(({ target }) => telling(make(target, random), target.hash)),
     )
     const liar = await startProxy(t, chain.url)
     liar.fault = async (...asked) => {
       if (liar.faults >= 12) return null
-      return (await faults[random.below(faults.length)]?.(...asked)) ?? null
+      return (await random.pick(faults)(...asked)) ?? null
     }
     const index = new StepIndex()
     await catchUp(chain, index, { network: chain.network({ rpcUrls: [liar.url], maxBlockRange: 8 }) })
