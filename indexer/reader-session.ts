@@ -66,7 +66,7 @@ export class ReaderSession {
   #epoch = 0
   #lookedAtMs = performance.now()
   #unblockedAtMs = -Infinity
-  #rulesKept = 0
+  #rulesKept = '{}'
 
   constructor(run: NetworkRun) {
     this.#run = run
@@ -123,9 +123,10 @@ export class ReaderSession {
   async #keepRules(): Promise<void> {
     const { source, db, health } = this.#run
     const rules = source.chainRules?.() ?? {}
-    if (Object.keys(rules).length === this.#rulesKept) return
+    const text = JSON.stringify(rules)
+    if (text === this.#rulesKept) return
     await putChainRules(db, health.network, rules)
-    this.#rulesKept = Object.keys(rules).length
+    this.#rulesKept = text
   }
 
   async #loadResumePoint(): Promise<ResumePoint> {

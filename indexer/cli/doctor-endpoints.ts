@@ -62,7 +62,9 @@ async function examine({ part, source, client, probes, cheap }: Examined): Promi
     const head = await source.head()
     const findings = [finding('ok', `the right chain, at block ${head.number}`)]
     const rules = source.chainRules?.()
-    if (rules?.['headers'] === true) findings.push(finding('ok', 'its headers hash to their hashes'))
+    if (typeof rules?.['headers'] === 'number')
+      findings.push(finding('warning', `its headers hash to their hashes from block ${rules['headers']} on`))
+    else if (rules?.['headers'] === true) findings.push(finding('ok', 'its headers hash to their hashes'))
     else if (rules !== undefined)
       findings.push(finding('warning', 'its headers hash by a rule of their own: it proves nothing'))
     await client.read(

@@ -5,6 +5,8 @@ import { copyRows } from '../../shared/db/copy-rows.ts'
 import type { ChainPositionTable } from '../../shared/db/schema.ts'
 import { inTransaction, type Trx } from '../../shared/db/transaction.ts'
 
+type ChainRules = Readonly<Record<string, boolean | number>>
+
 /** How far a network is written. A stored row; null fields mean that nothing was written yet. */
 export interface ChainPosition {
   startNumber: number
@@ -18,8 +20,8 @@ export interface ChainPosition {
   /** The last step that was written; its reader waits for this. */
   written: { readerEpoch: number; sequence: number }
   watched: unknown
-  /** Ethereum's rules by name: true for one that the chain is known to follow. */
-  chainRules: Readonly<Record<string, boolean>>
+  /** Ethereum's rules by name: true for one that the chain is known to follow, a number where it is from that block on. */
+  chainRules: ChainRules
 }
 
 export async function findPosition(db: Db | Trx, network: string): Promise<ChainPosition | undefined> {
@@ -93,17 +95,23 @@ export async function putWatched(
     .execute()
 }
 
-/** Adds rules that the chain was found to follow. Those that are known stay as they are. */
-export async function putChainRules(
-  db: Db,
-  network: string,
-  rules: Readonly<Record<string, boolean>>,
-): Promise<void> {
-  await db
-    .updateTable('ledger.chain_position')
-    .set({ chain_rules: sql`${JSON.stringify(rules)}::jsonb || chain_rules` })
-    .where('network', '=', network)
-    .execute()
+/** Adds rules that the chain was found to follow, and those that it follows from a lower block on. Others stay as they are. */
+export async function putChainRules(db: Db, network: string, rules: ChainRules): Promise<void> {
+  await inTransaction(db, async (trx) => {
+    const known = (await lockPosition(trx, network))?.chainRules ?? {}
+    const stronger = Object.entries(rules).filter(([rule, found]) => isStronger(found, known[rule]))
+    if (stronger.length === 0) return
+    await trx
+      .updateTable('ledger.chain_position')
+      .set({ chain_rules: JSON.stringify({ ...known, ...Object.fromEntries(stronger) }) })
+      .where('network', '=', network)
+      .execute()
+  })
+}
+
+function isStronger(found: boolean | number, known: boolean | number | undefined): boolean {
+  if (known === undefined) return true
+  return typeof known === 'number' && (typeof found === 'number' ? found < known : found)
 }
 
 /** Notes in a step's transaction that it was written. */
@@ -268,14 +276,36 @@ export async function noteProvenState(db: Db, network: string, { number, hash }:
   })
 }
 
-/** Forgets a proof of state above `ancestor`: the log of blocks above it changed. */
-export async function forgetProvenState(trx: Trx, network: string, ancestor: number): Promise<void> {
-  const position = await trx
+/**
+ * Stores that contract state was proven equal to the index at a final block, or at a later one for some loans. Nothing is
+ * stored if a second reading changed the log of blocks up to there after its position `since`.
+ */
+export async function noteProvenFinal(db: Db, network: string, block: number, since: number): Promise<void> {
+  await inTransaction(db, async (trx) => {
+    // A second reading locks the position too.
+    const position = await lockPosition(trx, network)
+    if ((position?.finalized?.number ?? -1) < block) return
+    // The fence makes Postgres read the entries after `since` alone, not all of the network's.
+    const { rows } = await sql`
+      select from (select network, block_number from ledger.event_log where position > ${since} offset 0) as newer
+      where network = ${network} and block_number <= ${block} limit 1`.execute(trx)
+    if (rows.length === 0) await setProvenState(trx, network, block)
+  })
+}
+
+/** The block of the newest proof of state; null if there is none. */
+export async function findProvenState(db: Db | Trx, network: string): Promise<number | null> {
+  const position = await db
     .selectFrom('ledger.chain_position')
     .select('state_proven')
     .where('network', '=', network)
     .executeTakeFirst()
-  if ((position?.state_proven ?? -1) > ancestor) await setProvenState(trx, network, null)
+  return position?.state_proven ?? null
+}
+
+/** Forgets a proof of state above `ancestor`: the log of blocks above it changed. */
+export async function forgetProvenState(trx: Trx, network: string, ancestor: number): Promise<void> {
+  if (((await findProvenState(trx, network)) ?? -1) > ancestor) await setProvenState(trx, network, null)
 }
 
 async function setProvenState(trx: Trx, network: string, block: number | null): Promise<void> {

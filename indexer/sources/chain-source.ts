@@ -46,9 +46,12 @@ export interface ChainSource {
    * Records that this block is final. The source rejects an endpoint that shows another block there or a lower head.
    */
   believeFinal(block: BlockRef): void
-  /** Names the rules that the chain is known to follow. They are stored, so that a restart does not lower a proof. */
-  chainRules?(): Readonly<Record<string, boolean>>
-  believeRules?(known: Readonly<Record<string, boolean>>): void
+  /**
+   * Names the rules that the chain is known to follow, or from which block on. They are stored, so that a restart does not
+   * lower a proof.
+   */
+  chainRules?(): Readonly<Record<string, boolean | number>>
+  believeRules?(known: Readonly<Record<string, boolean | number>>): void
   /**
    * Returns the header of block `number` on the branch of `final`; `number` is at most `final`'s. One endpoint must
    * show both.

@@ -72,7 +72,7 @@ export interface ChainPositionTable {
   state_proven: ColumnType<number | null, number | null | undefined>
   moved_at: Date | null
   /** Ethereum's rules by name: true for one that the chain is known to follow. */
-  chain_rules: ColumnType<Record<string, boolean>, string | undefined, string>
+  chain_rules: ColumnType<Record<string, boolean | number>, string | undefined, string>
 }
 
 interface BlockHeadersTable {

@@ -3,6 +3,7 @@ import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { BadAnswer, CallFailed } from '../rpc/rpc-error.ts'
 import { decodeLogs, record, type EvmLog } from './decode-answer.ts'
 import { parseHex, quantity } from './hex.ts'
+import { BLOCK_RECEIPTS, lacksMethod, noteRefusal, ONE_RECEIPT } from './proof/missing-methods.ts'
 
 /**
  * Reads all logs of a block from its receipts, numbered in their order. Each transaction that the block names must have
@@ -38,9 +39,12 @@ async function receiptsOf(
   hash: string,
   hashes: readonly (string | null)[],
 ): Promise<unknown[]> {
-  const [together] = await endpoint.send([{ method: 'eth_getBlockReceipts', params: [hash] }])
-  if (together?.ok === true && Array.isArray(together.result) && together.result.length === hashes.length)
-    return together.result as unknown[]
+  if (!lacksMethod(endpoint, BLOCK_RECEIPTS)) {
+    const [together] = await endpoint.send([{ method: BLOCK_RECEIPTS, params: [hash] }])
+    if (together?.ok === true && Array.isArray(together.result) && together.result.length === hashes.length)
+      return together.result as unknown[]
+    if (together?.ok === false) noteRefusal(endpoint, BLOCK_RECEIPTS, together.kind)
+  }
   return receiptsOneByOne(endpoint, hash, hashes)
 }
 
@@ -50,9 +54,10 @@ export async function receiptsOneByOne(
   hash: string,
   hashes: readonly (string | null)[],
 ): Promise<unknown[]> {
-  const calls = hashes.map((txHash) => ({ method: 'eth_getTransactionReceipt', params: [txHash] }))
+  const calls = hashes.map((txHash) => ({ method: ONE_RECEIPT, params: [txHash] }))
   return (await endpoint.send(calls)).map((answer) => {
-    const receipt = endpoint.resultOf('eth_getTransactionReceipt', answer)
+    if (!answer.ok) noteRefusal(endpoint, ONE_RECEIPT, answer.kind)
+    const receipt = endpoint.resultOf(ONE_RECEIPT, answer)
     if (receipt === null) throw new CallFailed(`block ${hash}: a receipt is not available`, 'missing-block')
     return receipt
   })

@@ -39,7 +39,7 @@ import type { RpcEndpoint } from '../rpc/rpc-endpoint.ts'
 import { CallFailed } from '../rpc/rpc-error.ts'
 import { TokenDecimals } from './token-decimals.ts'
 import { readTokenSymbol } from './token-symbol.ts'
-import { watchedContracts } from './watched-contracts.ts'
+import { watchedContracts, type WatchedContract } from './watched-contracts.ts'
 
 export interface EvmSourceOptions extends SourceOptions {
   /** Time after which a head that has not grown is compared with the other endpoints'; see `Laggards`. */
@@ -57,6 +57,8 @@ export interface LoanAsked {
 export type LoanAnswer = { loan: LoanState } | { loan: null; reason: string }
 
 export interface EvmSource extends ChainSource {
+  /** The configured contracts. */
+  readonly contracts: readonly WatchedContract[]
   /**
    * Returns the loans at the end of `block`, in the queries' order; calls are batched. Throws a RetryableError when no
    * endpoint answers and a PermanentError for a contract that is not configured.
@@ -103,13 +105,14 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
   const settings = clientSettings(key, options, TIMEOUT_MS)
   const { report } = settings
   const client = createEvmClient(network.rpcUrls, network.networkId, settings)
-  const rules = new ChainRules((rule, follows) => {
-    if (!follows) warnOnce(`${key}: ${UNPROVEN[rule]}`)
-  })
-  holdTo(rules, client.others())
   const contracts = watchedContracts(network)
   const reader: EventReader = { client, contracts, decimals: new TokenDecimals(client) }
   const startBlock = Math.min(...[...contracts.values()].map((contract) => contract.startBlock))
+  const onRule = (rule: ChainRule, follows: boolean): void => {
+    if (!follows) warnOnce(`${key}: ${UNPROVEN[rule]}`)
+  }
+  const rules = new ChainRules(onRule, startBlock)
+  holdTo(rules, client.others())
   const { confirmations } = network
   const heads = new ChainHead(client, { confirmations, startBlock }, report, options.stillAfterMs)
   const evidence = new RangeEvidence(client, contracts, options.secondPatienceMs)
@@ -206,12 +209,25 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
     if (head.hasTransactions) await checkLogs(head)
   }
 
-  /** Endpoints may lie about the chain's headers. One of them that gives a header which hashes settles it. */
+  /**
+   * Endpoints may lie about the chain's headers. One of them that gives a header which hashes settles it. Where the head
+   * hashes and the first block does not, a fork lies between: it is searched for.
+   */
   async function settleHeaders({ number }: BlockRef): Promise<void> {
-    const isKnown = (): boolean => rules.known.headers !== undefined
-    if (isKnown()) return
-    await pMap(client.available(), (endpoint) => headersAt(endpoint, [number]).catch(() => []))
-    if (!isKnown()) warnOnce(`${key}: ${UNPROVEN.headers}`)
+    const from = (): boolean | number | undefined => rules.known.headers
+    const askAll = (numbers: number[]): Promise<unknown> =>
+      pMap(client.available(), (endpoint) => headersAt(endpoint, numbers).catch(() => []))
+    if (from() === undefined) await askAll([number])
+    if (typeof from() === 'number') await askAll([startBlock])
+    if (from() === undefined) warnOnce(`${key}: ${UNPROVEN.headers}`)
+    let low = startBlock
+    for (let high = from(); typeof high === 'number' && high - low > 1; high = from()) {
+      const middle = low + Math.floor((high - low) / 2)
+      await askAll([middle])
+      if (from() === high) low = middle
+    }
+    if (typeof from() === 'number')
+      warnOnce(`${key}: headers hash by Ethereum's rule from block ${from()} on: nothing is proven before it`)
   }
 
   /** Some chains give no way to notice a missing log. This check reports that before anything is read. */
@@ -280,6 +296,7 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
 
   return {
     network: key,
+    contracts: [...contracts.values()],
     startBlock,
     maxBlockRange: network.maxBlockRange,
     check: () => checkWithin(key, check(), closing.signal),

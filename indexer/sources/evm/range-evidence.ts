@@ -6,6 +6,7 @@ import { readHeaders } from './block-reader.ts'
 import {
   blocksByLogs,
   checkBlooms,
+  isSameList,
   readLogsBetween,
   readRangeLogs,
   readRangeWithHeaders,
@@ -13,6 +14,7 @@ import {
   sameLogs,
   withHeaders,
   type BlockChecks,
+  type CheckedLogs,
   type LogsBetween,
   type RangeLogs,
 } from './range-reader.ts'
@@ -115,7 +117,7 @@ export class RangeEvidence {
     switch (opinion.is) {
       case 'agreed': {
         const blocks = range.blocks ?? blocksByLogs(range, opinion.other.range) ?? undefined
-        return { range: await withBlocks(endpoint, { ...range, blocks }), check: 'two' }
+        return this.#agreed(endpoint, await withBlocks(endpoint, { ...range, blocks }))
       }
       case 'alone': {
         const known = await withHeaders(endpoint, range)
@@ -127,18 +129,30 @@ export class RangeEvidence {
     }
   }
 
+  /** Recent blocks on which two endpoints agree are compared with blooms too, and are `receipts` where these were read. */
+  async #agreed(endpoint: RpcEndpoint, range: RangeLogs): Promise<CheckedRange> {
+    if (!this.#isRecent(range.from)) return { range, check: 'two' }
+    const sure = await this.#blooms(endpoint, range).catch((error: unknown) => {
+      if (error instanceof CallFailed) return null
+      throw error
+    })
+    if (sure === null) return { range, check: 'two' }
+    const blocks = new Map([...sure.checks].filter(([, check]) => check === 'receipts'))
+    return { range: { ...range, logs: sure.logs }, check: 'two', blocks }
+  }
+
   /** Two endpoints contradicted each other twice. The blooms show which one omits logs. */
   async #arbitrate(endpoint: RpcEndpoint, range: RangeLogs, other: Answer): Promise<CheckedRange> {
     const what = `blocks ${range.from} to ${range.to}: ${endpoint.label} gives ${range.logs.length} logs, ${other.endpoint.label} gives ${other.range.logs.length}`
     const sure = await this.#blooms(endpoint, range)
-    const otherFault = await this.#blooms(other.endpoint, other.range).then(
-      () => null,
-      (error: unknown) => error,
+    const otherSure = await this.#blooms(other.endpoint, other.range).catch((error: unknown) =>
+      error instanceof BadAnswer ? error : null,
     )
-    if (otherFault instanceof BadAnswer) {
-      this.#client.distrust(other.endpoint, `${what}; ${otherFault.message}`)
-      if (sure !== null) return checkedBy(endpoint, range, sure)
-    }
+    if (otherSure instanceof BadAnswer) this.#client.distrust(other.endpoint, `${what}; ${otherSure.message}`)
+    // One of them may only number logs otherwise than the block's receipts do.
+    const isSettled =
+      otherSure instanceof BadAnswer || (otherSure && sure && isSameList(otherSure.logs, sure.logs))
+    if (isSettled === true && sure !== null) return checkedBy(endpoint, range, sure)
     // If neither is proven wrong, neither is put aside. The remaining one would otherwise be believed without a check.
     throw new CallFailed(`${what}, and the blooms do not tell which is right`, 'other')
   }
@@ -158,17 +172,19 @@ export class RangeEvidence {
     return this.#unchecked % MEASURE_EVERY === 0
   }
 
-  async #blooms(endpoint: RpcEndpoint, range: LogsBetween): Promise<BlockChecks | null> {
+  async #blooms(endpoint: RpcEndpoint, range: LogsBetween): Promise<CheckedLogs | null> {
     const headers = await this.#headers(endpoint, range.from, range.to)
     requireAll(headers, range.from, range.to)
     return this.#check(endpoint, range, headers)
   }
 
   /** Blooms of headers that do not hash are compared too, but prove nothing. */
-  async #check(endpoint: RpcEndpoint, range: LogsBetween, headers: EvmHeader[]): Promise<BlockChecks | null> {
-    const checks = await checkBlooms(endpoint, this.#contracts, range, headers, this.#isRecent(range.from))
-    const unproven = headers.filter(({ number, roots }) => roots === null && checks?.has(number) === false)
-    return checks && new Map([...checks, ...unproven.map(({ number }) => [number, 'one'] as const)])
+  async #check(endpoint: RpcEndpoint, range: LogsBetween, headers: EvmHeader[]): Promise<CheckedLogs | null> {
+    const checked = await checkBlooms(endpoint, this.#contracts, range, headers, this.#isRecent(range.from))
+    if (checked === null) return null
+    const { checks, logs } = checked
+    const unproven = headers.filter(({ number, roots }) => roots === null && !checks.has(number))
+    return { logs, checks: new Map([...checks, ...unproven.map(({ number }) => [number, 'one'] as const)]) }
   }
 
   /**
@@ -211,8 +227,9 @@ async function withBlocks(endpoint: RpcEndpoint, range: Answer['range']): Promis
  * Throws a CallFailed when full blooms cannot confirm a wide range of an endpoint that has answered null. Narrower
  * ranges then settle it.
  */
-function checkedBy(endpoint: RpcEndpoint, range: RangeLogs, blocks: BlockChecks | null): CheckedRange {
-  if (blocks !== null) return { range, check: 'bloom', blocks }
+function checkedBy(endpoint: RpcEndpoint, range: RangeLogs, checked: CheckedLogs | null): CheckedRange {
+  if (checked !== null)
+    return { range: { ...range, logs: checked.logs }, check: 'bloom', blocks: checked.checks }
   if (hasSaidNull(endpoint) && range.from < range.to)
     throw new CallFailed(
       `blocks ${range.from} to ${range.to}: null for logs, and blooms too full to tell`,

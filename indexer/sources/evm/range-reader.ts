@@ -181,20 +181,27 @@ export function sameLogs(left: LogsBetween, right: LogsBetween): boolean {
   return isSameList(left.logs, right.logs)
 }
 
-function isSameList(left: readonly EvmLog[], right: readonly EvmLog[]): boolean {
+export function isSameList(
+  left: readonly EvmLog[],
+  right: readonly EvmLog[],
+  isSame: (left: EvmLog, right: EvmLog) => boolean = isSameLog,
+): boolean {
   if (left.length !== right.length) return false
   return left.every((log, index) => {
     const other = right[index]
-    return other !== undefined && isSameLog(log, other)
+    return other !== undefined && isSame(log, other)
   })
 }
 
 function isSameLog(left: EvmLog, right: EvmLog): boolean {
+  return left.logIndex === right.logIndex && isSameUnnumbered(left, right)
+}
+
+function isSameUnnumbered(left: EvmLog, right: EvmLog): boolean {
   return (
     left.blockHash === right.blockHash &&
     left.txHash === right.txHash &&
     left.txIndex === right.txIndex &&
-    left.logIndex === right.logIndex &&
     left.address === right.address &&
     left.data === right.data &&
     left.topics.length === right.topics.length &&
@@ -205,9 +212,16 @@ function isSameLog(left: EvmLog, right: EvmLog): boolean {
 /** Checks of single blocks that differ from the range's, by height. */
 export type BlockChecks = ReadonlyMap<number, RangeCheck>
 
+/** A range's logs after a comparison with its blocks. */
+export interface CheckedLogs {
+  checks: BlockChecks
+  /** Logs of blocks that were read by their receipts are numbered by these: some nodes number them otherwise. */
+  logs: EvmLog[]
+}
+
 /**
  * Compares a range with the blooms of all its blocks, in `headers`. Blocks whose blooms allow more are read whole, and with
- * `provesOurs` those with logs of ours too. Returns the checks of blocks that are not `bloom`, or null when blooms or a
+ * `provesOurs` those with logs of ours too. Returns the logs and the checks of blocks that are not `bloom`, or null when blooms or a
  * block are too full to decide. Throws a BadAnswer when a block has other logs of ours than the range.
  */
 export async function checkBlooms(
@@ -216,7 +230,7 @@ export async function checkBlooms(
   range: LogsBetween,
   headers: readonly EvmHeader[],
   provesOurs: boolean,
-): Promise<BlockChecks | null> {
+): Promise<CheckedLogs | null> {
   checkLinks(headers, range)
   const ours = groupBy(range.logs, ({ blockNumber }) => blockNumber)
   const logsOf = ({ number }: EvmHeader): EvmLog[] => ours.get(number) ?? []
@@ -230,19 +244,24 @@ export async function checkBlooms(
     kind === 'too-large' || (kind === 'other' && range.from === range.to)
   const whole = await readWholeBlocks(endpoint, read, contracts, worthLess)
   const checks = new Map<number, RangeCheck>()
+  const proven = new Map<number, EvmLog[]>()
   for (const [index, header] of read.entries()) {
     const { logs = [], check = 'one' } = whole[index] ?? {}
     const inBlock = logs.filter((log) => contracts.has(log.address))
     const isSame =
-      check === 'receipts' ? isSameList(inBlock, logsOf(header)) : inBlock.length === logsOf(header).length
+      check === 'receipts'
+        ? isSameList(inBlock, logsOf(header), isSameUnnumbered)
+        : inBlock.length === logsOf(header).length
     if (!isSame) {
       throw new BadAnswer(
         `block ${header.number}: ${inBlock.length} of our logs, not all in its range's answer`,
       )
     }
     if (check !== 'bloom') checks.set(header.number, check)
+    if (check === 'receipts') proven.set(header.number, inBlock)
   }
-  return [...checks.values()].includes('one') ? null : checks
+  if ([...checks.values()].includes('one')) return null
+  return { checks, logs: [...ours].flatMap(([number, logs]) => proven.get(number) ?? logs) }
 }
 
 function checkLinks(headers: readonly EvmHeader[], range: LogsBetween): void {

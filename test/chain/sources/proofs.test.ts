@@ -62,7 +62,7 @@ async function targets(): Promise<{ target: Target; truth: BlockLogs[] }[]> {
 void t.test('where receipts are refused, the kind says that they were not seen', async (t) => {
   const [place] = await targets()
   if (place === undefined) throw new Error('no log')
-  const refused = new Refusal(-32601, 'the method does not exist')
+  const refused = new Refusal(-32000, 'receipts are away')
   proxy.fault = lyingAnswers(['eth_getBlockReceipts', 'eth_getTransactionReceipt'], () => refused)
   t.match(await readBlock(place.target.hash), [{ check: 'bloom' }])
   proxy.fault = lyingAnswers(['eth_getBlockReceipts'], () => refused)
@@ -176,4 +176,80 @@ void t.test('a kind is lowered only where no endpoint proves more, and then with
     )
     t.equal(said.filter((line) => line.includes('of a weaker kind')).length, warnings, said.join('; '))
   }
+})
+
+void t.test('an endpoint without eth_getBlockReceipts is asked for them once', async (t) => {
+  let asked = 0
+  const poor = await startProxy(
+    t,
+    chain.url,
+    lyingAnswers(['eth_getBlockReceipts'], () => {
+      asked += 1
+      return new Refusal(-32601, 'the method does not exist')
+    }),
+  )
+  const source = createEvmSource(chain.network({ rpcUrls: [poor.url] }))
+  t.teardown(() => source.close())
+  for (const { target, truth } of (await targets()).slice(0, 5)) {
+    const number = truth[0]?.logs[0]?.blockNumber ?? -1
+    const { evidence } = await source.readBlocks(await source.headers(number, number))
+    t.match(evidence, [{ check: 'receipts' }], `${target.hash}: receipts one by one prove as much`)
+  }
+  t.equal(asked, 1)
+})
+
+void t.test('near the newest final block', async (t) => {
+  const readRecent = async (rpcUrls: string[]) => {
+    const source = createEvmSource(chain.network({ rpcUrls }))
+    t.teardown(() => source.close())
+    const to = (await source.finalized())?.number ?? 0
+    const { events, evidence } = await source.readRange(Math.max(0, to - 12), to)
+    return { events, checks: new Set(evidence.map(({ check }) => check)) }
+  }
+  const truth = await readRecent([chain.url])
+  t.ok(truth.events.length > 5, `${truth.events.length} events`)
+
+  await t.test('two endpoints that agree are proven by receipts as well', async (t) => {
+    const other = await startProxy(t, chain.url)
+    const both = await readRecent([chain.url, other.url])
+    t.same(both.events, truth.events)
+    t.ok(both.checks.has('receipts'), 'the better of both')
+    t.same([...both.checks].filter((check) => check !== 'receipts' && check !== 'two'), [])
+  })
+
+  await t.test('a node that numbers logs in its own way is read, numbered by the receipts', async (t) => {
+    const numbering = lyingAnswers(['eth_getLogs'], (result) =>
+      (result as Json[]).map((log) => ({
+        ...log,
+        logIndex: `0x${(Number(log['logIndex']) + 7).toString(16)}`,
+      })),
+    )
+    const own = await startProxy(t, chain.url, numbering)
+    t.same((await readRecent([own.url])).events, truth.events)
+    const { events } = await readRecent([own.url, chain.url])
+    t.same(events, truth.events, 'also beside one that numbers them from 0')
+  })
+})
+
+void t.test('headers that hash from a fork on are held to the rule from there on', async (t) => {
+  const fork = Math.floor(head / 2)
+  const before = lyingAnswers(['eth_getBlockByNumber', 'eth_getBlockByHash'], (result) => {
+    const block = result as Json | null
+    return block !== null && Number(block['number']) < fork ? { ...block, extraData: '0x1234' } : undefined
+  })
+  const forked = await startProxy(t, chain.url, before)
+  const said: string[] = []
+  const network = chain.network({ rpcUrls: [forked.url] })
+  const source = createEvmSource(network, { report: (_level, message) => said.push(message) })
+  t.teardown(() => source.close())
+  await source.check()
+  t.match(source.chainRules?.(), { headers: fork })
+  t.match(said.join('; '), `from block ${fork} on`)
+  await t.resolves(source.headers(0, head), 'older headers are no lie')
+  const index = new StepIndex()
+  await catchUp(chain, index, { network })
+  await sameAsNode(t, index, chain, 'over the fork')
+  const strong = index.evidence.filter(({ to, check }) => to < fork && check === 'receipts')
+  t.same(strong, [], 'nothing is claimed before it')
+  t.ok(index.evidence.some(({ from, check }) => from >= fork && check === 'receipts'))
 })

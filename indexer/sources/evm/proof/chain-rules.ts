@@ -6,8 +6,11 @@ import { decodeHeader, type EvmHeader } from '../decode-answer.ts'
 const RULES = ['headers', 'receipts', 'transactions'] as const
 export type ChainRule = (typeof RULES)[number]
 
-/** Rules that a chain is known to follow, or never to: false is set by an operator alone. */
-export type KnownRules = Partial<Record<ChainRule, boolean>>
+/**
+ * Rules that a chain is known to follow, or never to: false is set by an operator alone. A number is the first block that is
+ * known to follow, where an older one was never seen to: some chains changed their headers at a fork.
+ */
+export type KnownRules = Partial<Record<ChainRule, boolean | number>>
 
 const BROKEN: Record<ChainRule, string> = {
   headers: 'its header does not hash to its hash',
@@ -16,17 +19,20 @@ const BROKEN: Record<ChainRule, string> = {
 }
 
 /**
- * The rules that one chain follows. A rule that held once holds for good, whatever endpoints say later: an answer that
- * breaks it is a lie. A rule that never held proves nothing.
+ * The rules that one chain follows. A rule that held once holds from there on, whatever endpoints say later: an answer
+ * that breaks it is a lie. A rule that never held proves nothing. The roots are judged where the header follows.
  */
 export class ChainRules {
   readonly #known: KnownRules = {}
+  /** The first block that is read. */
+  readonly #lowest: number
   readonly #onKnown: (rule: ChainRule, follows: boolean) => void
   readonly #unproven = new Set<ChainRule>()
 
   /** `onKnown` hears once of each rule that it held, or did not. */
-  constructor(onKnown: (rule: ChainRule, follows: boolean) => void = () => undefined) {
+  constructor(onKnown: (rule: ChainRule, follows: boolean) => void = () => undefined, lowest = 0) {
     this.#onKnown = onKnown
+    this.#lowest = lowest
   }
 
   get known(): KnownRules {
@@ -44,16 +50,22 @@ export class ChainRules {
    */
   judge(rule: ChainRule, holds: boolean, { number, hash }: { number: number; hash: string }): boolean {
     const known = this.#known[rule]
-    if (holds && known === undefined) {
-      this.#known[rule] = true
-      this.#onKnown(rule, true)
-    }
+    if (holds) this.#learn(rule, number)
     if (holds || known === false) return holds
-    if (known === true) throw new BadAnswer(`block ${number} (${hash}): ${BROKEN[rule]}`)
+    if (known === true || (known !== undefined && number >= known))
+      throw new BadAnswer(`block ${number} (${hash}): ${BROKEN[rule]}`)
     // A chain without headers that hash is a reason to be told of once more: at the start, when all were asked.
     if (rule !== 'headers' && !this.#unproven.has(rule)) this.#onKnown(rule, false)
     this.#unproven.add(rule)
     return false
+  }
+
+  /** A header shows the rule for the blocks above it alone; a lower one extends it. */
+  #learn(rule: ChainRule, number: number): void {
+    const known = this.#known[rule]
+    if (typeof known === 'boolean' || (known !== undefined && known <= number)) return
+    this.#known[rule] = rule === 'headers' && number > this.#lowest ? number : true
+    if (known === undefined) this.#onKnown(rule, true)
   }
 }
 

@@ -6,6 +6,7 @@ import { EMPTY_BLOOM } from '../bloom.ts'
 import { decodeHeader, decodeLogs, record, type EvmHeader, type EvmLog } from '../decode-answer.ts'
 import { parseHex, quantity } from '../hex.ts'
 import { chainRulesOf } from './chain-rules.ts'
+import { BLOCK_RECEIPTS, lacksMethod, noteRefusal, ONE_RECEIPT } from './missing-methods.ts'
 import { receiptsRoot } from './receipts-root.ts'
 import { listOf } from './rlp.ts'
 import { transactionsOf } from './transactions-root.ts'
@@ -48,17 +49,27 @@ async function provenLogs(
   headers: readonly EvmHeader[],
   isOurs: (address: string) => boolean,
 ): Promise<[EvmHeader, EvmLog[] | null][]> {
-  const calls = headers.map(({ hash }) => ({ method: 'eth_getBlockReceipts', params: [hash] }))
-  const together = await endpoint.sendEach(calls, (answer, index) => {
-    const header = headerAt(headers, index)
-    return isRefused(answer) ? 'refused' : logsIn(endpoint, header, answer, isOurs)
-  })
+  const together = await logsTogether(endpoint, headers, isOurs)
   const found: [EvmHeader, EvmLog[] | null][] = []
   for (const [index, logs] of together.entries()) {
     const header = headerAt(headers, index)
     found.push([header, logs === 'refused' ? await logsOneByOne(endpoint, header, isOurs) : logs])
   }
   return found
+}
+
+/** Asks for all receipts of each block at once; `refused` where the endpoint does not do that. */
+async function logsTogether(
+  endpoint: RpcEndpoint,
+  headers: readonly EvmHeader[],
+  isOurs: (address: string) => boolean,
+): Promise<(EvmLog[] | null | 'refused')[]> {
+  if (lacksMethod(endpoint, BLOCK_RECEIPTS)) return headers.map(() => 'refused')
+  const calls = headers.map(({ hash }) => ({ method: BLOCK_RECEIPTS, params: [hash] }))
+  return endpoint.sendEach(calls, (answer, index) => {
+    if (!answer.ok) noteRefusal(endpoint, BLOCK_RECEIPTS, answer.kind)
+    return isRefused(answer) ? 'refused' : logsIn(endpoint, headerAt(headers, index), answer, isOurs)
+  })
 }
 
 function headerAt(headers: readonly EvmHeader[], index: number): EvmHeader {
@@ -109,7 +120,7 @@ function provenPart(
 }
 
 /** A chain of which a rule is not known may have forms of its own: they prove nothing, and are no lie. */
-function unlessMalformed<T>(known: boolean | undefined, read: () => T): T | null {
+function unlessMalformed<T>(known: boolean | number | undefined, read: () => T): T | null {
   try {
     return read()
   } catch (error) {
@@ -161,6 +172,7 @@ async function logsOneByOne(
   header: EvmHeader,
   isOurs: (address: string) => boolean,
 ): Promise<EvmLog[] | null> {
+  if (lacksMethod(endpoint, ONE_RECEIPT)) return null
   try {
     const block = await endpoint.call('eth_getBlockByHash', [header.hash, false])
     if (block === null) return null
