@@ -34,6 +34,7 @@ import { runNetwork } from './run-network.ts'
 import { runTokens } from './run-tokens.ts'
 import { runNodeVouchers, runVouchers } from './run-vouchers.ts'
 import { FIRST_WIDTH } from './sources/block-ranges.ts'
+import { StateProver } from './state-proof/state-prover.ts'
 import { Wakeup } from '../shared/async/wakeup.ts'
 import { startTelemetry } from './telemetry-server.ts'
 import { watchQueue } from './watch-queue.ts'
@@ -186,7 +187,8 @@ async function checkNodes(networks: WatchedNetwork[], log: Logger): Promise<void
 
 /**
  * Vouchers of the queue are taken beside the writer of a Filecoin network, those of its node's store beside its reader.
- * Tokens' symbols are read beside the reader of an EVM network, and gaps are filled beside every reader.
+ * Tokens' symbols are read, and loans proven by contract storage, beside the reader of an EVM network. Gaps are filled beside
+ * every reader.
  */
 function workBeside(
   watched: WatchedNetwork,
@@ -199,7 +201,8 @@ function workBeside(
     const { networkId, source } = watched
     const tokens: Work = (signal) =>
       runTokens({ network, networkId, db, log, signal }, (token) => source.tokenSymbol(token))
-    return { reader: both(tokens, gaps) }
+    const proofs: Work = (signal) => new StateProver({ ...watched, db, health, log, signal }).run()
+    return { reader: both(both(tokens, gaps), proofs) }
   }
   if (counts === null) return { reader: gaps }
   const networks = configured.filecoin.map(filecoinNetworkKey)

@@ -24,6 +24,11 @@ const GAUGES: [name: string, help: string, value: Value][] = [
     ({ queueAgeMs }) => (queueAgeMs === null ? null : queueAgeMs / 1000),
   ],
   [
+    'loans_differing',
+    'Loans that differ from contract storage and could not be corrected.',
+    ({ stateProof }) => stateProof?.differing ?? null,
+  ],
+  [
     'voucher_jobs_waiting',
     'Jobs in the voucher queue, as the process that takes them counts them.',
     ({ handedIn }) => handedIn?.queued ?? null,
@@ -41,6 +46,16 @@ const COUNTERS: [name: string, help: string, value: Value][] = [
     'refused_jobs_total',
     'Jobs in the queue of steps that this service did not make.',
     ({ counts }) => counts.refusedJobs,
+  ],
+  [
+    'loans_proven_total',
+    'Comparisons of a loan with contract storage that showed it equal.',
+    ({ stateProof }) => stateProof?.proven ?? null,
+  ],
+  [
+    'loans_corrected_total',
+    'Loans corrected after contract storage showed a difference.',
+    ({ stateProof }) => stateProof?.corrected ?? null,
   ],
   [
     'handed_in_accepted_total',

@@ -14,12 +14,20 @@ export interface HandedInCounts {
   queued: number
 }
 
+/** Loans compared with contract storage since this process started, and those that differ now. */
+export interface StateProofCounts {
+  proven: number
+  corrected: number
+  differing: number
+}
+
 /** A process's activity for a network in one role. Problems are kept beside it. */
 export type Phase = 'starting' | 'standby' | 'following' | 'stopped'
 
 /**
  * Parts that fail and recover on their own; each keeps its problem until it succeeds. `status` writes the status table, `lease`
- * takes leases, `reader` and `writer` begin a session, `head` polls the head, `unwritten` waits for a writer.
+ * takes leases, `reader` and `writer` begin a session, `head` polls the head, `unwritten` waits for a writer, `state` compares
+ * loans with contract storage.
  */
 export type ProblemSource =
   | 'stopped'
@@ -31,12 +39,13 @@ export type ProblemSource =
   | 'reading'
   | 'head'
   | 'unwritten'
+  | 'state'
   | 'writing'
   | 'worker'
 
 /** The problems of one role alone; all others are problems of both. */
 export const PROBLEMS_OF = {
-  reader: ['reader', 'reading', 'head', 'unwritten'],
+  reader: ['reader', 'reading', 'head', 'unwritten', 'state'],
   writer: ['writer', 'writing', 'worker'],
 } as const satisfies Record<Role, readonly ProblemSource[]>
 
@@ -110,6 +119,8 @@ export interface NetworkHealth {
   }
   /** Null where nothing is signed off-chain: on EVM chains. */
   handedIn: HandedInCounts | null
+  /** Null where no contract keeps what is indexed: on Filecoin. */
+  stateProof: StateProofCounts | null
 }
 
 /** Logged once for all networks (keep-status.ts, watch-queue.ts), or as an error (main.ts). */
@@ -224,6 +235,7 @@ export function newNetworkHealth(
     handedIn: identity.network.startsWith('filecoin:')
       ? { accepted: 0, known: 0, waiting: 0, refused: 0, queued: 0 }
       : null,
+    stateProof: identity.network.startsWith('evm:') ? { proven: 0, corrected: 0, differing: 0 } : null,
   }
   return health
 }

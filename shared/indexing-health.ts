@@ -68,7 +68,7 @@ export interface ProofReport {
   missing: number
   /** Blocks by kind of proof. */
   blocks: Partial<Record<ProofKind, number>>
-  /** Block at which the contracts' state was proven equal to the index; null if never. */
+  /** Block at which, or at a later final one, each loan was proven equal to contract state; null if never. */
   stateAt: number | null
 }
 

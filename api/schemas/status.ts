@@ -45,7 +45,7 @@ const proof = z
     blocks: z
       .strictObject(Object.fromEntries(PROOF_KINDS.map((kind) => [kind, blocksOf])) as ProofCounts)
       .meta({ description: 'Blocks by the kind of proof; kinds without a block are left out' }),
-    stateAt: height('Block at which the state of the contracts was proven equal to the index'),
+    stateAt: height('Each loan was proven equal to contract state at this block, or at a later final one'),
   })
   .nullable()
   .meta({ description: 'How the blocks that were read were proven; null before the first' })

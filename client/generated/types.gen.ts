@@ -401,7 +401,7 @@ export type NetworkHealth = {
             one?: number;
         };
         /**
-         * Block at which the state of the contracts was proven equal to the index
+         * Each loan was proven equal to contract state at this block, or at a later final one
          */
         stateAt: number | null;
     } | null;

@@ -7,7 +7,14 @@ import { record } from './decode-answer.ts'
 import type { LoanState } from './decode-loan.ts'
 import { quantity } from './hex.ts'
 import { headerHash } from './proof/header-hash.ts'
-import { COUNTER, slotsOfLoan, slotsOfLongBytes, storedLoan } from './proof/loan-storage.ts'
+import {
+  COUNTER,
+  NO_SUCH_LOAN,
+  slotsOfLoan,
+  slotsOfLongBytes,
+  storedLoan,
+  TOO_LONG,
+} from './proof/loan-storage.ts'
 import { provenSlots } from './proof/state-proof.ts'
 
 /** A slot is proven by some 8 nodes of up to 532 bytes, which hex doubles. */
@@ -32,8 +39,8 @@ export function proveLoans(
     const longSlots = heads.map((values, index) => slotsOfLongBytes(role, slots[index] ?? [], values))
     const longs = split(await read(longSlots.flatMap((some) => some ?? [])), longSlots)
     return heads.map((values, index) => {
-      if (longSlots[index] == null) return 'the loan has a value that is too long to be read'
-      return storedLoan(role, values, longs[index] ?? []) ?? 'the contract has no such loan'
+      if (longSlots[index] == null) return TOO_LONG
+      return storedLoan(role, values, longs[index] ?? []) ?? NO_SUCH_LOAN
     })
   })
 }

@@ -214,7 +214,10 @@ void t.test('near the newest final block', async (t) => {
     const both = await readRecent([chain.url, other.url])
     t.same(both.events, truth.events)
     t.ok(both.checks.has('receipts'), 'the better of both')
-    t.same([...both.checks].filter((check) => check !== 'receipts' && check !== 'two'), [])
+    t.same(
+      [...both.checks].filter((check) => check !== 'receipts' && check !== 'two'),
+      [],
+    )
   })
 
   await t.test('a node that numbers logs in its own way is read, numbered by the receipts', async (t) => {

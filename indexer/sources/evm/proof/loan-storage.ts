@@ -14,6 +14,9 @@ type Kind = keyof typeof SIZES
 
 const LOANS_SLOT = 0n
 const COUNTER_SLOT = 1n
+/** Reasons why a loan is not known. */
+export const NO_SUCH_LOAN = 'the contract has no such loan'
+export const TOO_LONG = 'the loan has a value that is too long to be read'
 /** Far above a real address or secret, though anyone can register longer ones. It bounds what is asked for. */
 const MOST_BYTES = 8 * 1024
 

@@ -1,0 +1,156 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { lyingAnswers, Refusal, type Fault, type Json } from '../../devnet/faults/fault.ts'
+import type { FaultProxy } from '../../devnet/faults/fault-proxy.ts'
+import { findPosition, findProvenState, raiseEpoch } from '../../indexer/event-log/chain-position.ts'
+import { compareReading } from '../../indexer/ingest/ingest-reading.ts'
+import { ingestStep } from '../../indexer/ingest/ingest-step.ts'
+import { newNetworkHealth, type NetworkHealth } from '../../indexer/network-state.ts'
+import { followChain } from '../../indexer/sources/follow-chain.ts'
+import { createEvmSource, type EvmSource } from '../../indexer/sources/evm/evm-source.ts'
+import { StateProver } from '../../indexer/state-proof/state-prover.ts'
+import type { Db } from '../../shared/db/connect.ts'
+import { createLogger } from '../../shared/log.ts'
+import { Player, startLittleChain } from '../chain/sources/little-chain.ts'
+import { startProxy } from '../chain/sources/faulty-proxy.ts'
+import { testDatabase } from '../helpers/database.ts'
+import { testSeed } from '../helpers/test-seed.ts'
+
+/** One endpoint lies in a deep backfill, where nothing but contract storage shows it. */
+
+const seed = testSeed(t)
+t.setTimeout(300_000)
+const IDENTITY = { network: 'evm:31337', blockchain: 'TEST' }
+const PACE = { firstMs: 0, roundMs: 50, chunkMs: 0, stepMs: 0, allMs: 50 }
+/** More blocks than those near the newest final one, which are read by their receipts. */
+const DEEP = 400
+
+const chain = await startLittleChain(t, { slotsInAnEpoch: 4 })
+const player = new Player(chain, seed)
+for (let block = 0; block < 24; block += 1) {
+  await player.play(5)
+  await chain.mine()
+}
+await chain.mine(DEEP)
+const head = Number(await chain.rpc('eth_blockNumber'))
+const ours = [chain.loans, chain.lock].map((address) => address.toLowerCase())
+const logs = (await chain.rpc('eth_getLogs', {
+  fromBlock: '0x0',
+  toBlock: 'latest',
+  address: ours,
+})) as Json[]
+
+interface Indexed {
+  db: Db
+  source: EvmSource
+  health: NetworkHealth
+  proxy: FaultProxy
+}
+
+/** Indexes the whole chain from one endpoint, as a reader and a writer do. */
+async function indexed(t: Test, fault: Fault): Promise<Indexed> {
+  const { db } = await testDatabase(t)
+  const proxy = await startProxy(t, chain.url, fault)
+  // Small batches make headers expensive: blooms of deep blocks are not read.
+  const source = createEvmSource(chain.network({ rpcUrls: [proxy.url] }), { maxBatch: 10 })
+  t.teardown(() => source.close())
+  const health = newNetworkHealth({ ...IDENTITY, networkId: '31337' })
+  await source.check()
+  const epoch = await raiseEpoch(db, IDENTITY.network, 'writer', { startNumber: 0, watched: {} })
+  const stop = new AbortController()
+  const resume = { position: null, headers: [], finalized: null }
+  const onHead = ({ head }: { head: NetworkHealth['head'] }): void => void (health.head = head)
+  for await (const step of followChain(source, resume, { signal: stop.signal, onHead })) {
+    const outcome = await ingestStep(db, IDENTITY, epoch, step)
+    if (outcome !== 'applied') throw new Error(`a step was ${outcome}`)
+    const position = await findPosition(db, IDENTITY.network)
+    if (position?.block?.number === head && position.finalized !== null) stop.abort()
+  }
+  return { db, source, health, proxy }
+}
+
+async function prove({ db, source, health }: Indexed, isDone: () => Promise<boolean>): Promise<void> {
+  const stop = new AbortController()
+  const log = createLogger('indexer', 'fatal')
+  const prover = new StateProver(
+    { ...IDENTITY, watched: {}, db, source, health, log, signal: stop.signal },
+    PACE,
+  )
+  const running = prover.run()
+  while (!(await isDone())) await delay(20)
+  stop.abort()
+  await running
+}
+
+/** The corrections that the chain itself demands. */
+async function differences(t: Test, db: Db): Promise<string[]> {
+  const honest = createEvmSource(chain.network())
+  t.teardown(() => honest.close())
+  const final = await honest.finalized()
+  const last = final?.number ?? 0
+  const { events, evidence } = await honest.readRange(0, last)
+  const reading = { from: 0, last: final ?? { number: 0, hash: '' }, headers: [], events, evidence }
+  const compared = await compareReading(db, IDENTITY, reading, [])
+  return compared.differences.map(({ op, kind, blockNumber }) => `${op} ${kind} in ${blockNumber}`)
+}
+
+/** Lies about the logs of wide ranges; the block's receipts are true. */
+function inRanges(change: (logs: Json[]) => Json[]): Fault {
+  return lyingAnswers(['eth_getLogs'], (result, { params: [filter] }) =>
+    'blockHash' in (filter as Json) ? undefined : change(result as Json[]),
+  )
+}
+
+const isSame = (one: Json, other: Json | undefined): boolean =>
+  one['blockHash'] === other?.['blockHash'] && one['logIndex'] === other?.['logIndex']
+const chosen = (...at: number[]): Json[] => at.map((part) => logs[Math.floor(part * logs.length)] ?? {})
+const first = logs[0]
+const someLogs = chosen(0.3, 0.7, 0.9)
+
+const LIES: Record<string, (logs: Json[]) => Json[]> = {
+  'the first loan left out': (told) => told.filter((log) => !isSame(log, first)),
+  'logs left out': (told) => told.filter((log) => !someLogs.some((one) => isSame(log, one))),
+  'a log with other data': (told) =>
+    told.map((log) =>
+      isSame(log, first) ? { ...log, data: String(log['data']).replace(/.{6}$/, '123456') } : log,
+    ),
+  'all logs left out': () => [],
+}
+
+void t.test('a lie of one endpoint in a deep backfill is found and corrected', async (t) => {
+  for (const [kind, change] of Object.entries(LIES)) {
+    await t.test(kind, async (t) => {
+      const index = await indexed(t, inRanges(change))
+      t.not((await differences(t, index.db)).length, 0, 'the lie was believed')
+      await prove(index, async () => (await findProvenState(index.db, IDENTITY.network)) !== null)
+      t.same(await differences(t, index.db), [])
+      t.match(index.health, { problem: null, stateProof: { differing: 0 } })
+      t.ok((index.health.stateProof?.corrected ?? 0) > 0)
+    })
+  }
+})
+
+void t.test('a loan that cannot be corrected is named, until it can', async (t) => {
+  const leaveOut = inRanges((told) => told.filter((log) => !isSame(log, first)))
+  const index = await indexed(t, leaveOut)
+  const refused = new Refusal(-32000, 'receipts are away')
+  const methods = ['eth_getBlockReceipts', 'eth_getTransactionReceipt']
+  index.proxy.fault = lyingAnswers(methods, () => refused)
+  const { health } = index
+  await prove(index, () => Promise.resolve(health.problem !== null && health.stateProof?.proven !== 0))
+  index.proxy.fault = () => null
+  await prove(index, async () => (await findProvenState(index.db, IDENTITY.network)) !== null)
+  t.same(await differences(t, index.db), [])
+})
+
+void t.test('an endpoint without eth_getProof leaves the kind as it was', async (t) => {
+  const index = await indexed(t, () => null)
+  let asked = 0
+  index.proxy.fault = lyingAnswers(['eth_getProof'], () => {
+    asked += 1
+    return new Refusal(-32601, 'the method does not exist')
+  })
+  await prove(index, () => Promise.resolve(asked > 6))
+  t.equal(await findProvenState(index.db, IDENTITY.network), null)
+  t.match(index.health, { problem: null, stateProof: { proven: 0, differing: 0 } })
+})
