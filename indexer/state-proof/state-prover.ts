@@ -14,7 +14,7 @@ import { correctLoan, type CorrectedIndex } from './correct-loan.ts'
 import { LoanNumbers } from './loan-numbers.evolve.ts'
 import { LoansOfContracts } from './loans-of-contracts.ts'
 
-/** Milliseconds. A loan takes some 3 ms of processor time, and 25 take some 5 requests, one after another. */
+/** Milliseconds. A loan takes some 4.5 ms of processor time, and 25 take some 6 requests, one after another. */
 const PACE = {
   firstMs: 5_000,
   /** Between two rounds. Each proves the loans that changed meanwhile. */

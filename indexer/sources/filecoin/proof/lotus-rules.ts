@@ -14,7 +14,7 @@ export class LotusRules {
   }
 
   /** Takes over what was known before a restart. */
-  believe(known: Readonly<Partial<Record<string, boolean>>>): void {
+  believe(known: Readonly<Partial<Record<string, boolean | number>>>): void {
     for (const rule of RULES) if (known[rule] !== undefined) this.#known[rule] = known[rule]
   }
 
