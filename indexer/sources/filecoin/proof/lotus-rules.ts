@@ -15,7 +15,11 @@ export class LotusRules {
 
   /** Takes over what was known before a restart. */
   believe(known: Readonly<Partial<Record<string, boolean | number>>>): void {
-    for (const rule of RULES) if (known[rule] !== undefined) this.#known[rule] = known[rule]
+    for (const rule of RULES) {
+      const value = known[rule]
+      // A number is of an EVM chain.
+      if (typeof value === 'boolean') this.#known[rule] = value
+    }
   }
 
   /** Notes that an answer held to a rule. */
