@@ -16,7 +16,10 @@ void t.test('loans that a contract made and nobody noted are missing, whatever t
       const expected = Array.from({ length: count }, (_, index) => index + 1).filter(
         (one) => one > older && !noted.includes(one),
       )
-      t.same(missing.map(Number).sort((a, b) => a - b), expected)
+      t.same(
+        missing.map(Number).sort((a, b) => a - b),
+        expected,
+      )
     }),
   )
   t.end()
