@@ -12,6 +12,8 @@ export interface JsonBounds {
 const MOST_DEPTH = 64
 /** Longer than any number or word of JSON, including the spaces around it. */
 const LONGEST_TOKEN = 1_000
+/** Characters up to which a loop finds a string's end sooner than a native search. */
+const SHORT_STRING = 16
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
@@ -61,9 +63,19 @@ export function exceededBound(bytes: Uint8Array, { values: most }: JsonBounds): 
   return bytes.length - last > LONGEST_TOKEN ? 'a number or word too long' : null
 }
 
-/** Returns the index of the closing quote, or one beyond the text when there is none. */
+/** Returns the index of the closing quote, or the end of the text when there is none. */
 function endOfString(bytes: Uint8Array, opening: number): number {
   let at = opening + 1
-  while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1
-  return at
+  for (const short = Math.min(bytes.length, at + SHORT_STRING); at < short;) {
+    if (bytes[at] === QUOTE) return at
+    at += bytes[at] === BACKSLASH ? 2 : 1
+  }
+  for (;;) {
+    const quote = bytes.indexOf(QUOTE, at)
+    if (quote === -1) return bytes.length
+    let escapes = quote
+    while (escapes > at && bytes[escapes - 1] === BACKSLASH) escapes -= 1
+    if ((quote - escapes) % 2 === 0) return quote
+    at = quote + 1
+  }
 }

@@ -39,6 +39,12 @@ void t.test('a long string is one value, also with quotes and commas in it', (t)
   t.equal(bound(JSON.stringify({ a: '[{,"\\'.repeat(10_000) }), 1), null)
   t.equal(bound(`{"a":"${'x'.repeat(10_000)}`), null, 'and one without an end is for the parser to refuse')
   t.equal(bound(`{"a":"${'\\'.repeat(9_999)}`), null)
+  for (let plain = 0; plain < 40; plain += 1)
+    for (let escapes = 0; escapes < 40; escapes += 1) {
+      const text = JSON.stringify(['x'.repeat(plain) + '\\'.repeat(escapes), `"${'\\"'.repeat(escapes)}`, 1])
+      t.equal(bound(text, 3), null, text)
+      t.equal(bound(text, 2), 'more than 2 values', text)
+    }
   t.equal(exceededBound(Buffer.from([0xff, 0x22, 0xc3, 0x22, 0x2c]), { values: 1 }), null)
   t.end()
 })
