@@ -41,7 +41,7 @@ function createBlsKey(seed: Uint8Array): Key {
 }
 
 /** Returns the first hash of the seed, numbered from 0, that is a number from 1 to below `order`. */
-function privateKeyOf(seed: Uint8Array, order: bigint): Uint8Array {
+export function privateKeyOf(seed: Uint8Array, order: bigint): Uint8Array {
   for (let attempt = 0n; ; attempt++) {
     const hash = blake2b256(concatBytes(seed, bigEndian64(attempt)))
     const value = BigInt(`0x${Buffer.from(hash).toString('hex')}`)

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { DevChain, type DevChainOptions } from './chain/dev-chain.ts'
 import { noJournal, openJournal, type ChainSettings, type Journal } from './chain/journal.ts'
+import { Certifier } from './f3/certifier.ts'
 import { startClock } from './clock.ts'
 import type { Permission } from './rpc/method.ts'
 import { startRpcServer } from './rpc/rpc-server.ts'
@@ -26,6 +27,8 @@ export interface LotusOptions {
    * Epochs behind the head after which a tipset is final; 30 when missing. Null behaves like a node without F3: 900.
    */
   finalityEpochs?: number | null
+  /** Epochs that one certificate of finality covers, at most 100; the node has no certificates if missing. */
+  certifyEvery?: number
   /** Fewest and most; 1 to 4 when missing. */
   blocksPerTipset?: readonly [number, number]
   /** Probability of each height; 0 when missing. */
@@ -56,6 +59,8 @@ export interface Lotus {
   chain: DevChain
   /** The node's own vouchers, which `PaychVoucherList` returns. */
   vouchers: VoucherStore
+  /** Null without `certifyEvery`. */
+  certifier: Certifier | null
   stop(): Promise<void>
 }
 
@@ -71,7 +76,13 @@ export async function startLotus(options: LotusOptions = {}): Promise<Lotus> {
   const { token, readToken } = options
   const anonymous =
     options.anonymous === undefined ? (token === undefined ? 'admin' : null) : options.anonymous
-  const server = await startRpcServer({ chain, vouchers }, options.port ?? 0, { token, readToken, anonymous })
+  const { certifyEvery } = options
+  const certifier = certifyEvery === undefined ? null : new Certifier(chain, certifyEvery)
+  const server = await startRpcServer({ chain, vouchers, certifier }, options.port ?? 0, {
+    token,
+    readToken,
+    anonymous,
+  })
   const clock = startClock(chain, options.tickMs, options.onNotice)
   const address = `127.0.0.1:${server.port}/rpc/v1`
   return {
@@ -80,6 +91,7 @@ export async function startLotus(options: LotusOptions = {}): Promise<Lotus> {
     port: server.port,
     chain,
     vouchers,
+    certifier,
     async stop() {
       clock.stop()
       await server.close()

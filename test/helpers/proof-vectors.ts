@@ -37,6 +37,39 @@ const RECEIPT = z.object({
 })
 const RECEIPTS = z.object({ lists: z.array(z.object({ root: z.string(), receipts: z.array(RECEIPT) })) })
 
+const F3 = z.object({
+  tables: z.array(
+    z.object({
+      cid: z.string(),
+      entries: z.array(z.tuple([z.number(), z.string(), z.string()])),
+      scaledTotal: z.number(),
+      scaledFirst: z.array(z.number()),
+    }),
+  ),
+  blake2xs: z.object({ vectors: z.array(z.object({ input: z.string(), output: z.string() })) }),
+  coefficients: z.object({
+    vectors: z.array(
+      z.object({
+        table: z.string(),
+        keys: z.number(),
+        coefficients: z.array(z.string()),
+        xofKeccak256: z.string(),
+        aggregateOfFirstThree: z.string().optional(),
+      }),
+    ),
+  }),
+  certificates: z.array(
+    z.object({
+      network: z.string(),
+      certificate: z.unknown(),
+      payloadToSign: z.string(),
+      chainRoot: z.string(),
+      signers: z.array(z.number()),
+    }),
+  ),
+  snapshotHeader: z.object({ cbor: z.string() }),
+})
+
 export const headerVectors = () =>
   read('filecoin-headers', HEADERS).headers.map(({ cid, cidComputed = '', cbor, json }) => ({
     cid: cid ?? cidComputed,
@@ -45,6 +78,7 @@ export const headerVectors = () =>
   }))
 export const messageVectors = () => read('filecoin-message-roots', MESSAGES)
 export const receiptVectors = () => read('filecoin-receipts', RECEIPTS).lists
+export const f3Vectors = () => read('f3', F3)
 
 export function base64(text: string): Uint8Array {
   return new Uint8Array(Buffer.from(text, 'base64'))

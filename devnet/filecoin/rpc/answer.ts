@@ -1,6 +1,7 @@
 import { parseLotusJson } from '../../../shared/filecoin/lotus-json.ts'
 import { chainMethods } from './chain-methods.ts'
 import { devnetMethods } from './devnet-methods.ts'
+import { f3Methods } from './f3-methods.ts'
 import { lotusText } from './lotus-text.ts'
 import type { Method, Node, Permission } from './method.ts'
 import { nodeMethods } from './node-methods.ts'
@@ -9,7 +10,7 @@ import { RpcError, unknownMethod, unreadable } from './rpc-error.ts'
 import { stateMethods } from './state-methods.ts'
 
 const methods = new Map<string, Method>([
-  ...named('Filecoin', { ...chainMethods, ...stateMethods, ...nodeMethods }),
+  ...named('Filecoin', { ...chainMethods, ...f3Methods, ...stateMethods, ...nodeMethods }),
   ...named('Devnet', devnetMethods),
 ])
 const RANKS: Record<Permission, number> = { read: 0, write: 1, admin: 2 }

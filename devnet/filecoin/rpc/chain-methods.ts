@@ -1,6 +1,5 @@
 import { encodeMessage } from '../../../shared/filecoin/message.ts'
 import { encodeHeader, headerOf } from '../chain/block.ts'
-import type { DevChain } from '../chain/dev-chain.ts'
 import { isBls } from '../chain/signed-message.ts'
 import { ancestryOf, type Tipset } from '../chain/tipset.ts'
 import { blockMessagesForm, headChangeForm, link, messageForm, receiptForm, tipsetForm } from './forms.ts'
@@ -27,7 +26,7 @@ export const chainMethods: Methods = {
     const { start, wanted } = heightAndStart(node, height, key)
     return tipsetForm(node.chain.store.atOrAbove(wanted, start), node.chain.letter)
   }),
-  ChainGetFinalizedTipSet: read(0, ({ chain }) => tipsetForm(finalized(chain), chain.letter)),
+  ChainGetFinalizedTipSet: read(0, (node) => tipsetForm(finalized(node), node.chain.letter)),
   ChainGetPath: read(2, (node, [from, to]) =>
     node.chain.store
       .path(tipsetAt(node, from), tipsetAt(node, to))
@@ -88,7 +87,8 @@ function heightAndStart(node: Node, height: unknown, key: unknown): { start: Tip
   return { start, wanted }
 }
 
-function finalized(chain: DevChain): Tipset {
+function finalized({ chain, certifier }: Node): Tipset {
+  if (certifier !== null) return certifier.finalized
   const behind = chain.certifiesFinality ? chain.finalityEpochs : FINALITY_WITHOUT_F3
   const height = chain.head().height - behind
   if (height < 0 && !chain.certifiesFinality) throw failed(`height ${height} is negative`)

@@ -1,5 +1,6 @@
 import type { DevChain } from '../chain/dev-chain.ts'
 import type { Tipset } from '../chain/tipset.ts'
+import type { Certifier } from '../f3/certifier.ts'
 import type { VoucherStore } from '../voucher-store.ts'
 import { failed } from './rpc-error.ts'
 import { tipsetKey } from './params.ts'
@@ -9,6 +10,8 @@ export type Permission = 'read' | 'write' | 'admin'
 export interface Node {
   chain: DevChain
   vouchers: VoucherStore
+  /** Null on a node without F3. */
+  certifier: Certifier | null
 }
 
 export interface Method {
