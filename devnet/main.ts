@@ -45,6 +45,7 @@ async function runOn(anvil: Anvil, flags: Flags, stop: AbortSignal): Promise<voi
     epochDurationS: flags.epochSeconds,
     tickMs: flags.epochSeconds * 1000,
     settleDelayEpochs: flags.settleDelayEpochs,
+    certifyEvery: 5,
     onNotice: say,
   })
   try {

@@ -1,3 +1,4 @@
+import { powerTableCid } from '../shared/filecoin/f3/power-table.ts'
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Anvil } from './evm/anvil.ts'
@@ -10,6 +11,7 @@ export const filecoinNetworkId = 'testnet'
 
 /** Writes the service's configuration of these chains atomically: a reader finds all of it or nothing. */
 export function writeNetworksFile(file: string, anvil: Anvil, deployment: Deployment, lotus: Lotus): void {
+  const { certifier } = lotus
   const market = (address: string) => ({ address, startBlock: 0, idPrefix: null })
   const networks = {
     evm: [
@@ -34,6 +36,7 @@ export function writeNetworksFile(file: string, anvil: Anvil, deployment: Deploy
         confidence: 0,
         pollIntervalMs: 1000,
         readVoucherStore: true,
+        certificates: certifier && { instance: 0, powerTable: powerTableCid(certifier.committee.table(0)) },
       },
     ],
   }

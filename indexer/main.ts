@@ -20,6 +20,7 @@ import { getWatched } from './event-log/chain-position.ts'
 import { forgetOtherNetworks, getFigures } from './event-log/network-status.ts'
 import { countDeadLetters } from './ingest/dead-letters.store.ts'
 import { fillGaps } from './fill-gaps.ts'
+import { keepCertificates } from './keep-certificates.ts'
 import { keepStatus } from './keep-status.ts'
 import { LeaseSpread } from './lease-spread.ts'
 import { addMeters } from './meters.ts'
@@ -186,9 +187,9 @@ async function checkNodes(networks: WatchedNetwork[], log: Logger): Promise<void
 }
 
 /**
- * Vouchers of the queue are taken beside the writer of a Filecoin network, those of its node's store beside its reader.
- * Tokens' symbols are read, and loans proven by contract storage, beside the reader of an EVM network. Gaps are filled beside
- * every reader.
+ * Vouchers of the queue are taken beside the writer of a Filecoin network. Those of its node's store, and certificates of
+ * finality, are read beside its reader. Tokens' symbols are read, and loans proven by contract storage, beside the reader of
+ * an EVM network. Gaps are filled beside every reader.
  */
 function workBeside(
   watched: WatchedNetwork,
@@ -202,23 +203,24 @@ function workBeside(
     const tokens: Work = (signal) =>
       runTokens({ network, networkId, db, log, signal }, (token) => source.tokenSymbol(token))
     const proofs: Work = (signal) => new StateProver({ ...watched, db, health, log, signal }).run()
-    return { reader: both(both(tokens, gaps), proofs) }
+    return { reader: together(tokens, gaps, proofs) }
   }
   if (counts === null) return { reader: gaps }
   const networks = configured.filecoin.map(filecoinNetworkKey)
   const run = { network, counts, db, log }
   const nodeVouchers: Work = (signal) =>
     runNodeVouchers({ ...run, signal }, () => watched.source.nodeVouchers())
+  const certificates: Work = (signal) => keepCertificates({ health, db, log, signal }, watched.source)
   return {
-    reader: both(nodeVouchers, gaps),
+    reader: together(nodeVouchers, gaps, certificates),
     writer: (signal) => runVouchers({ ...run, networks, backend, signal }),
   }
 }
 
 type Work = (signal: AbortSignal) => Promise<void>
 
-function both(one: Work, other: Work): Work {
+function together(...works: Work[]): Work {
   return async (signal) => {
-    await Promise.all([one(signal), other(signal)])
+    await Promise.all(works.map((work) => work(signal)))
   }
 }

@@ -27,7 +27,7 @@ export type Phase = 'starting' | 'standby' | 'following' | 'stopped'
 /**
  * Parts that fail and recover on their own; each keeps its problem until it succeeds. `status` writes the status table, `lease`
  * takes leases, `reader` and `writer` begin a session, `head` polls the head, `unwritten` waits for a writer, `state` compares
- * loans with contract storage.
+ * loans with contract storage, `certificates` compares certified blocks with ours.
  */
 export type ProblemSource =
   | 'stopped'
@@ -40,12 +40,13 @@ export type ProblemSource =
   | 'head'
   | 'unwritten'
   | 'state'
+  | 'certificates'
   | 'writing'
   | 'worker'
 
 /** The problems of one role alone; all others are problems of both. */
 export const PROBLEMS_OF = {
-  reader: ['reader', 'reading', 'head', 'unwritten', 'state'],
+  reader: ['reader', 'reading', 'head', 'unwritten', 'state', 'certificates'],
   writer: ['writer', 'writing', 'worker'],
 } as const satisfies Record<Role, readonly ProblemSource[]>
 

@@ -70,6 +70,8 @@ export interface ProofReport {
   blocks: Partial<Record<ProofKind, number>>
   /** Block at which, or at a later final one, each loan was proven equal to contract state; null if never. */
   stateAt: number | null
+  /** Block up to which a certificate proves the index final; null if none does. */
+  certificateAt: number | null
 }
 
 /** Addresses of a block explorer: `{transaction}` and `{address}` stand for what is shown. */

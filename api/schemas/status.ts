@@ -25,7 +25,14 @@ const HEALTH = {
   note: 'at the head',
   queueWaiting: 0,
   queueFailed: 0,
-  proof: { from: 1, to: 83, missing: 0, blocks: { receipts: 12, bloom: 71 }, stateAt: 64 },
+  proof: {
+    from: 1,
+    to: 83,
+    missing: 0,
+    blocks: { receipts: 12, bloom: 71 },
+    stateAt: 64,
+    certificateAt: null,
+  },
 }
 
 const explorer = z
@@ -46,6 +53,7 @@ const proof = z
       .strictObject(Object.fromEntries(PROOF_KINDS.map((kind) => [kind, blocksOf])) as ProofCounts)
       .meta({ description: 'Blocks by the kind of proof; kinds without a block are left out' }),
     stateAt: height('Each loan was proven equal to contract state at this block, or at a later final one'),
+    certificateAt: height('Epoch up to which a certificate of F3 proves the index final'),
   })
   .nullable()
   .meta({ description: 'How the blocks that were read were proven; null before the first' })

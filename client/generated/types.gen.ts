@@ -404,6 +404,10 @@ export type NetworkHealth = {
          * Each loan was proven equal to contract state at this block, or at a later final one
          */
         stateAt: number | null;
+        /**
+         * Epoch up to which a certificate of F3 proves the index final
+         */
+        certificateAt: number | null;
     } | null;
 };
 

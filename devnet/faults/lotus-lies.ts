@@ -1,4 +1,5 @@
 import { isJson, Refusal, sometimes, type Fault, type FaultKinds, type Json, type Upstream } from './fault.ts'
+import { lotusCertificateLies } from './lotus-certificate-lies.ts'
 import { isFilled, lying, named, TIPSETS } from './lotus-lying.ts'
 import { lotusProofLies } from './lotus-proof-lies.ts'
 
@@ -202,4 +203,10 @@ function withOtherAmount(item: unknown): unknown {
   return { ...item, Message: { ...item['Message'], Value: '123456789' } }
 }
 
-export const lotusLies: FaultKinds = { ...headLies, ...tipsetLies, ...executionLies, ...lotusProofLies }
+export const lotusLies: FaultKinds = {
+  ...headLies,
+  ...tipsetLies,
+  ...executionLies,
+  ...lotusProofLies,
+  ...lotusCertificateLies,
+}

@@ -70,8 +70,12 @@ function describe(network: JudgedNetwork & Holders): string {
 
 function describeProof(proof: ProofReport | null): string {
   if (proof === null) return 'no block was read'
-  const { from, to, missing, blocks, stateAt } = proof
+  const { from, to, missing, blocks, stateAt, certificateAt } = proof
   const kinds = PROOF_KINDS.flatMap((kind) => (blocks[kind] === undefined ? [] : `${kind} ${blocks[kind]}`))
   const whole = missing === 0 ? 'complete' : `${missing} blocks missing`
-  return `${whole} from ${from} to ${to}, proven by: ${kinds.join(', ')}${stateAt === null ? '' : `; state at ${stateAt}`}`
+  const more = [
+    ...(stateAt === null ? [] : [`; state at ${stateAt}`]),
+    ...(certificateAt === null ? [] : [`; final by certificate at ${certificateAt}`]),
+  ]
+  return `${whole} from ${from} to ${to}, proven by: ${kinds.join(', ')}${more.join('')}`
 }

@@ -80,6 +80,14 @@ const filecoinNetworkSchema = z.strictObject({
   confidence: z.int().min(0).max(900).default(0),
   pollIntervalMs: z.int().min(10).max(600_000).default(5000),
   readVoucherStore: z.boolean().default(true),
+  /** The power table of F3 with which certificates of finality are verified from that instance on. */
+  certificates: z
+    .strictObject({
+      instance: z.int().min(0),
+      powerTable: z.string().regex(/^bafy2bza[a-z2-7]{54}$/, 'must be the CID of a power table'),
+    })
+    .nullable()
+    .optional(),
   explorer: explorerSchema,
 })
 

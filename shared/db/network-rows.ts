@@ -8,7 +8,7 @@ const report = (role: string): string => `
 const PROOF = `
     (select json_build_object('from', min(first), 'to', max(last),
       'missing', max(last) - min(first) + 1 - sum(blocks), 'blocks', json_object_agg(kind, blocks),
-      'stateAt', chain.state_proven)
+      'stateAt', chain.state_proven, 'certificateAt', chain.certified)
     from (
       select kind, sum(blocks) as blocks, min(from_number) as first, max(to_number) as last
       from ledger.ranges_read as range cross join unnest(checks, counts) as parts(kind, blocks)

@@ -1,6 +1,7 @@
 import type { ColumnType, Generated, GeneratedAlways } from 'kysely'
 import type { ChainEvent, LoanType } from '../events/chain-event.ts'
 import type { ProofKind } from '../events/proof-kind.ts'
+import type { CertificateProgress } from '../filecoin/f3/progress.ts'
 import type { LEFT, ProblemKind, Role } from '../indexing-health.ts'
 
 /** Row types of the tables. Heights, positions and ids are safe integers; the migrations explain each column. */
@@ -70,6 +71,10 @@ export interface ChainPositionTable {
   watched: unknown
   /** Block at which contract state was proven equal to the index. */
   state_proven: ColumnType<number | null, number | null | undefined>
+  /** How far certificates of finality are verified, on a chain that has them. */
+  certificates: ColumnType<CertificateProgress | null, string | undefined, string>
+  /** Block up to which a certificate proves ours final. */
+  certified: ColumnType<number | null, number | undefined>
   moved_at: Date | null
   /** Ethereum's rules by name: true for one that the chain is known to follow. */
   chain_rules: ColumnType<Record<string, boolean | number>, string | undefined, string>

@@ -21,6 +21,10 @@ export const LOTUS_LIMITS: AnswerLimits = {
   'Filecoin.ChainGetBlockMessages': { bytes: 8 * MIB, values: 250_000, mayBeLarger: true },
   // The state of any actor; some actors' states hold lists.
   'Filecoin.StateReadState': { bytes: MIB, values: 20_000, mayBeLarger: true },
+  // A certificate has up to 128 tipsets of 20 blocks, and changes of up to 8,192 participants.
+  'Filecoin.F3GetLatestCertificate': { bytes: 2 * MIB, values: 50_000 },
+  'Filecoin.F3GetCertificate': { bytes: 2 * MIB, values: 50_000 },
+  'Filecoin.F3GetPowerTableByInstance': { bytes: 2 * MIB, values: 50_000 },
   // One wallet may own any number of channels.
   'Filecoin.PaychList': { bytes: MIB, values: 20_000, mayBeLarger: true },
   'Filecoin.PaychVoucherList': { bytes: 4 * MIB, values: 100_000, mayBeLarger: true },

@@ -26,6 +26,7 @@ import { createLotusClient } from './lotus-client.ts'
 import { LotusHead } from './lotus-head.ts'
 import { messageEvents, type EventReader } from './message-events.ts'
 import { NodeVouchers, type NodeVoucher } from './node-vouchers.ts'
+import { FinalityCertificates } from './proof/finality-certificates.ts'
 import { MessagesProof } from './proof/messages-proof.ts'
 import { ReceiptsProof } from './proof/receipts-proof.ts'
 import { areProven, checkRange, evidenceOf, resultsOf, type RangeAnswer } from './range-evidence.ts'
@@ -40,6 +41,9 @@ export interface FilecoinSource extends ChainSource {
    * example because the block has left the nodes' branch.
    */
   readChannelState(robust: string, block: BlockRef): Promise<ChannelAnswer>
+  readonly certificates: FinalityCertificates
+  /** Returns the newest block to index that a certificate proves final; null while none does. */
+  certified(): BlockRef | null
 }
 
 const TIMEOUT_MS = 30_000
@@ -67,7 +71,12 @@ export function createFilecoinSource(network: FilecoinNetwork, options: SourceOp
   const { report } = settings
   const client = createLotusClient(network, settings)
   const memory = new TipsetMemory(MOST_REMEMBERED)
-  const heads = new LotusHead(client, memory, network, report)
+  const certificates = new FinalityCertificates(
+    client.rpc,
+    network.certificates ?? null,
+    options.certificateRestMs,
+  )
+  const heads = new LotusHead(client, memory, network, report, certificates)
   const vouchers = new NodeVouchers(client, report)
   const second = new SecondOpinion(client.rpc, options.secondPatienceMs)
   const reading = {
@@ -222,6 +231,8 @@ export function createFilecoinSource(network: FilecoinNetwork, options: SourceOp
     },
     nodeVouchers: () => (network.readVoucherStore ? vouchers.read() : Promise.resolve([])),
     readChannelState: stateOf,
+    certificates,
+    certified: () => heads.certified,
   }
 }
 

@@ -8,6 +8,7 @@ import { takeTipset, tipsetOf, walkDown, type BranchReader } from './branch-read
 import { headerOf, type Tipset } from './decode-tipset.ts'
 import { keyParam, lotusCall } from './lotus-call.ts'
 import type { LotusClient } from './lotus-client.ts'
+import type { FinalityCertificates } from './proof/finality-certificates.ts'
 import type { TipsetMemory } from './tipset-memory.ts'
 
 /** Epochs behind the head that count as final, for nodes that do not report finality. */
@@ -21,6 +22,8 @@ export interface HeadView {
   newest: Tipset
   /** Not above `newest`. */
   finalized: BlockRef | null
+  /** Proven final by a certificate. Not above `newest`. */
+  certified: BlockRef | null
   /** Time of the look, in milliseconds of the monotonic clock. */
   atMs: number
 }
@@ -32,6 +35,7 @@ export class LotusHead {
   readonly #confidence: number
   readonly #startEpoch: number
   readonly #report: Report
+  readonly #certificates: FinalityCertificates
   #final: BlockRef | null = null
   #view: HeadView | null = null
   #isToldFinal = true
@@ -42,12 +46,14 @@ export class LotusHead {
     memory: TipsetMemory,
     { confidence, startEpoch }: { confidence: number; startEpoch: number },
     report: Report,
+    certificates: FinalityCertificates,
   ) {
     this.#client = client
     this.#memory = memory
     this.#confidence = confidence
     this.#startEpoch = startEpoch
     this.#report = report
+    this.#certificates = certificates
   }
 
   believeFinal(block: BlockRef): void {
@@ -56,6 +62,10 @@ export class LotusHead {
 
   get final(): BlockRef | null {
     return this.#final
+  }
+
+  get certified(): BlockRef | null {
+    return this.#view?.certified ?? null
   }
 
   /** Returns the newest tipset to index: the configured number of epochs below the parent of the node's head. */
@@ -128,10 +138,16 @@ export class LotusHead {
     // The head itself is not executed yet, and null rounds may lie below it.
     const behind = head.height - newest.height
     requireStart({ head: head.height, behind }, 'startEpoch', this.#startEpoch)
+    this.#certificates.follow()
+    const certified = this.#certificates.progress?.head
     return {
       head,
       newest,
       finalized: final === null ? null : finalUpTo(newest, final, [head, ...below]),
+      certified:
+        certified === undefined
+          ? null
+          : finalUpTo(newest, { height: certified.epoch, key: certified.key }, [head, ...below]),
       atMs: performance.now(),
     }
   }
@@ -173,7 +189,11 @@ export class LotusHead {
  * because ancestors of a final tipset are final. Returns null when the final tipset is not in `above`, the path from
  * the head down to `newest`.
  */
-function finalUpTo(newest: Tipset, final: Tipset, above: readonly Tipset[]): BlockRef | null {
+function finalUpTo(
+  newest: Tipset,
+  final: Pick<Tipset, 'height' | 'key'>,
+  above: readonly Tipset[],
+): BlockRef | null {
   if (final.height <= newest.height) return { number: final.height, hash: final.key }
   return above.some(({ key }) => key === final.key) ? { number: newest.height, hash: newest.key } : null
 }

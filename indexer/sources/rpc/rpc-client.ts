@@ -45,6 +45,8 @@ export interface SourceOptions {
   maxBatch?: number
   /** How long final blocks wait for a second endpoint that is away; see `SecondOpinion`. */
   secondPatienceMs?: number
+  /** How long an endpoint whose finality certificates failed is not asked for them; see `FinalityCertificates`. */
+  certificateRestMs?: number
 }
 
 /** The part of a client's options that a source's settings decide. */

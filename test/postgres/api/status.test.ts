@@ -148,6 +148,7 @@ void t.test('a status counts the blocks by kind of proof, and those that were no
     missing: 2,
     blocks: { receipts: 6, bloom: 17, one: 1 },
     stateAt: null,
+    certificateAt: null,
   })
 })
 

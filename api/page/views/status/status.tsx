@@ -141,7 +141,7 @@ function Network({ health, seen }: { health: NetworkHealth; seen: readonly Sampl
 
 /** How the blocks were proven, weak kinds marked. */
 function Proof({ proof, unit }: { proof: NonNullable<NetworkHealth['proof']>; unit: string }) {
-  const { from, to, missing, blocks, stateAt } = proof
+  const { from, to, missing, blocks, stateAt, certificateAt } = proof
   return (
     <p class="small">
       {formatCount(from)} to {formatCount(to)}:{' '}
@@ -151,6 +151,7 @@ function Proof({ proof, unit }: { proof: NonNullable<NetworkHealth['proof']>; un
         </span>
       )}
       {stateAt !== null && `state of the contracts at ${formatCount(stateAt)}; `}
+      {certificateAt !== null && `final by certificate up to ${formatCount(certificateAt)}; `}
       {Object.entries(blocks).map(([kind, count], index) => (
         <span key={kind} class={kind === 'one' ? 'weak' : undefined}>
           {index > 0 && '; '}

@@ -91,7 +91,8 @@ for (const table of ['ledger.network_status', 'projection.channels', 'ledger.web
     await sql`alter table ledger.webhook_outbox drop column written_at`.execute(db)
     await sql`alter table ledger.event_log drop column proof`.execute(db)
     await sql`alter table ledger.ranges_read drop column counts`.execute(db)
-    await sql`alter table ledger.chain_position drop column chain_rules, drop column state_proven`.execute(db)
+    await sql`alter table ledger.chain_position drop column chain_rules, drop column state_proven,
+      drop column certificates, drop column certified`.execute(db)
     const [reader, migrating] = [
       connect(url, { name: 'reader', max: 1 }),
       connect(url, { name: 'migrating', max: 1 }),
