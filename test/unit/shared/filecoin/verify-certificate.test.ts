@@ -1,8 +1,13 @@
 import t, { type Test } from 'tap'
+import { createRandom, type Random } from '../../../../devnet/evm/random.ts'
 import { DevCommittee } from '../../../../devnet/filecoin/f3/committee.ts'
 import { DecodeError } from '../../../../shared/filecoin/decode-error.ts'
 import type { CertifiedTipset, FinalityCertificate } from '../../../../shared/filecoin/f3/certificate.ts'
-import { powerTableCid, type PowerTable } from '../../../../shared/filecoin/f3/power-table.ts'
+import {
+  powerTableCid,
+  type PowerEntry,
+  type PowerTable,
+} from '../../../../shared/filecoin/f3/power-table.ts'
 import { verifyCertificate, type Committee } from '../../../../shared/filecoin/f3/verify-certificate.ts'
 import { cidOfBytes } from '../../../../shared/filecoin/cid.ts'
 import { testSeed } from '../../../helpers/test-seed.ts'
@@ -77,6 +82,39 @@ void t.test('a power table that was swapped', async (t) => {
     /below zero/,
   )
 })
+
+void t.test('10,000 lies of each kind: 0 accepted', async (t) => {
+  const random = createRandom(`lies ${testSeed(t)}`)
+  const honest = Array.from({ length: 12 }, (_, instance) => certificate(instance))
+  const accepted = { 'too little power': 0, 'a power table swapped': 0 }
+  const isAccepted = async (lie: FinalityCertificate, before: Committee): Promise<number> => {
+    const outcome: unknown = await verifyCertificate(lie, before).catch((error: unknown) => error)
+    return outcome instanceof DecodeError ? 0 : 1
+  }
+  for (let count = 0; count < 10_000; count += 1) {
+    const truth = honest[count % honest.length] ?? certificate(0)
+    const before = committee(truth.instance)
+    // The signers of an honest certificate are the strongest, and just enough.
+    const gone = random.int(0, truth.signers.length - 1)
+    const weak = truth.signers.filter((_, at) => at !== gone && random.chance(0.8))
+    accepted['too little power'] += await isAccepted({ ...truth, signers: weak }, before)
+    const at = random.int(0, before.table.length - 1)
+    const table = before.table.map((entry, place) => (place === at ? swapped(entry, random) : entry))
+    accepted['a power table swapped'] += await isAccepted(truth, { ...before, table })
+  }
+  t.same(accepted, { 'too little power': 0, 'a power table swapped': 0 })
+})
+
+/** Another power, key or number. */
+function swapped(entry: PowerEntry, random: Random): PowerEntry {
+  const change = random.int(0, 2)
+  if (change === 0) return { ...entry, power: entry.power + BigInt(random.int(1, 1000)) }
+  if (change === 1) return { ...entry, id: entry.id + random.int(100, 1000) }
+  const key = entry.key.slice()
+  const byte = random.int(0, key.length - 1)
+  key[byte] = (key[byte] ?? 0) ^ random.int(1, 255)
+  return { ...entry, key }
+}
 
 void t.test('another chain than that which was signed', async (t) => {
   const honest = certificate(2)
