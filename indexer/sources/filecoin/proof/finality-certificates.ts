@@ -54,6 +54,7 @@ export class FinalityCertificates {
     const pinned = progress?.pinned
     const isOurs = this.#pin === null || (pinned !== undefined && sameTable(pinned, this.#pin))
     this.#progress = isOurs ? progress : null
+    this.#table = null
     if (isOurs || pinned === undefined) return
     this.#rpc.say(
       `the configured power table of instance ${this.#pin.instance} replaces that of instance ${pinned.instance}`,
