@@ -8,7 +8,7 @@ import { DeadLetterBox } from './ingest/dead-letter-box.ts'
 import { ingestStep, type Outcome } from './ingest/ingest-step.ts'
 import { beginFollowing, describeStep, kindOf, untilClosed, type NetworkRun } from './network-run.ts'
 import type { JobQueue } from './queue/backend.ts'
-import { openStepQueue, stepQueueName, unblockQueue } from './queue/step-queue.ts'
+import { forgetFailedSteps, openStepQueue, stepQueueName, unblockQueue } from './queue/step-queue.ts'
 import { startStepWorker, type RefusedJob, type StepHandling } from './queue/step-worker.ts'
 import { SessionEnd } from './session-end.ts'
 import { pause } from '../shared/async/pause.ts'
@@ -41,6 +41,8 @@ export class WriterSession {
   /** Time at which a job was last taken, or none was waiting; milliseconds of the monotonic clock. */
   #tookAtMs = performance.now()
   #emptySinceMs: number | null = null
+  /** Blocks were written since the last step failed: the network goes on without it. */
+  #goesOn = false
 
   constructor(run: NetworkRun) {
     this.#run = run
@@ -105,6 +107,7 @@ export class WriterSession {
     counts.steps += 1
     if (step.type === 'finalized') return
     health.indexed = step.to
+    this.#goesOn = true
     counts.events += step.events.length
     for (const { kind } of step.events)
       if (kind === 'Undecodable' || kind === 'UndecodableMessage') counts.undecodable += 1
@@ -117,6 +120,7 @@ export class WriterSession {
     const { network } = health
     if (!this.#end.signal.aborted) health.fail('writing', 'step', messageOf(error))
     if (!isLast) return
+    this.#goesOn = false
     log.error({ network, error: messageOf(error) }, 'a step became a dead letter')
     const letter = {
       queue: stepQueueName(network),
@@ -155,6 +159,8 @@ export class WriterSession {
       health.queueWaiting = counts?.unfinished ?? null
       health.queueFailed = counts?.failed ?? null
       this.#forgetFailure(counts?.unfinished ?? null)
+      if (this.#goesOn && (counts?.failed ?? 0) > 0)
+        await unlessAborted(forgetFailedSteps(queue), signal).catch(() => undefined)
       const nowMs = performance.now()
       if (counts?.waiting === 0) this.#tookAtMs = nowMs
       if (Math.min(nowMs - this.#tookAtMs, queueWatch.answersForMs) >= STUCK_MS) {

@@ -9,6 +9,8 @@ export interface JobQueue {
   ): Promise<Record<string, number>>
   /** `unknown` where there is no such job. */
   getJobState(jobId: string): Promise<string>
+  /** Removes jobs that failed `graceMs` ago or earlier, at most `limit`. */
+  clean(graceMs: number, limit: number, type: 'failed'): Promise<unknown>
   resume(): Promise<void>
   removeGlobalConcurrency(): Promise<unknown>
   removeGlobalRateLimit(): Promise<unknown>

@@ -19,6 +19,7 @@ export function queueOnceReady(queue: MadeReady<JobQueue & Readying>): JobQueue 
     add: async (...job) => (await queue.get()).add(...job),
     getJobCounts: async (...types) => (await queue.get()).getJobCounts(...types),
     getJobState: async (jobId) => (await queue.get()).getJobState(jobId),
+    clean: async (...jobs) => (await queue.get()).clean(...jobs),
     resume: async () => (await queue.get()).resume(),
     removeGlobalConcurrency: async () => (await queue.get()).removeGlobalConcurrency(),
     removeGlobalRateLimit: async () => (await queue.get()).removeGlobalRateLimit(),

@@ -21,6 +21,11 @@ export async function unblockQueue(queue: JobQueue): Promise<void> {
   await Promise.all([queue.resume(), queue.removeGlobalConcurrency(), queue.removeGlobalRateLimit()])
 }
 
+/** Removes the failed steps, which Postgres keeps as dead letters. */
+export async function forgetFailedSteps(queue: JobQueue): Promise<void> {
+  await queue.clean(0, FAILED_KEPT, 'failed')
+}
+
 /**
  * Adds a job and returns its id. The same content twice adds one job. The id ends in the signature, because BullMQ ignores a job
  * whose id is taken: strangers must not foresee it.
