@@ -17,11 +17,18 @@ const onApi = (name: string, labels = ''): string =>
   at(`loan_activity_${name}`, 'loan-activity-api', 'a1', labels)
 const onWebhook = (name: string, labels = ''): string =>
   at(`loan_activity_webhook_${name}`, 'loan-activity-webhooks', 'w1', `,webhook="one"${labels}`)
+const onIntake = (outcome: string): string =>
+  at(
+    'loan_activity_intake_requests_total',
+    'loan-activity-intake',
+    'v1',
+    `,kind="voucher",outcome="${outcome}"`,
+  )
 const NET = ',network="evm:1"'
 const flat = (value: number): string => `${value}x60`
 const growing = (perMinute: number): string => `0+${perMinute}x60`
 
-/** Two indexers, of which the second stands by, two APIs, one on a replica, a webhook, and a network at its head. */
+/** Two indexers, of which the second stands by, two APIs, one on a replica, a webhook, an intake, and a network at its head. */
 function healthy(): Series {
   const series: Series = {
     [at('up', 'loan-activity-api', 'a1')]: flat(1),
@@ -30,6 +37,10 @@ function healthy(): Series {
     [onWebhook('disabled')]: flat(0),
     [onWebhook('oldest_age_seconds')]: flat(2),
     [onWebhook('deliveries_total', ',outcome="given_up"')]: flat(0),
+    [at('up', 'loan-activity-intake', 'v1')]: flat(1),
+    [onIntake('queued')]: growing(60),
+    [onIntake('away')]: flat(0),
+    [onIntake('shed')]: flat(0),
     [onApi('postgres_up')]: flat(1),
     [onApi('redis_up')]: flat(1),
     [onApi('postgres_replica_lag_seconds')]: flat(0),
@@ -100,7 +111,12 @@ const CASES: Record<string, Series> = {
     ...UNREAD,
     [onApi('postgres_up')]: flat(0),
   },
-  LoanActivityQueueDown: { ...everywhere('queue_up', flat(0)), ...UNREAD, [onApi('redis_up')]: flat(0) },
+  LoanActivityQueueDown: {
+    ...everywhere('queue_up', flat(0)),
+    ...UNREAD,
+    [onApi('redis_up')]: flat(0),
+    [onIntake('away')]: growing(60),
+  },
   LoanActivityRedisDown: { [onApi('redis_up')]: flat(0) },
   LoanActivityConnections: everywhere('postgres_connections', flat(80)),
   LoanActivityDisk: { 'node_filesystem_avail_bytes{job="postgres-node",mountpoint="/"}': flat(9) },
@@ -132,6 +148,8 @@ const CASES: Record<string, Series> = {
     ...everywhere('queue_failed', flat(1), NET),
     ...everywhere('writing', flat(0), NET),
   },
+  LoanActivityNoIntake: { [at('up', 'loan-activity-intake', 'v1')]: flat(0) },
+  LoanActivityIntakeRefuses: { [onIntake('away')]: growing(3) },
   LoanActivityForeignJobs: { [onIndexer('refused_jobs_total', 'i1', NET)]: growing(1) },
   LoanActivityMissingBlocks: everywhere('missing_blocks', flat(3), NET),
   LoanActivityUnproven: everywhere('proven_blocks', growing(5), `${NET},kind="one"`),

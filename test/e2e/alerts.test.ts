@@ -1,85 +1,119 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import t from 'tap'
-import { startAnvil } from '../../devnet/evm/anvil.ts'
-import { deployContracts } from '../../devnet/evm/deploy.ts'
-import { createPlayer } from '../../devnet/evm/player.ts'
 import { stepQueueName } from '../../indexer/queue/step-queue.ts'
-import { startApi } from '../helpers/api-process.ts'
+import { startApi, type ApiProcess } from '../helpers/api-process.ts'
 import { redisTenant } from '../helpers/co-tenant.ts'
 import { testDatabase } from '../helpers/database.ts'
 import { freePort } from '../helpers/free-port.ts'
-import { indexerProcess, untilSynced } from '../helpers/indexer-process.ts'
+import { healthAnswers, type HealthAnswers } from '../helpers/health-answers.ts'
+import { indexerProcess, untilSynced, type IndexerProcess } from '../helpers/indexer-process.ts'
+import { leaveTheClock, playedChain } from '../helpers/played-chain.ts'
+import { eventually } from '../helpers/programs.ts'
 import { startPrometheus } from '../helpers/prometheus.ts'
 import { hasPrometheus } from '../helpers/promtool.ts'
+import { provoker, untilAnswers } from '../helpers/provoke-alerts.ts'
+import { tcpSwitch, type TcpSwitch } from '../helpers/tcp-switch.ts'
 import { startRedis } from '../simulation/redis-server.ts'
 
-t.setTimeout(300_000)
+t.setTimeout(600_000)
+
+const portOf = (url: string): number => Number(new URL(url).port)
 
 void t.test('a running service that is unwell fires the alert of its cause, and no other', async (t) => {
   if (!hasPrometheus(t)) return
   const { url: databaseUrl, db } = await testDatabase(t)
   const redis = await startRedis()
   t.teardown(() => redis.stop())
-  const anvil = await startAnvil()
-  t.teardown(() => anvil.stop())
-  const deployment = await deployContracts(anvil.url)
-  const player = createPlayer({ rpcUrl: anvil.url, deployment, seed: 451 })
-  const network = {
-    ...{ blockchain: 'DEVNET', networkId: '31337', rpcUrls: [anvil.url], pollIntervalMs: 50 },
-    erc20Loans: { address: deployment.erc20Loans },
-    erc20CollateralLock: { address: deployment.erc20CollateralLock },
-  }
+  const { anvil, player, network } = await playedChain(t, 451)
+  await leaveTheClock(anvil)
   const setup = { databaseUrl, redisUrl: redis.url, networks: { evm: [network] } }
-  const indexer = await indexerProcess(t, setup)
+  const [indexer, writer, reader] = [
+    await indexerProcess(t, setup),
+    await indexerProcess(t, { ...setup, role: 'writer' }),
+    await indexerProcess(t, { ...setup, role: 'reader' }),
+  ]
   indexer.start()
   await player.playLoans(2)
   await untilSynced(db, anvil.url, indexer)
-  const [apiPort, metricsPort] = [await freePort(), await freePort()]
-  const environment = {
-    ...{ DATABASE_URL: databaseUrl, REDIS_URL: redis.url },
-    ...{ API_PORT: `${apiPort}`, API_METRICS_PORT: `${metricsPort}` },
-  }
-  let api = startApi(t, environment)
-  await api.listening
-  const prometheus = await startPrometheus(t, {
-    'loan-activity': [new URL(indexer.url).host],
-    'loan-activity-api': [`127.0.0.1:${metricsPort}`],
+  const isThere = (process: IndexerProcess): Promise<void> =>
+    eventually('it answers', async () => {
+      const answer = await fetch(`${process.url}/healthz`).catch(() => undefined)
+      return answer?.status === 200
+    })
+  writer.start()
+  await isThere(writer)
+
+  const redisOfApi = await tcpSwitch(t, portOf(redis.url))
+  const environment = async (): Promise<Record<string, string>> => ({
+    ...{ DATABASE_URL: databaseUrl, REDIS_URL: `redis://127.0.0.1:${redisOfApi.port}` },
+    ...{ API_PORT: `${await freePort()}`, API_METRICS_PORT: `${await freePort()}` },
   })
-
-  async function provoke(alert: string, begin: () => unknown, end: () => unknown): Promise<void> {
-    t.same(await prometheus.until([]), [], `nothing fires before ${alert}`)
-    await begin()
-    t.same(await prometheus.until([alert]), [], `${alert} fires alone`)
-    await end()
-    t.same(
-      (await prometheus.until([])).filter((name) => name !== alert),
-      [],
-      'and ends',
-    )
+  const environments = [await environment(), await environment()]
+  const apis: ApiProcess[] = []
+  const startApiAt = async (place: number): Promise<void> => {
+    const api = startApi(t, environments[place] ?? {})
+    apis[place] = api
+    await api.listening
   }
+  const killApiAt = async (place: number): Promise<void> => {
+    apis[place]?.child.kill('SIGKILL')
+    await apis[place]?.ended
+  }
+  await startApiAt(0)
+  await startApiAt(1)
 
-  await provoke(
-    'LoanActivityQueueDown',
-    () => redis.kill(),
-    () => redis.start(),
-  )
-  await provoke(
-    'LoanActivityNoApi',
-    async () => {
-      api.child.kill('SIGKILL')
-      await api.ended
+  // Programs are exchanged behind these addresses, so that no scrape fails meanwhile.
+  const places = [await tcpSwitch(t, portOf(indexer.url)), await tcpSwitch(t, portOf(writer.url))] as const
+  const leadTo = async (place: TcpSwitch, process: IndexerProcess): Promise<void> => {
+    await isThere(process)
+    place.leadTo(portOf(process.url))
+    place.reset()
+  }
+  const prometheus = await startPrometheus(t, {
+    'loan-activity': places.map(({ port }) => `127.0.0.1:${port}`),
+    'loan-activity-api': environments.map(({ API_METRICS_PORT: port = '' }) => `127.0.0.1:${port}`),
+  })
+  const api = `http://127.0.0.1:${environments[0]?.['API_PORT'] ?? ''}`
+  const answersOf =
+    (process: IndexerProcess): (() => Promise<HealthAnswers>) =>
+    () =>
+      healthAnswers(api, process.url)
+  const provoke = provoker(t, prometheus, answersOf(indexer))
+  await untilAnswers(t, answersOf(indexer), 'all is well')
+  await untilAnswers(t, answersOf(writer), 'all is well; the indexer stands by as a writer')
+
+  await provoke({
+    ...{
+      alert: 'LoanActivityQueueDown',
+      state: 'Redis is away, which has the queue',
     },
-    async () => {
-      api = startApi(t, environment)
-      await api.listening
+    begin: () => redis.kill(),
+    end: () => redis.start(),
+  })
+  await provoke({
+    ...{ alert: 'LoanActivityRedisDown', state: 'Redis is away for the API alone' },
+    begin: async () => {
+      redisOfApi.leadTo(await freePort())
+      redisOfApi.reset()
     },
-  )
+    end: () => redisOfApi.leadTo(portOf(redis.url)),
+  })
+  await provoke({
+    alert: 'LoanActivityApiDown',
+    begin: () => killApiAt(1),
+    end: () => startApiAt(1),
+  })
+  await provoke({
+    ...{ alert: 'LoanActivityNoApi', state: 'the API is gone' },
+    begin: () => Promise.all([killApiAt(0), killApiAt(1)]),
+    end: () => Promise.all([startApiAt(0), startApiAt(1)]),
+  })
   let unlock = (): void => undefined
   let locking: Promise<void> = Promise.resolve()
-  await provoke(
-    'LoanActivityStandsStill',
-    async () => {
+  await provoke({
+    ...{ alert: 'LoanActivityStandsStill', state: 'blocks are there, and a lock holds up the writer' },
+    begin: async () => {
       const released = new Promise<void>((resolve) => (unlock = resolve))
       await new Promise<void>((locked) => {
         locking = db.transaction().execute(async (trx) => {
@@ -90,25 +124,77 @@ void t.test('a running service that is unwell fires the alert of its cause, and 
       })
       await player.playLoans(2)
     },
-    async () => {
+    end: async () => {
       unlock()
       await locking
     },
-  )
+  })
   const tenant = redisTenant(t, redis.url, stepQueueName('evm:31337'))
-  await provoke(
-    'LoanActivityForeignJobs',
-    () => tenant.add({ forged: true }, { jobId: randomUUID() }),
-    () => undefined,
-  )
-  await provoke(
-    'LoanActivityNotFollowed',
-    () => process.kill(anvil.pid, 'SIGSTOP'),
-    () => process.kill(anvil.pid, 'SIGCONT'),
-  )
-  await provoke(
-    'LoanActivityNoIndexer',
-    () => indexer.kill(),
-    () => indexer.start(),
-  )
+  await provoke({
+    ...{ alert: 'LoanActivityForeignJobs', state: 'strangers write to the queue' },
+    begin: () => tenant.add({ forged: true }, { jobId: randomUUID() }),
+    end: () => undefined,
+  })
+  let rival: NodeJS.Timeout | undefined
+  await provoke({
+    alert: 'LoanActivityRestarts',
+    // As a second reader does that the lease does not keep away.
+    begin: () => {
+      rival = setInterval(
+        () => void sql`update ledger.chain_position set reader_epoch = reader_epoch + 1`.execute(db),
+        400,
+      )
+    },
+    end: () => clearInterval(rival),
+  })
+  await provoke({
+    ...{ alert: 'LoanActivityNotFollowed', state: 'the node is away' },
+    begin: () => process.kill(anvil.pid, 'SIGSTOP'),
+    end: () => process.kill(anvil.pid, 'SIGCONT'),
+  })
+  await provoke({
+    alert: 'LoanActivityIndexerDown',
+    begin: () => writer.kill(),
+    end: async () => {
+      writer.start()
+      await isThere(writer)
+    },
+  })
+  await provoke({
+    alert: 'LoanActivityNoReader',
+    begin: async () => {
+      await leadTo(places[0], writer)
+      await indexer.kill()
+      await untilAnswers(t, answersOf(writer), 'no process reads')
+    },
+    end: async () => {
+      indexer.start()
+      await leadTo(places[0], indexer)
+    },
+  })
+  await provoke({
+    alert: 'LoanActivityNoWriter',
+    begin: async () => {
+      reader.start()
+      await leadTo(places[0], reader)
+      await leadTo(places[1], reader)
+      await Promise.all([indexer.kill(), writer.kill()])
+      await untilAnswers(t, answersOf(reader), 'no process writes')
+    },
+    end: async () => {
+      indexer.start()
+      await leadTo(places[0], indexer)
+      writer.start()
+      await leadTo(places[1], writer)
+      await reader.kill()
+    },
+  })
+  await provoke({
+    ...{ alert: 'LoanActivityNoIndexer', state: 'all indexers are gone' },
+    begin: () => Promise.all([indexer.kill(), writer.kill()]),
+    end: () => {
+      indexer.start()
+      writer.start()
+    },
+  })
 })

@@ -8,7 +8,7 @@ export async function forgetRanges(db: Db, network: string): Promise<number> {
       whole as (select min(from_number) as first, max(to_number) as last from old),
       kept as (
         insert into ledger.ranges_read (network, from_number, to_number, endpoints, checks, counts, read_at)
-        select ${network}, block, block + 1, array['1'], array['one'], array[2], now()
+        select ${network}, block, block + 1, array['1'], array['receipts'], array[2], now()
         from whole cross join unnest(array[first, last - 1]) as ends(block)
       )
     select last - first - 3 as missing from whole`.execute(db)

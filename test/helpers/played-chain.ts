@@ -2,6 +2,7 @@ import type { Test } from 'tap'
 import { startAnvil, type Anvil } from '../../devnet/evm/anvil.ts'
 import { deployContracts, type Deployment } from '../../devnet/evm/deploy.ts'
 import { createPlayer, type Player } from '../../devnet/evm/player.ts'
+import { anything, createRpc } from '../../devnet/evm/rpc.ts'
 
 export interface PlayedChain {
   anvil: Anvil
@@ -30,4 +31,9 @@ export async function playedChain(t: Test, seed: number): Promise<PlayedChain> {
     erc20CollateralLock: { address: deployment.erc20CollateralLock },
   }
   return { anvil, deployment, player, network }
+}
+
+/** Blocks are an hour away from the clock from now on: an index whose head is not known is then not fresh. */
+export async function leaveTheClock({ url }: Anvil): Promise<void> {
+  await createRpc(url).call(anything, 'evm_increaseTime', 3_600)
 }

@@ -22,7 +22,8 @@ export async function startPrometheus(t: Test, jobs: Record<string, string[]>): 
   const rules = readFileSync(RULES_FILE, 'utf8')
     .replaceAll(/\bfor: \d+m/g, 'for: 3s')
     .replaceAll(/\[\d+m\]/g, '[15s]')
-    .replaceAll(/([<>]=?) 120\b/g, '$1 5')
+    .replaceAll(/\boffset \d+m/g, 'offset 15s')
+    .replaceAll(/([<>]=?) (?:30|120|3600)\b/g, '$1 5')
   await writeFile(join(folder, 'rules.yml'), rules)
   const config = {
     global: { scrape_interval: '1s', evaluation_interval: '1s' },
