@@ -2,9 +2,8 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
-import { startAnvil } from '../../devnet/evm/anvil.ts'
-import { deployContracts, type Deployment } from '../../devnet/evm/deploy.ts'
-import { createPlayer, type Player } from '../../devnet/evm/player.ts'
+import type { Deployment } from '../../devnet/evm/deploy.ts'
+import type { Player } from '../../devnet/evm/player.ts'
 import { prepareQueue } from '../../indexer/prepare-queue.store.ts'
 import { digestReadModel } from '../../indexer/projections/digest.store.ts'
 import { connect, type Db } from '../../shared/db/connect.ts'
@@ -15,6 +14,7 @@ import { DebianPostgres, type DebianServer } from '../helpers/debian-postgres.ts
 import { blocksOf } from '../helpers/documents.ts'
 import { indexerProcess, untilSynced, type IndexerProcess } from '../helpers/indexer-process.ts'
 import { recordsWithKeys } from '../helpers/log-views.ts'
+import { playedChain } from '../helpers/played-chain.ts'
 import { eventually } from '../helpers/programs.ts'
 import { runOps } from '../helpers/run-ops.ts'
 
@@ -116,15 +116,7 @@ const digestOf = async (db: Db): Promise<string> => (await digestReadModel(db)).
 void t.test('backups of a running service', async (t) => {
   const postgres = DebianPostgres.find(t)
   if (postgres === undefined) return
-  const anvil = await startAnvil()
-  t.teardown(() => anvil.stop())
-  const deployment = await deployContracts(anvil.url)
-  const network = {
-    ...{ blockchain: 'DEVNET', networkId: '31337', rpcUrls: [anvil.url], pollIntervalMs: 50 },
-    erc20Loans: { address: deployment.erc20Loans },
-    erc20CollateralLock: { address: deployment.erc20CollateralLock },
-  }
-  const player = createPlayer({ rpcUrl: anvil.url, deployment, seed: 9 })
+  const { anvil, deployment, player, network } = await playedChain(t, 9)
   const ground: Ground = { postgres, rpcUrl: anvil.url, deployment, player, networks: { evm: [network] } }
   await postgres.run('mkdir archive')
   const source = await postgres.start('source', settingsIn('archive_command', postgres.folder))
