@@ -185,11 +185,8 @@ function runOverload(databases: Databases, { records, seconds }: LoadOptions): P
     databases,
     async (url, api) => {
       const port = Number(new URL(url).port)
-      const rate = (
-        sockets: number,
-        perSecond: number,
-      ): Promise<{ stop: () => Promise<RateResult | null> }> =>
-        startAttack({ kind: 'rate', port, sockets, perSecond, records, from: ATTACKER })
+      const rate = (sockets: number, perSecond: number): ReturnType<typeof startRate> =>
+        startRate({ port, sockets, perSecond, records })
       const warm = await rate(32, 1e6)
       await delay(3000)
       await warm.stop()
@@ -216,6 +213,13 @@ function runOverload(databases: Databases, { records, seconds }: LoadOptions): P
     },
     UNLIMITED,
   )
+}
+
+/** Asks for any page at this rate until it is stopped, as one client. */
+export function startRate(
+  plan: Omit<Extract<Attack, { kind: 'rate' }>, 'kind' | 'from'>,
+): Promise<{ stop: () => Promise<RateResult | null> }> {
+  return startAttack({ ...plan, kind: 'rate', from: ATTACKER })
 }
 
 async function startAttack(plan: Attack): Promise<{ stop: () => Promise<RateResult | null> }> {

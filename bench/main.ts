@@ -8,6 +8,7 @@ import { benchBackfill } from './evm-backfill.ts'
 import { fuzzDecoder } from './fuzz-decoder.ts'
 import { benchLotus, type LotusOptions } from './lotus-backfill.ts'
 import { benchLive, type LiveOptions } from './live.ts'
+import { benchMetricsCost, type MetricsCostOptions } from './metrics-cost.ts'
 import { benchNetworks, benchRoles, type NetworksOptions } from './networks.ts'
 import { benchPonder, type PonderOptions } from './ponder.ts'
 import { benchRecovery, type RecoveryOptions } from './recovery.ts'
@@ -102,6 +103,15 @@ program
   .option('--only <text>', 'only the cases with this in their name', '')
   .option('--json', 'the figures as JSON', false)
   .action((options: LoadOptions) => benchLoad(options))
+program
+  .command('metrics')
+  .description('what a scrape every second costs the API and a backfill (builds first)')
+  .option('--records <n>', 'records in the history', count, 100_000)
+  .option('--seconds <n>', 'of each measurement of the API', count, 5)
+  .option('--events <n>', 'events of each backfill', count, 40_000)
+  .option('--runs <n>', 'measured runs without and with, in turns, after one that is not', count, 3)
+  .option('--json', 'the figures as JSON', false)
+  .action((options: MetricsCostOptions) => benchMetricsCost(options))
 program
   .command('stream')
   .description(

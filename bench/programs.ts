@@ -48,6 +48,8 @@ export function prepareIndexer(
 }
 
 export interface PreparedIndexer {
+  /** Where it serves its metrics. */
+  url: string
   start: () => Program
   remove: () => Promise<void>
 }
@@ -62,11 +64,13 @@ async function prepareIndexerOf(
   const folder = await mkdtemp(join(tmpdir(), 'loan-activity-bench-'))
   const networksFile = join(folder, 'networks.json')
   await writeFile(networksFile, JSON.stringify(networks))
+  const port = await freePort()
   const env = {
     ...{ DATABASE_URL: databaseUrl, REDIS_URL: redisUrl ?? '', NETWORKS_FILE: networksFile },
-    ...{ INDEXER_PORT: String(await freePort()), LOG_LEVEL: 'warn', INDEXER_ROLE: role },
+    ...{ INDEXER_PORT: String(port), LOG_LEVEL: 'warn', INDEXER_ROLE: role },
   }
   return {
+    url: `http://127.0.0.1:${port}`,
     start: () => startProgram('indexer', [], { env, execArgv: [...scriptFlags('indexer'), ...nodeFlags] }),
     remove: () => rm(folder, { recursive: true, force: true }),
   }
