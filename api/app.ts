@@ -7,6 +7,7 @@ import { errors } from './plugins/errors.ts'
 import { headers } from './plugins/headers.ts'
 import { loadLimit } from './plugins/load.ts'
 import { metrics, type ApiMetrics } from './plugins/metrics.ts'
+import { minPosition } from './plugins/min-position.ts'
 import { openapi } from './plugins/openapi.ts'
 import { protocolErrors } from './plugins/protocol-errors.ts'
 import { requestLog } from './plugins/request-log.ts'
@@ -94,6 +95,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   app.register(drain)
   app.register(loadLimit)
   app.register(rateLimitPerClient)
+  app.register(minPosition)
   app.register(compression)
   app.register(errors)
   app.register(openapi)

@@ -1,2 +1,3 @@
 export * from './generated/index.js'
 export { createClient, createConfig } from './generated/client/index.js'
+export { neverGoBack } from './never-back.js'

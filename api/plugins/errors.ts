@@ -16,6 +16,15 @@ export class Overloaded extends Error {
   override name = 'Overloaded'
 }
 
+/** The database does not have the log up to the position that the client asked for. */
+export class Behind extends Error {
+  override name = 'Behind'
+
+  constructor(position: number) {
+    super(`position ${position} is not here yet: try again, or ask without X-Min-Position`)
+  }
+}
+
 export function errorEnvelope(message: string): ErrorEnvelope {
   return { status: 'ERROR', message }
 }
@@ -52,6 +61,7 @@ export const errors = fp(
         away.note(`the database is away: ${messageOf(error.cause)}`)
         return sendError(reply.header('retry-after', '1'), 503, 'the database is away: try again')
       }
+      if (error instanceof Behind) return sendError(reply.header('retry-after', '1'), 503, error.message)
       if (error instanceof Overloaded) {
         app.metrics?.onShed()
         return sendError(reply.header('retry-after', '1'), 503, error.message)

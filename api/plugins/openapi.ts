@@ -66,6 +66,20 @@ export const openapi = fp(
   { name: 'openapi', dependencies: ['services', 'headers'] },
 )
 
+/** Read by a hook, the same on each route. */
+const MIN_POSITION = {
+  type: 'object',
+  properties: {
+    'X-Min-Position': {
+      type: 'string',
+      pattern: '^\\d+$',
+      examples: ['287'],
+      description:
+        'The `X-Position` of an earlier answer: this one is not older. The API waits up to 2 s for it, else it is 503',
+    },
+  },
+}
+
 /** Routes are validated by their zod schemas; the document shows these as JSON schemas. */
 const transform: SwaggerTransform = ({ schema, url }) => ({
   url,
@@ -73,7 +87,7 @@ const transform: SwaggerTransform = ({ schema, url }) => ({
     ...schema,
     params: parameterSchema(schema.params),
     querystring: parameterSchema(schema.querystring),
-    headers: parameterSchema(schema.headers),
+    headers: url.startsWith('/api/') ? MIN_POSITION : parameterSchema(schema.headers),
   },
 })
 

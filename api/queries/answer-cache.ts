@@ -6,14 +6,19 @@ import type { ReadDatabase, Statement } from './read-database.ts'
 export interface Answer {
   body: Buffer
   etag: string
-  /** The last indexed block or epoch of each network at the answer's moment; unset where an answer is not of a moment. */
+  /** How far the index was at the answer's moment; unset where an answer is not of a moment. */
   indexed?: Indexed
   /** Set for an answer about the past that no later block changes. */
   isSettled?: boolean
 }
 
-/** Heights by the networks' names; null before the first block of any network. */
-export type Indexed = Record<string, number> | null
+/** Null where an answer is not of a moment. */
+export type Indexed = {
+  /** The last position of the log that the answer has. */
+  position: number
+  /** The last indexed block or epoch by the network's name. */
+  heights: Record<string, number>
+} | null
 
 /** An answer's JSON from one statement, with the version of the read model that the statement saw. */
 export interface Found {
@@ -29,10 +34,15 @@ interface VersionedAnswer extends Answer {
 
 type Asking = Promise<VersionedAnswer | undefined>
 
-/** The last indexed heights, a column of json. */
-export const INDEXED = `(
-  select json_object_agg(network, number) from ledger.chain_position where number is not null
-) as indexed`
+/** {@link Indexed} as json. */
+export const INDEXED_JSON = `(
+  select json_build_object('position', folded_position, 'heights', coalesce((
+    select json_object_agg(network, number) from ledger.chain_position where number is not null
+  ), '{}'::json)) from projection.fold_state
+)`
+
+/** The same as a column. */
+export const INDEXED = `${INDEXED_JSON} as indexed`
 
 /**
  * Columns that each statement of an answer has. Each step and each replay writes a new random version, so no two states

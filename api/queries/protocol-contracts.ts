@@ -1,6 +1,7 @@
+import { sql } from 'kysely'
 import { eip55 } from '../../shared/eip55.ts'
 import { builder, toStatement } from './builder.ts'
-import type { Indexed } from './answer-cache.ts'
+import { INDEXED_JSON, type Indexed } from './answer-cache.ts'
 import type { ReadDatabase } from './read-database.ts'
 
 const NAMES = { erc20Loans: 'ERC20Loans', erc20CollateralLock: 'ERC20CollateralLock' } as const
@@ -20,7 +21,10 @@ type Watched = Partial<Record<keyof typeof NAMES, { address: string; idPrefix: s
 
 const WATCHED = toStatement(
   'watched-contracts',
-  builder.selectFrom('ledger.chain_position').select(['network', 'watched', 'number']).orderBy('network'),
+  builder
+    .selectFrom('ledger.chain_position')
+    .select(['network', 'watched', sql<Indexed>`${sql.raw(INDEXED_JSON)}`.as('indexed')])
+    .orderBy('network'),
 )
 
 /**
@@ -30,7 +34,7 @@ const WATCHED = toStatement(
 export async function getProtocolContracts(
   database: ReadDatabase,
 ): Promise<{ contracts: ProtocolContracts; indexed: Indexed }> {
-  const rows = await database.rows<{ network: string; watched: Watched; number: number | null }>(WATCHED)
+  const rows = await database.rows<{ network: string; watched: Watched; indexed: Indexed }>(WATCHED)
   const found: ProtocolContracts = {}
   for (const { network, watched } of rows) {
     const [, chainId] = /^evm:(\d+)/.exec(network) ?? []
@@ -44,6 +48,5 @@ export async function getProtocolContracts(
         contracts[NAMES[role]] = { address }
     }
   }
-  const indexed = rows.flatMap(({ network, number }) => (number === null ? [] : [[network, number] as const]))
-  return { contracts: found, indexed: Object.fromEntries(indexed) }
+  return { contracts: found, indexed: rows[0]?.indexed ?? null }
 }

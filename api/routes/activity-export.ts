@@ -7,7 +7,6 @@ import { takenInTime } from '../exports/taken-in-time.ts'
 import { clientKey } from '../plugins/client-key.ts'
 import { Overloaded } from '../plugins/errors.ts'
 import type { ActivitySearch } from '../queries/activity-sql.ts'
-import type { Found } from '../queries/answer-cache.ts'
 import type { Snapshot } from '../queries/snapshot.ts'
 import { setIndexed } from './send-answer.ts'
 
@@ -32,12 +31,13 @@ export function exportsOf(app: FastifyInstance): SendExport {
       await snapshot?.close()
       free()
     }
-    const begin = async (): Promise<{ first: Found; lines: AsyncGenerator<string> }> => {
+    const begin = async (): Promise<AsyncGenerator<string>> => {
       snapshot = await app.database.openSnapshot()
       const first = await exportPage(snapshot, search, find)
-      return { first, lines: closing(exportLines(snapshot, search, { first, format, find }), end) }
+      setIndexed(reply, first.indexed)
+      return closing(exportLines(snapshot, search, { first, format, find }), end)
     }
-    const { first, lines } = await begin().catch(async (error: unknown) => {
+    const lines = await begin().catch(async (error: unknown) => {
       await end()
       throw error
     })
@@ -49,7 +49,6 @@ export function exportsOf(app: FastifyInstance): SendExport {
     const stream = Readable.from(request.method === 'HEAD' ? [] : taken, { objectMode: false })
     // Comes also where the client disappears before it has read anything.
     stream.once('close', () => void end())
-    setIndexed(reply, first.indexed)
     return reply.header('cache-control', 'no-store').type(format.contentType).send(stream)
   }
 }

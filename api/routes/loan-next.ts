@@ -63,8 +63,7 @@ function serve<Schema extends z.ZodType>(app: FastifyInstance, served: Served<Sc
       const { loanId } = request.params
       const found = await findLoanLife(app.database, loanType, loanId)
       if (found === undefined) return sendError(reply, 404, `there is no ${loanType} loan ${loanId}`)
-      const indexed = Object.fromEntries(found.life.clocks.map(({ network, height }) => [network, height]))
-      return sendAnswer(request, reply, taggedAnswer(JSON.stringify(answer(found)), indexed))
+      return sendAnswer(request, reply, taggedAnswer(JSON.stringify(answer(found)), found.indexed))
     },
   })
 }

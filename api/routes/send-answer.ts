@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Behind } from '../plugins/errors.ts'
 import type { Answer, Indexed } from '../queries/answer-cache.ts'
 
 /** A browser asks each time whether its copy still holds; a CDN asks once a second for all its readers. */
@@ -16,8 +17,8 @@ export function sendAnswer(
   reply: FastifyReply,
   { body, etag, indexed, isSettled = false }: Answer,
 ): FastifyReply {
-  reply.header('etag', `W/${etag}`).header('cache-control', isSettled ? SETTLED_CACHE_CONTROL : CACHE_CONTROL)
   setIndexed(reply, indexed ?? null)
+  reply.header('etag', `W/${etag}`).header('cache-control', isSettled ? SETTLED_CACHE_CONTROL : CACHE_CONTROL)
   const isKnown = knowsTag(request.headers['if-none-match'], etag)
   if (isKnown) reply.code(304)
   // A HEAD reports the length that a GET would send; Fastify leaves the body itself out.
@@ -25,9 +26,17 @@ export function sendAnswer(
   return reply.type('application/json; charset=utf-8').send(body)
 }
 
-/** Says how far each network was indexed at the answer's moment. */
+/**
+ * Says how far the index was at the answer's moment. Throws {@link Behind} if the client asked for more: its statement
+ * may have run on another replica than the look before it.
+ */
 export function setIndexed(reply: FastifyReply, indexed: Indexed): void {
-  for (const [network, height] of Object.entries(indexed ?? {})) {
+  if (indexed === null) return
+  const { minPosition } = reply.request
+  if (indexed.position < minPosition) throw new Behind(minPosition)
+  reply.header('x-position', indexed.position)
+  addVary(reply, 'x-min-position')
+  for (const [network, height] of Object.entries(indexed.heights)) {
     reply.header(`x-indexed-${network.replaceAll(/[^\w.-]/g, '-')}`, height)
   }
 }

@@ -22,20 +22,13 @@ export const status: FastifyPluginCallback = (app, _options, done) => {
       response: responses(statusAnswer, 304, 400),
     },
     handler: async (request, reply) => {
-      const { records, networks } = await getIndexingStatus(app.database)
+      const { records, networks, indexed } = await getIndexingStatus(app.database)
       const { packageVersion: version } = app.config
       const answer: z.input<typeof statusAnswer> = {
         status: 'OK',
         payload: { version, records, networks: networks.map(publicHealth) },
       }
-      const heights = networks.flatMap(({ network, indexed }) =>
-        indexed === null ? [] : [[network, indexed]],
-      )
-      return sendAnswer(
-        request,
-        reply,
-        taggedAnswer(JSON.stringify(answer), Object.fromEntries(heights) as Record<string, number>),
-      )
+      return sendAnswer(request, reply, taggedAnswer(JSON.stringify(answer), indexed))
     },
   })
   done()

@@ -1402,6 +1402,12 @@ export type LoanVouchersAnswer = {
 
 export type GetNewestHistoryData = {
     body?: never;
+    headers?: {
+        /**
+         * The `X-Position` of an earlier answer: this one is not older. The API waits up to 2 s for it, else it is 503
+         */
+        'X-Min-Position'?: string;
+    };
     path?: never;
     query?: never;
     url: '/api/activity/history';
@@ -1439,6 +1445,12 @@ export type GetNewestHistoryResponse = GetNewestHistoryResponses[keyof GetNewest
 
 export type GetHistoryPageData = {
     body?: never;
+    headers?: {
+        /**
+         * The `X-Position` of an earlier answer: this one is not older. The API waits up to 2 s for it, else it is 503
+         */
+        'X-Min-Position'?: string;
+    };
     path: {
         /**
          * A positive integer
@@ -1481,6 +1493,12 @@ export type GetHistoryPageResponse = GetHistoryPageResponses[keyof GetHistoryPag
 
 export type SearchActivityData = {
     body?: never;
+    headers?: {
+        /**
+         * The `X-Position` of an earlier answer: this one is not older. The API waits up to 2 s for it, else it is 503
+         */
+        'X-Min-Position'?: string;
+    };
     path?: never;
     query?: {
         /**
@@ -1577,9 +1595,9 @@ export type StreamActivityData = {
     body?: never;
     headers?: {
         /**
-         * The id of the last event that was received; 0 for all from the beginning
+         * The `X-Position` of an earlier answer: this one is not older. The API waits up to 2 s for it, else it is 503
          */
-        'last-event-id'?: string;
+        'X-Min-Position'?: string;
     };
     path?: never;
     query?: {
@@ -1639,6 +1657,12 @@ export type StreamActivityResponse = StreamActivityResponses[keyof StreamActivit
 
 export type GetRecordData = {
     body?: never;
+    headers?: {
+        /**
+         * The `X-Position` of an earlier answer: this one is not older. The API waits up to 2 s for it, else it is 503
+         */
+        'X-Min-Position'?: string;
+    };
     path: {
         /**
          * The `id` of a record
@@ -1685,6 +1709,12 @@ export type GetRecordResponse = GetRecordResponses[keyof GetRecordResponses];
 
 export type GetErc20LoanData = {
     body?: never;
+    headers?: {
+        /**
+         * The `X-Position` of an earlier answer: this one is not older. The API waits up to 2 s for it, else it is 503
+         */
+        'X-Min-Position'?: string;
+    };
     path: {
         /**
          * The contract's number, with its deployment's prefix if there is one
@@ -1740,6 +1770,12 @@ export type GetErc20LoanResponse = GetErc20LoanResponses[keyof GetErc20LoanRespo
 
 export type GetFilLoanData = {
     body?: never;
+    headers?: {
+        /**
+         * The `X-Position` of an earlier answer: this one is not older. The API waits up to 2 s for it, else it is 503
+         */
+        'X-Min-Position'?: string;
+    };
     path: {
         /**
          * The contract's number, with its deployment's prefix if there is one
@@ -1795,6 +1831,12 @@ export type GetFilLoanResponse = GetFilLoanResponses[keyof GetFilLoanResponses];
 
 export type GetErc20LoanNextData = {
     body?: never;
+    headers?: {
+        /**
+         * The `X-Position` of an earlier answer: this one is not older. The API waits up to 2 s for it, else it is 503
+         */
+        'X-Min-Position'?: string;
+    };
     path: {
         /**
          * The contract's number, with its deployment's prefix if there is one
@@ -1841,6 +1883,12 @@ export type GetErc20LoanNextResponse = GetErc20LoanNextResponses[keyof GetErc20L
 
 export type GetErc20LoanVouchersData = {
     body?: never;
+    headers?: {
+        /**
+         * The `X-Position` of an earlier answer: this one is not older. The API waits up to 2 s for it, else it is 503
+         */
+        'X-Min-Position'?: string;
+    };
     path: {
         /**
          * The contract's number, with its deployment's prefix if there is one
@@ -1887,6 +1935,12 @@ export type GetErc20LoanVouchersResponse = GetErc20LoanVouchersResponses[keyof G
 
 export type GetFilLoanNextData = {
     body?: never;
+    headers?: {
+        /**
+         * The `X-Position` of an earlier answer: this one is not older. The API waits up to 2 s for it, else it is 503
+         */
+        'X-Min-Position'?: string;
+    };
     path: {
         /**
          * The contract's number, with its deployment's prefix if there is one
@@ -1933,6 +1987,12 @@ export type GetFilLoanNextResponse = GetFilLoanNextResponses[keyof GetFilLoanNex
 
 export type GetFilLoanVouchersData = {
     body?: never;
+    headers?: {
+        /**
+         * The `X-Position` of an earlier answer: this one is not older. The API waits up to 2 s for it, else it is 503
+         */
+        'X-Min-Position'?: string;
+    };
     path: {
         /**
          * The contract's number, with its deployment's prefix if there is one
@@ -1979,6 +2039,12 @@ export type GetFilLoanVouchersResponse = GetFilLoanVouchersResponses[keyof GetFi
 
 export type GetBorrowOrdersData = {
     body?: never;
+    headers?: {
+        /**
+         * The `X-Position` of an earlier answer: this one is not older. The API waits up to 2 s for it, else it is 503
+         */
+        'X-Min-Position'?: string;
+    };
     path: {
         /**
          * `available`: nobody took it yet; `closed`: every later state; or a state as in the answers
@@ -2038,6 +2104,12 @@ export type GetBorrowOrdersResponse = GetBorrowOrdersResponses[keyof GetBorrowOr
 
 export type GetLendOrdersData = {
     body?: never;
+    headers?: {
+        /**
+         * The `X-Position` of an earlier answer: this one is not older. The API waits up to 2 s for it, else it is 503
+         */
+        'X-Min-Position'?: string;
+    };
     path: {
         /**
          * `available`: nobody took it yet; `closed`: every later state; or a state as in the answers
@@ -2097,6 +2169,12 @@ export type GetLendOrdersResponse = GetLendOrdersResponses[keyof GetLendOrdersRe
 
 export type GetLoansOfAccountData = {
     body?: never;
+    headers?: {
+        /**
+         * The `X-Position` of an earlier answer: this one is not older. The API waits up to 2 s for it, else it is 503
+         */
+        'X-Min-Position'?: string;
+    };
     path: {
         /**
          * An EVM address with or without its checksum, or a Filecoin address with either letter
@@ -2156,6 +2234,12 @@ export type GetLoansOfAccountResponse = GetLoansOfAccountResponses[keyof GetLoan
 
 export type GetLoansOfChannelData = {
     body?: never;
+    headers?: {
+        /**
+         * The `X-Position` of an earlier answer: this one is not older. The API waits up to 2 s for it, else it is 503
+         */
+        'X-Min-Position'?: string;
+    };
     path: {
         /**
          * A Filecoin address with either letter: the ID, or the robust address
@@ -2198,6 +2282,12 @@ export type GetLoansOfChannelResponse = GetLoansOfChannelResponses[keyof GetLoan
 
 export type GetProtocolContractsData = {
     body?: never;
+    headers?: {
+        /**
+         * The `X-Position` of an earlier answer: this one is not older. The API waits up to 2 s for it, else it is 503
+         */
+        'X-Min-Position'?: string;
+    };
     path?: never;
     query?: never;
     url: '/api/protocolContracts';
@@ -2235,6 +2325,12 @@ export type GetProtocolContractsResponse = GetProtocolContractsResponses[keyof G
 
 export type GetLoanAssetsData = {
     body?: never;
+    headers?: {
+        /**
+         * The `X-Position` of an earlier answer: this one is not older. The API waits up to 2 s for it, else it is 503
+         */
+        'X-Min-Position'?: string;
+    };
     path: {
         /**
          * An EVM chain id, or ALL
@@ -2277,6 +2373,12 @@ export type GetLoanAssetsResponse = GetLoanAssetsResponses[keyof GetLoanAssetsRe
 
 export type GetDailyFiguresData = {
     body?: never;
+    headers?: {
+        /**
+         * The `X-Position` of an earlier answer: this one is not older. The API waits up to 2 s for it, else it is 503
+         */
+        'X-Min-Position'?: string;
+    };
     path?: never;
     query?: {
         /**
@@ -2327,6 +2429,12 @@ export type GetDailyFiguresResponse = GetDailyFiguresResponses[keyof GetDailyFig
 
 export type GetStatusData = {
     body?: never;
+    headers?: {
+        /**
+         * The `X-Position` of an earlier answer: this one is not older. The API waits up to 2 s for it, else it is 503
+         */
+        'X-Min-Position'?: string;
+    };
     path?: never;
     query?: never;
     url: '/api/status';

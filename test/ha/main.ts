@@ -168,15 +168,15 @@ function victimIn(group: RedisGroup, master: () => RedisNode): Victim & Pick<Red
 
 function print(figures: ReadonlyMap<Scenario, KillFigures>): boolean {
   console.log(
-    '\n| scenario | kills | writes again after, median and most | steps lost | reads | failed | went back | slowest |',
+    '\n| scenario | kills | writes again after, median and most | steps lost | reads | failed | told to wait | went back | slowest |',
   )
-  console.log('|---|---|---|---|---|---|---|---|')
+  console.log('|---|---|---|---|---|---|---|---|---|')
   let isMet = true
   for (const [name, { kills, seconds, lost, differences, ...reads }] of figures) {
     const sorted = seconds.toSorted((a, b) => a - b)
     const [median = 0, most = 0] = [sorted[Math.floor(sorted.length / 2)], sorted.at(-1)]
     console.log(
-      `| ${name} | ${kills} | ${median.toFixed(1)} s, ${most.toFixed(1)} s | ${lost + differences.length} | ${reads.reads} | ${reads.failed} | ${reads.wentBack} | ${reads.slowestMs.toFixed(0)} ms |`,
+      `| ${name} | ${kills} | ${median.toFixed(1)} s, ${most.toFixed(1)} s | ${lost + differences.length} | ${reads.reads} | ${reads.failed} | ${reads.toldToWait} | ${reads.wentBack} | ${reads.slowestMs.toFixed(0)} ms |`,
     )
     for (const line of [...reads.failures, ...differences.slice(0, 5)]) console.log(`  ${name}: ${line}`)
     if (most > SCENARIOS[name] || lost + differences.length + reads.failed + reads.wentBack > 0) isMet = false

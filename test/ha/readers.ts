@@ -7,6 +7,8 @@ export interface ReadCounts {
   failed: number
   /** Answers that were older than one which the same client had before. */
   wentBack: number
+  /** Answers that told the client to ask again, for this replica does not have what it saw before. */
+  toldToWait: number
   slowestMs: number
   /** The answers of the first failed reads. */
   failures: string[]
@@ -23,22 +25,23 @@ export function startReaders(
   clients: number,
   signal: AbortSignal,
 ): { counts: ReadCounts; done: Promise<void> } {
-  const counts: ReadCounts = { reads: 0, failed: 0, wentBack: 0, slowestMs: 0, failures: [] }
+  const counts: ReadCounts = { reads: 0, failed: 0, wentBack: 0, toldToWait: 0, slowestMs: 0, failures: [] }
   const all = Array.from({ length: clients }, () => readOn(url, counts, signal))
   return { counts, done: Promise.all(all).then(() => undefined) }
 }
 
 async function readOn(url: string, counts: ReadCounts, signal: AbortSignal): Promise<void> {
-  const seen = { id: 0, block: 0 }
+  const seen = { id: 0, position: 0 }
   for (let turn = 0; !signal.aborted; turn += 1) {
     const path = PATHS[turn % PATHS.length] ?? ''
     const askedMs = performance.now()
     try {
-      const answer = await fetch(url + path)
+      const answer = await fetch(url + path, { headers: { 'X-Min-Position': `${seen.position}` } })
       const body: unknown = await answer.json()
       counts.reads += 1
-      if (answer.status !== 200) fail(counts, `${path}: ${answer.status} ${JSON.stringify(body)}`)
-      else look(body, answer.headers.get('x-indexed-evm-31337'), seen, counts)
+      if (answer.status === 503 && /"position/.test(JSON.stringify(body))) counts.toldToWait += 1
+      else if (answer.status !== 200) fail(counts, `${path}: ${answer.status} ${JSON.stringify(body)}`)
+      else look(body, Number(answer.headers.get('x-position')), seen, counts)
     } catch (error) {
       counts.reads += 1
       fail(counts, `${path}: ${String(error)}`)
@@ -53,17 +56,16 @@ function fail(counts: ReadCounts, what: string): void {
   if (counts.failures.length < SHOWN) counts.failures.push(what)
 }
 
-/** The newest record's id and the indexed block of an answer must not be below those that this client saw before. */
+/** The newest record's id and the position of an answer must not be below those that this client saw before. */
 function look(
   body: unknown,
-  indexed: string | null,
-  seen: { id: number; block: number },
+  position: number,
+  seen: { id: number; position: number },
   counts: ReadCounts,
 ): void {
   const records = recordsSchema.safeParse(body)
   const id = records.success ? (records.data.payload[0]?.id ?? 0) : seen.id
-  const block = indexed === null ? seen.block : Number(indexed)
-  if (id < seen.id || block < seen.block) counts.wentBack += 1
+  if (id < seen.id || position < seen.position) counts.wentBack += 1
   seen.id = Math.max(seen.id, id)
-  seen.block = Math.max(seen.block, block)
+  seen.position = Math.max(seen.position, position)
 }
