@@ -39,11 +39,6 @@ class ClusterConnector extends AbstractConnector {
     this.#options = options
   }
 
-  /** `info` is the server's own account. A replica takes no writes, so the search begins again. */
-  override check(info: { role?: string }): boolean {
-    return info.role !== 'slave'
-  }
-
   override async connect(...[emit]: Parameters<Connect>): ReturnType<Connect> {
     this.#closing = new AbortController()
     const { signal } = this.#closing

@@ -16,6 +16,8 @@ import {
 export interface ClusterGroup extends RedisGroup {
   /** The node that has this key, as a living node names it. */
   masterOf(key: string): RedisNode
+  /** Whether the others know that this node is away, and all slots have a master. */
+  isWithout(node: RedisNode): boolean
   /** Moves the slot of this key to a master that does not have it. */
   moveSlotOf(key: string): void
 }
@@ -43,6 +45,12 @@ export async function startRedisCluster(): Promise<ClusterGroup> {
     url: `redis+cluster://${places.slice(0, 3).join(',')}`,
     nodes,
     masterOf: (key) => nodeOn(nodes, masterWith(slotOf(key))?.port ?? 0),
+    isWithout({ port }) {
+      const line = ask('nodes')
+        .split('\n')
+        .find((one) => one.includes(`:${port}@`))
+      return / (master|slave),fail /.test(line ?? '') && ask('info').includes('cluster_state:ok')
+    },
     moveSlotOf(key) {
       const slot = slotOf(key)
       const from = masterWith(slot)

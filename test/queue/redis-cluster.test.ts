@@ -82,6 +82,18 @@ void t.test('a queue on a Cluster', async (t) => {
       await addTold(`told-${kill}`)
     })
 
+  await t.test('jobs outlive all nodes that the URL names', async () => {
+    const named = group.nodes.slice(0, 3)
+    for (const node of named) {
+      await node.process.kill()
+      await eventually('the others go on', () => group.isWithout(node), 30_000)
+    }
+    await add('without-them')
+    await eventually('it takes writes', answers, 20_000)
+    for (const node of named) node.process.start()
+    await group.isWhole()
+  })
+
   await t.test('a queue moves to another node', async (t) => {
     const before = group.masterOf('{loan-activity:jobs}')
     const adding = add('while-moving')
