@@ -182,8 +182,8 @@ export const MUTATIONS: readonly Mutation[] = [
     promise: 7,
     what: 'headers are believed whatever they hash to',
     file: 'indexer/sources/evm/proof/chain-rules.ts',
-    from: 'if (known === true) throw',
-    to: 'if (known === true && holds) throw',
+    from: 'if (known === true || (known',
+    to: 'if (holds && (known',
     noticedBy: [{ test: 'test/chain/sources/proofs.test.ts' }],
   },
   {
@@ -257,8 +257,8 @@ export const MUTATIONS: readonly Mutation[] = [
     promise: 9,
     what: 'an API that was frozen takes the database for away',
     file: 'api/queries/read-database.ts',
-    from: 'if (!(error instanceof DatabaseAway) || stalls.lastEndedMs < askedMs) throw error',
-    to: 'if (stalls.lastEndedMs < Infinity) throw error',
+    from: 'if (!isLostSoon && stalls.lastEndedMs < askedMs) throw error',
+    to: 'if (!isLostSoon && stalls.lastEndedMs < Infinity) throw error',
     noticedBy: [{ test: 'test/postgres/api/database-away.test.ts' }],
   },
   {
