@@ -4,6 +4,9 @@ import { readAddress, readBytes, readTuple } from './cbor-fields.ts'
 import { decodeCbor } from './cbor.ts'
 import { DecodeError } from './decode-error.ts'
 
+/** The Init actor, `f01`. */
+export const INIT_ACTOR_ID = 1n
+
 /** Parameters of Exec, by which the Init actor (`f01`) creates an actor of the given code. */
 export interface ExecParams {
   /** Text, as nodes print it. */

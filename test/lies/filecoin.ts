@@ -213,7 +213,7 @@ const LIES: Record<string, TipsetLie> = {
     make: (place, random) => {
       const index = indexOf(place, random, (event) => !isTransfer(event))
       return ofTipset('Messages', place, (list) =>
-        list.with(index, otherMessage(list[index], { Nonce: 9_999 })),
+        list.with(index, otherMessage(list[index], random.pick([{ Nonce: 9_999 }, { Value: '777' }]))),
       )
     },
   },

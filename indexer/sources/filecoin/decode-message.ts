@@ -18,6 +18,7 @@ import {
   decodeConstructorParams,
   decodeExecParams,
   decodeExecReturn,
+  INIT_ACTOR_ID,
   type ExecParams,
 } from '../../../shared/filecoin/init-actor.ts'
 import {
@@ -42,7 +43,6 @@ export interface DecodeContext {
   isChannelCode: (codeCid: string) => boolean
 }
 
-const INIT_ACTOR_ID = 1n
 /** The actor accepts at most this many bytes, so a receiver that accepted more is no channel. */
 const MAX_SECRET_HASH_BYTES = 32
 const MAX_SECRET_BYTES = 256

@@ -1,7 +1,9 @@
+import { actorIdOf } from '../../../../shared/filecoin/address.ts'
 import { blockCid, parseCid } from '../../../../shared/filecoin/block-cid.ts'
 import { concatBytes, sameBytes } from '../../../../shared/filecoin/bytes.ts'
 import { CborWriter } from '../../../../shared/filecoin/cbor-writer.ts'
 import { DecodeError } from '../../../../shared/filecoin/decode-error.ts'
+import { INIT_ACTOR_ID } from '../../../../shared/filecoin/init-actor.ts'
 import { encodeMessage, messageCid } from '../../../../shared/filecoin/message.ts'
 import { decodeUpdateParams, PAYCH_UPDATE, SEND } from '../../../../shared/filecoin/payment-channel.ts'
 import type { Report } from '../../rpc/rpc-client.ts'
@@ -90,9 +92,13 @@ function isUnsupported(answer: RpcAnswer): boolean {
   return !answer.ok && answer.kind === 'unsupported'
 }
 
-/** Transfers are too many to compare: most receivers are no channel, which only the writer knows. */
-function isOfChannel({ message: { method, params } }: ExecutedMessage): boolean {
+/**
+ * Returns true for creations of actors and for methods of channels. Transfers are too many to compare: most receivers are
+ * no channel, which only the writer knows.
+ */
+function isOfChannel({ message: { to, method, params } }: ExecutedMessage): boolean {
   if (method !== PAYCH_UPDATE) return method !== SEND
+  if (actorIdOf(to) === INIT_ACTOR_ID) return true
   try {
     decodeUpdateParams(params)
     return true
