@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Statement } from '../queries/read-database.ts'
 import { clientKey } from './client-key.ts'
@@ -10,6 +11,8 @@ const LOOK_EVERY_MS = 50
 /** A waiting request keeps one of the places of those that run at once (load.ts): most of them stay free. */
 const MOST_WAITING = 8
 const MOST_OF_ONE_CLIENT = 2
+/** Positions that a replica may be behind. A client that names a later one did not get it from us. */
+const MOST_BEHIND = 10_000
 
 const POSITION: Statement = {
   name: 'position',
@@ -30,9 +33,9 @@ export const minPosition = fp(
         .rows<{ position: number }>(POSITION)
         .then(([row]) => row?.position ?? 0)
         .finally(() => (looking = undefined)))
-    const waitFor = async (position: number): Promise<void> => {
+    const waitFor = async (position: number, { raw }: FastifyRequest): Promise<void> => {
       const deadlineMs = performance.now() + WAIT_MS
-      while ((await look()) < position) {
+      while (!raw.socket.destroyed && (await look()) < position) {
         if (performance.now() > deadlineMs) throw new Behind(position)
         await sleep(LOOK_EVERY_MS)
       }
@@ -40,18 +43,20 @@ export const minPosition = fp(
     app.decorateRequest('minPosition', 0)
     app.addHook('preHandler', async (request, reply) => {
       const asked = request.headers[HEADER]
-      if (asked === undefined || !request.url.startsWith('/api/')) return
+      if (asked === undefined || request.is404 || !request.url.startsWith('/api/')) return
       const position = Number(asked)
       if (!/^\d+$/.test(String(asked)) || !Number.isSafeInteger(position))
         return sendError(reply, 400, 'X-Min-Position must be the X-Position of an answer')
       request.minPosition = position
-      if ((await look()) >= position) return
+      const reached = await look()
+      if (reached >= position) return
       const client = clientKey(request)
       const own = waiting.filter((one) => one === client).length
-      if (own >= MOST_OF_ONE_CLIENT || waiting.length >= MOST_WAITING) throw new Behind(position)
+      if (position - reached > MOST_BEHIND || own >= MOST_OF_ONE_CLIENT || waiting.length >= MOST_WAITING)
+        throw new Behind(position)
       waiting.push(client)
       try {
-        await waitFor(position)
+        await waitFor(position, request)
       } finally {
         waiting.splice(waiting.indexOf(client), 1)
       }

@@ -80,6 +80,13 @@ const MIN_POSITION = {
   },
 }
 
+/** Returns the schema of a route's own headers and those of every route. */
+function headersOf(url: string, own: unknown): unknown {
+  if (!url.startsWith('/api/')) return own
+  const { properties } = (own ?? {}) as { properties?: object }
+  return { ...MIN_POSITION, properties: { ...properties, ...MIN_POSITION.properties } }
+}
+
 /** Routes are validated by their zod schemas; the document shows these as JSON schemas. */
 const transform: SwaggerTransform = ({ schema, url }) => ({
   url,
@@ -87,7 +94,7 @@ const transform: SwaggerTransform = ({ schema, url }) => ({
     ...schema,
     params: parameterSchema(schema.params),
     querystring: parameterSchema(schema.querystring),
-    headers: url.startsWith('/api/') ? MIN_POSITION : parameterSchema(schema.headers),
+    headers: headersOf(url, parameterSchema(schema.headers)),
   },
 })
 

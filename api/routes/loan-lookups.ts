@@ -68,9 +68,12 @@ async function sendPast(
       )
     }
     const answer = taggedAnswer(lookupJson(found, explain !== undefined))
+    // What was written since the moment was found is not in the answer.
+    const most = asOf === undefined ? moment.position : Infinity
+    const { indexed } = found
     return await sendAnswer(request, reply, {
       ...answer,
-      indexed: found.indexed,
+      indexed: indexed && { ...indexed, position: Math.min(indexed.position, most) },
       isSettled: moment.isSettled,
     })
   } catch (error) {

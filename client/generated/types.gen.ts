@@ -1595,6 +1595,10 @@ export type StreamActivityData = {
     body?: never;
     headers?: {
         /**
+         * The id of the last event that was received; 0 for all from the beginning
+         */
+        'last-event-id'?: string;
+        /**
          * The `X-Position` of an earlier answer: this one is not older. The API waits up to 2 s for it, else it is 503
          */
         'X-Min-Position'?: string;

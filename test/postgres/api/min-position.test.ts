@@ -89,6 +89,15 @@ void t.test('a replica that stays behind is 503, and few requests wait for it', 
       `"${wrong}"`,
     )
   t.equal((await behind.inject({ url: '/healthz', headers: min(99) })).statusCode, 200)
+  t.equal(
+    (await behind.inject({ url: '/api/no-route', headers: min(4) })).statusCode,
+    404,
+    'waits for nothing',
+  )
+  const near = behind.inject({ url: '/api/activity/history', headers: min(4) }).then(() => 'near')
+  const far = behind.inject({ url: '/api/activity/history', headers: min(10_004) }).then(() => 'far')
+  t.equal(await Promise.race([near, far]), 'far', 'a position too far ahead is not waited for')
+  await near
   await replay(pair, 'resume')
 })
 
