@@ -1,6 +1,12 @@
 import cors from '@fastify/cors'
 import rateLimit, { normalizeIP } from '@fastify/rate-limit'
-import { fastify, type FastifyBaseLogger, type FastifyInstance, type FastifyReply } from 'fastify'
+import {
+  fastify,
+  LogController,
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+} from 'fastify'
 import pLimit from 'p-limit'
 import pTimeout from 'p-timeout'
 import type { Environment } from '../../shared/config/config.ts'
@@ -39,7 +45,7 @@ export async function buildIntake(parts: IntakeParts): Promise<FastifyInstance> 
   const { API_CORS_ORIGINS: origin, API_TRUST_PROXY: proxies } = parts.settings
   const app = fastify({
     loggerInstance: parts.log,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: MOST_VOUCHER_CHARACTERS,
     trustProxy: proxies.length > 0 && proxies,
     ...{ connectionTimeout: 10_000, requestTimeout: 10_000, keepAliveTimeout: 10_000 },

@@ -23,6 +23,7 @@ export function queueOnRedis(url: string, onError: (error: Error) => void): Queu
   const connections = new Map<string, Redis>()
   // Only those nodes of a Cluster are asked that have queues of this program.
   const probes = new Map<string, RedisProbe>()
+  let spareProbe: RedisProbe | undefined
   const connect = (name: string, mostCharacters?: number): { connection: Redis; prefix: string } => {
     const prefix = queuePrefix(url, name)
     madeOnce(probes, prefix, () => new RedisProbe(url, prefix))
@@ -47,13 +48,13 @@ export function queueOnRedis(url: string, onError: (error: Error) => void): Queu
     },
     check: () => checkRedis(url),
     async ask() {
-      const prefix = queuePrefix(url, 'alive')
-      if (probes.size === 0) probes.set(prefix, new RedisProbe(url, prefix))
-      await Promise.all([...probes.values()].map((probe) => probe.ask()))
+      if (probes.size > 0) await Promise.all([...probes.values()].map((probe) => probe.ask()))
+      else await (spareProbe ??= new RedisProbe(url, queuePrefix(url, 'alive'))).ask()
     },
     close: () => {
       for (const connection of connections.values()) connection.disconnect()
       for (const probe of probes.values()) probe.close()
+      spareProbe?.close()
     },
   }
 }
