@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import type { Random } from '../../devnet/evm/random.ts'
 import { isJson, type Fault, type Json } from '../../devnet/faults/fault.ts'
-import { lying, TIPSETS } from '../../devnet/faults/lotus-lying.ts'
+import { lying, named, TIPSETS } from '../../devnet/faults/lotus-lying.ts'
 import { madeUpChildren } from '../../devnet/faults/made-up-child.ts'
 import { cidText } from '../../devnet/filecoin/chain/block.ts'
 import { startLotus, type Lotus } from '../../devnet/filecoin/lotus.ts'
@@ -28,6 +28,8 @@ interface Place {
   childCid: string
   truth: ChainEvent[]
   next: RangeRead
+  /** Indexes of the messages with exit code 0. */
+  succeeded: number[]
 }
 
 interface LiarOfLotus {
@@ -56,7 +58,7 @@ async function startLiar(t: Pick<Test, 'teardown'>, seed: string): Promise<LiarO
   return { node, read, places: await placesOf(lotus, read) }
 }
 
-async function placesOf({ chain }: Lotus, read: LiarOfLotus['read']): Promise<Place[]> {
+async function placesOf({ chain, url }: Lotus, read: LiarOfLotus['read']): Promise<Place[]> {
   const places: Place[] = []
   for (let number = 5; number < EPOCHS - 5; number += 1) {
     const own = await read(number, number)
@@ -65,9 +67,18 @@ async function placesOf({ chain }: Lotus, read: LiarOfLotus['read']): Promise<Pl
     if (child.height !== number + 1) continue
     const next = await read(number + 1, number + 1)
     const childCid = next.first.hash.split(',')[0] ?? ''
-    places.push({ number, child: number + 1, childCid, truth: own.events, next })
+    const receipts = await parentReceipts(url, childCid)
+    const succeeded = receipts.flatMap(({ ExitCode }, index) => (ExitCode === 0 ? index : []))
+    places.push({ number, child: number + 1, childCid, truth: own.events, next, succeeded })
   }
   return places
+}
+
+async function parentReceipts(url: string, cid: string): Promise<Json[]> {
+  const call = { jsonrpc: '2.0', id: 1, method: named('ChainGetParentReceipts'), params: [{ '/': cid }] }
+  const headers = { 'content-type': 'application/json' }
+  const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(call) })
+  return ((await answer.json()) as { result: Json[] | null }).result ?? []
 }
 
 /** Makes the fault for a place. */
@@ -139,6 +150,11 @@ const indexOf = (place: Place, random: Random, isOurs: (event: ChainEvent) => bo
   random.pick(place.truth.filter(isOurs)).logIndex
 
 const isTransfer = ({ kind }: ChainEvent): boolean => kind === 'FundChannel'
+
+/** Their indexes in the tipset; transfers are none. */
+function channelMessages({ truth }: Place): number[] {
+  return [...new Set(truth.flatMap((event) => (isTransfer(event) ? [] : event.logIndex)))]
+}
 
 interface TipsetLie {
   shownBy: string
@@ -217,6 +233,20 @@ const LIES: Record<string, TipsetLie> = {
       )
     },
   },
+  'a channel’s message hidden in both answers': {
+    shownBy: 'CID of each message in the lists of blocks',
+    among: (place) => channelMessages(place).length >= 2,
+    make: (place, random) => {
+      const index = indexOf(place, random, (event) => !isTransfer(event))
+      const hidden = random.pick([{ Method: 0, Params: null, Value: '0' }, { Params: '=' }])
+      return inBothAnswers(place, index, hidden)
+    },
+  },
+  'messages in another order, with a false sender in the lists': {
+    shownBy: 'CID of each message in the lists of blocks',
+    among: (place) => swaps(place).length > 0,
+    make: (place, random) => inAnotherOrder(place, random),
+  },
   'a transfer to a channel changed': {
     shownBy: 'CID of the message, beside other messages of channels or in one of 50 tipsets',
     isNotClaimed: true,
@@ -239,6 +269,74 @@ const LIES: Record<string, TipsetLie> = {
       )
     },
   },
+}
+
+/** Changes this message in the lists of blocks that have it. */
+function inLists(cid: () => unknown, change: (message: Json) => Json): Fault {
+  const isIt = (name: unknown): boolean => JSON.stringify(name) === JSON.stringify(cid())
+  return lying(['ChainGetBlockMessages'], (result) => {
+    const { BlsMessages, SecpkMessages, Cids } = result as { BlsMessages: Json[] | null } & Record<
+      string,
+      Json[]
+    >
+    const at = Cids?.findIndex(isIt) ?? -1
+    if (at < 0) return undefined
+    const bls = BlsMessages ?? []
+    return {
+      Cids,
+      BlsMessages: bls.map((message, index) => (index === at ? change(message) : message)),
+      SecpkMessages: (SecpkMessages ?? []).map((signed, index) =>
+        bls.length + index === at ? { ...signed, Message: change(signed['Message'] as Json) } : signed,
+      ),
+    }
+  })
+}
+
+/** Changes fields of a message in the tipset's list, and in those of its blocks once the first was asked for. */
+function inBothAnswers(place: Place, index: number, fields: Json): Fault {
+  let cid: unknown
+  return both(
+    ofTipset('Messages', place, (list) => {
+      cid = list[index]?.['Cid']
+      return list.with(index, otherMessage(list[index], fields))
+    }),
+    inLists(
+      () => cid,
+      (message) => ({ ...message, ...fields }),
+    ),
+  )
+}
+
+/**
+ * A channel's message swapped with a later one. The lists give that one the first's sender and nonce, so that it seems to
+ * repeat it.
+ */
+function inAnotherOrder(place: Place, random: Random): Fault {
+  const [first, second] = random.pick(swaps(place))
+  let cid: unknown
+  let sender: Json = {}
+  return both(
+    ofTipset('Messages', place, (list) => {
+      const [one, other] = [list[first], list[second]]
+      cid = other?.['Cid']
+      const { From, Nonce } = one?.['Message'] as Json
+      sender = { From, Nonce }
+      return list.map((item, index) => (index === first ? other : index === second ? one : item))
+    }),
+    inLists(
+      () => cid,
+      (message) => ({ ...message, ...sender }),
+    ),
+  )
+}
+
+/** Pairs of a channel's message and a later one of no channel that succeeded. */
+function swaps(place: Place): [number, number][] {
+  const ours = new Set(place.truth.map(({ logIndex }) => logIndex))
+  const others = place.succeeded.filter((index) => !ours.has(index))
+  return channelMessages(place).flatMap((one) =>
+    others.filter((other) => other > one).map((other): [number, number] => [one, other]),
+  )
 }
 
 /** Without the unsigned message's CID, which would show the change. */
