@@ -20,6 +20,8 @@ const TIMEOUT_MS = 10_000
 const BATCH = 100
 /** An account that every EVM chain has. */
 const ZERO = `0x${'0'.repeat(40)}`
+/** The first slot of a contract's storage. */
+const SLOT = `0x${'0'.repeat(64)}`
 /** Lotus' init actor, which every network has from its first block on. */
 const INIT_ACTOR = 'f01'
 
@@ -153,6 +155,13 @@ function evmEndpoint(network: EvmNetwork, url: string, place: number): Examined 
         'it gives no receipts of a block',
         'warning',
       ),
+      probe(
+        'eth_getProof',
+        [contracts[0], [SLOT], 'latest'],
+        'it proves the state of contracts',
+        'it does not prove the state of contracts: loans are not proven by it',
+        'warning',
+      ),
     ],
   }
 }
@@ -164,6 +173,11 @@ function lotusEndpoint(network: FilecoinNetwork, url: string, place: number): Ex
     const [tipset] = await endpoint.send([lotusCall('ChainGetTipSetByHeight', network.startEpoch, [])])
     const cids = tipset?.ok === true ? (tipset.result as { Cids?: unknown }).Cids : undefined
     return lotusCall('StateGetActor', INIT_ACTOR, cids ?? [])
+  }
+  const blockMessages = async (endpoint: RpcEndpoint): Promise<RpcCall> => {
+    const [head] = await endpoint.send([lotusCall('ChainHead')])
+    const cids = head?.ok === true ? (head.result as { Cids?: unknown[] }).Cids : undefined
+    return lotusCall('ChainGetBlockMessages', cids?.[0] ?? null)
   }
   return {
     part: `${key} endpoint ${place}`,
@@ -183,6 +197,18 @@ function lotusEndpoint(network: FilecoinNetwork, url: string, place: number): Ex
         cannot: 'it does not show the vouchers of its own store',
         otherwise: network.readVoucherStore ? 'warning' : 'ok',
         nullIsEmpty: true,
+      },
+      {
+        calls: () => Promise.resolve(lotusCall('F3GetLatestCertificate')),
+        can: 'it has finality certificates',
+        cannot: 'it has no finality certificates',
+        otherwise: network.certificates == null ? 'ok' : 'warning',
+      },
+      {
+        calls: blockMessages,
+        can: 'it lists the messages of blocks',
+        cannot: 'it does not list the messages of blocks: those of channels are not proven',
+        otherwise: 'warning',
       },
     ],
   }

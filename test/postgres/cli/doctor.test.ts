@@ -3,10 +3,13 @@ import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { startAnvil } from '../../../devnet/evm/anvil.ts'
 import { deployContracts } from '../../../devnet/evm/deploy.ts'
+import { startLotus } from '../../../devnet/filecoin/lotus.ts'
 import { testDatabase } from '../../helpers/database.ts'
 import { freePort } from '../../helpers/free-port.ts'
 import { testRedis } from '../../helpers/redis.ts'
 import { runOps } from '../../helpers/run-ops.ts'
+
+t.setTimeout(120_000)
 
 interface Told {
   failed: number
@@ -56,7 +59,10 @@ void t.test('doctor has a verdict for each part, and no secret', async (t) => {
     ],
   }
   const env = { REDIS_URL: redisUrl }
-  const networks = { evm: [network], filecoin: [] }
+  const lotus = await startLotus({ tickMs: null, seed: 'doctor' })
+  t.teardown(() => lotus.stop())
+  await lotus.chain.mine(3)
+  const networks = { evm: [network], filecoin: [{ networkId: 'testnet', rpcUrls: [lotus.url] }] }
   const ran = await runOps(t, { databaseUrl, networks, env }, 'doctor', '--json')
   t.equal(ran.code, 1, ran.err)
   const { findings } = JSON.parse(ran.out) as Told
@@ -75,6 +81,7 @@ void t.test('doctor has a verdict for each part, and no secret', async (t) => {
     'ok: it takes ranges of 2000 blocks',
     'ok: it says which block is final',
     'ok: it gives the receipts of a block',
+    'ok: it proves the state of contracts',
     'ok: it takes batches of 100 calls',
   ])
   t.match(of('evm:31337 endpoint 2').join('\n'), /warning: no archive: .*\(missing trie node\)/)
@@ -84,6 +91,15 @@ void t.test('doctor has a verdict for each part, and no secret', async (t) => {
   )
   t.match(of('evm:31337 endpoint 2').join('\n'), /warning: it takes batches of 1 calls/)
   t.match(of('evm:31337 endpoint 3'), [/^failed: .*ECONNREFUSED/])
+  t.match(of('filecoin:testnet endpoint 1'), [
+    /^ok: the right chain, at block \d+$/,
+    'ok: its headers hash to their hashes',
+    'ok: an archive: it has the state of epoch 0',
+    'ok: it shows the vouchers of its own store',
+    /^ok: it has (no )?finality certificates/,
+    'ok: it lists the messages of blocks',
+    'ok: it takes batches of 100 calls',
+  ])
   const text = await runOps(t, { databaseUrl, networks, env }, 'doctor')
   t.equal(text.code, 1)
   t.match(text.out, /^FAIL evm:31337 endpoint 3: /m)
