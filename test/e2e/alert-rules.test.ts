@@ -153,6 +153,7 @@ const CASES: Record<string, Series> = {
   LoanActivityForeignJobs: { [onIndexer('refused_jobs_total', 'i1', NET)]: growing(1) },
   LoanActivityMissingBlocks: everywhere('missing_blocks', flat(3), NET),
   LoanActivityUnproven: everywhere('proven_blocks', growing(5), `${NET},kind="one"`),
+  LoanActivityLoansDiffer: everywhere('loans_differing', flat(2), NET),
   LoanActivityApiSheds: { [onApi('api_shed_total')]: growing(60) },
   LoanActivityApiErrors: {
     [onApi('api_request_duration_seconds_count', ',route="/docs",status="500"')]: growing(1),
