@@ -53,6 +53,11 @@ export async function getGaps(db: Db, network: string): Promise<{ from: number; 
   return rows
 }
 
+/** Removes the evidence of all blocks above `number`. */
+export async function forgetEvidenceAbove(trx: Trx, network: string, number: number): Promise<void> {
+  await cutEvidence(trx, network, number + 1, Number.MAX_SAFE_INTEGER)
+}
+
 /** Removes the evidence of the blocks `from` … `to`, and keeps that of the blocks on either side. */
 async function cutEvidence(trx: Trx, network: string, from: number, to: number): Promise<void> {
   const hit = await trx

@@ -27,7 +27,7 @@ import {
   type ChainPosition,
 } from '../event-log/chain-position.ts'
 import { withProofs } from '../event-log/evidence.evolve.ts'
-import { putEvidence } from '../event-log/range-evidence.store.ts'
+import { forgetEvidenceAbove, putEvidence } from '../event-log/range-evidence.store.ts'
 import { planEntries, type Cause } from '../event-log/plan-entries.evolve.ts'
 import { getLastEntries, lockLog } from '../event-log/read-log.ts'
 import { LIVE_SCHEMA } from '../projections/projection.ts'
@@ -145,6 +145,7 @@ async function ingestReorg(
   await putHeaders(trx, identity.network, ancestor.number, step.headers)
   await forgetBlockPositions(trx, identity.network, ancestor.number + 1)
   await forgetProvenState(trx, identity.network, ancestor.number)
+  await forgetEvidenceAbove(trx, identity.network, step.to.number)
   await arrive(trx, identity.network, ancestor.number + 1, step)
   return 'applied'
 }

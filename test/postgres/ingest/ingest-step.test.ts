@@ -227,3 +227,17 @@ void t.test('an event that comes back in a later step is a new record, and its k
   const { rows: revisions } = await sql`select distinct revision from ${LIVE_ENTRIES} live`.execute(db)
   t.same(revisions, [{ revision: 3 }], 'came, went and came again')
 })
+
+void t.test('a reorg to a lower head leaves no evidence of the blocks it removes', async (t) => {
+  const { db, ingest } = await open(t)
+  const chain = new RandomChain(19)
+  await ingest(chain.genesis())
+  await ingest(chain.grow(6))
+  const reorg = chain.reorg(5, 2)
+  t.equal(await ingest(reorg), 'applied')
+  const ranges = (): Promise<unknown> =>
+    db.selectFrom('ledger.ranges_read').select(['from_number', 'to_number', 'counts']).execute()
+  t.same(await ranges(), [{ from_number: 0, to_number: 3, counts: [4] }])
+  t.equal(await ingest(chain.grow(1)), 'applied')
+  t.same(await ranges(), [{ from_number: 0, to_number: 4, counts: [5] }])
+})
