@@ -7,11 +7,12 @@ import type { ChainPosition } from './event-log/chain-position.ts'
 import { getGaps } from './event-log/range-evidence.store.ts'
 import { ingestReading } from './ingest/ingest-reading.ts'
 import { readAgain } from './read-again.ts'
+import type { ChainSource } from './sources/chain-source.ts'
 import { sameJson, type WatchedNetwork } from './watched-networks.ts'
 import { findWritten } from './written-position.ts'
 
 interface GapRun {
-  watched: WatchedNetwork
+  watched: Pick<WatchedNetwork, 'network' | 'blockchain' | 'watched'> & { source: ChainSource }
   db: Db
   log: Logger
   signal: AbortSignal
@@ -29,12 +30,18 @@ export async function fillGaps(run: GapRun): Promise<void> {
   const { watched, db, log, signal } = run
   const { network } = watched
   const failures = new Repeats({ write: (line) => log.warn({ network }, line) })
-  while (!signal.aborted) {
+  const attempt = async (task: () => Promise<void>): Promise<void> => {
     try {
-      for (const gap of await getGaps(db, network)) await fillGap(run, gap)
+      await task()
     } catch (error) {
       if (!isAborted(signal)) failures.note(`reading blocks that are missing: ${messageOf(error)}`)
     }
+  }
+  while (!signal.aborted) {
+    await attempt(async () => {
+      // A gap that no endpoint can read must not keep the others open.
+      for (const gap of await getGaps(db, network)) await attempt(() => fillGap(run, gap))
+    })
     await pause(LOOK_AGAIN_MS, signal)
   }
 }
