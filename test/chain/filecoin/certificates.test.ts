@@ -198,6 +198,24 @@ void t.test('no lie about certificates is believed', { timeout: 190_000 }, async
   }
 })
 
+void t.test('an endpoint without new certificates does not keep those of another away', async (t) => {
+  const lotus = await certifiedChain(t)
+  const old = lotus.certifier?.certificate(lotus.certifier.latest)
+  if (old === undefined) throw new Error('the node certifies nothing')
+  for (const said of [certificateForm(old), null]) {
+    const stuck = await startProxy(
+      t,
+      lotus.url,
+      saying(['F3GetLatestCertificate'], () => said, lotus),
+    )
+    const { source } = open(t, [stuck.url, lotus.url], { pin: pinOf(old.instance) })
+    await lotus.chain.mine(9)
+    await untilCertified(t, source, lotus)
+    await lotus.chain.mine(9)
+    await untilCertified(t, source, lotus)
+  }
+})
+
 void t.test('a node without F3 is asked once', async (t) => {
   const lotus = await startChain(t, { seed, finalityEpochs: 5 })
   await lotus.chain.mine(20)

@@ -35,6 +35,8 @@ export class FinalityCertificates {
   readonly #pin: PowerTableRef | null
   readonly #restMs: number
   readonly #restUntilMs = new WeakMap<RpcEndpoint, number>()
+  /** Endpoints that had no new certificate. The others are asked before these are asked again. */
+  readonly #hadNoneNew = new Set<RpcEndpoint>()
   #progress: CertificateProgress | null = null
   /** The table of `#progress.next`; null after a restart. */
   #table: PowerTable | null = null
@@ -70,12 +72,15 @@ export class FinalityCertificates {
   follow(): void {
     const all = this.#rpc.others()
     const now = performance.now()
-    const excluding = all.filter((endpoint) => now < (this.#restUntilMs.get(endpoint) ?? 0))
-    if (!this.#isOn || this.#isAsking || excluding.length === all.length) return
+    const rested = all.filter((endpoint) => now >= (this.#restUntilMs.get(endpoint) ?? 0))
+    if (!this.#isOn || this.#isAsking || rested.length === 0) return
+    if (rested.every((endpoint) => this.#hadNoneNew.has(endpoint))) this.#hadNoneNew.clear()
+    const excluding = all.filter((endpoint) => !rested.includes(endpoint) || this.#hadNoneNew.has(endpoint))
     this.#isAsking = true
     void this.#rpc
       .read('finality certificates', (endpoint) => this.#ask(endpoint), { attempts: 1, excluding })
-      .catch(() => undefined)
+      // The other endpoints may be put aside.
+      .catch(() => this.#hadNoneNew.clear())
       .finally(() => {
         this.#isAsking = false
       })
@@ -98,9 +103,11 @@ export class FinalityCertificates {
 
   async #advance(endpoint: RpcEndpoint): Promise<void> {
     const answer = await ask(endpoint, 'F3GetLatestCertificate')
-    if (answer === null) return
-    const latest = decodeCertificate(answer)
-    if (latest.instance < (this.#progress?.next.instance ?? 0)) return
+    const latest = answer === null ? null : decodeCertificate(answer)
+    if (latest === null || latest.instance < (this.#progress?.next.instance ?? 0)) {
+      this.#hadNoneNew.add(endpoint)
+      return
+    }
     const { committee: before, pinned } = await this.#known(endpoint, latest)
     let committee = before
     for (const certificate of await certificatesUpTo(endpoint, committee.instance, latest))
