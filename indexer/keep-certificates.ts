@@ -4,7 +4,12 @@ import { messageOf } from '../shared/errors.ts'
 import type { BlockHeader, BlockRef } from '../shared/events/chain-step.ts'
 import type { CertificateProgress } from '../shared/filecoin/f3/progress.ts'
 import type { Logger } from '../shared/log.ts'
-import { findCertificates, noteCertified, putCertificates } from './event-log/certificates.store.ts'
+import {
+  findCertificates,
+  forgetCertificates,
+  noteCertified,
+  putCertificates,
+} from './event-log/certificates.store.ts'
 import { findPosition } from './event-log/chain-position.ts'
 import type { NetworkHealth } from './network-state.ts'
 
@@ -66,7 +71,10 @@ class Keeper {
     const { db, health } = this.#run
     const { certificates } = this.#source
     if (!this.#isBegun) {
-      certificates.begin(await findCertificates(db, health.network))
+      const stored = await findCertificates(db, health.network)
+      certificates.begin(stored)
+      // The configured power table is not the stored one.
+      if (stored !== null && certificates.progress === null) await forgetCertificates(db, health.network)
       this.#isBegun = true
     }
     const { progress } = certificates

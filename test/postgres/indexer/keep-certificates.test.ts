@@ -61,6 +61,35 @@ void t.test('what is verified is never lowered, but for another pinned table', a
   await noteCertified(db, network, 9)
   await noteCertified(db, network, 7)
   t.equal(await certifiedAt(db), 9)
+  await putCertificates(db, network, progress(6, 2))
+  t.equal(await certifiedAt(db), 9)
+  await putCertificates(db, network, progress(4, 3))
+  t.equal(await certifiedAt(db), null, 'a claim of another pinned table')
+})
+
+void t.test('a table that the configuration replaces takes its claim with it', async (t) => {
+  const { db } = await written(t)
+  await putCertificates(db, network, progress(3))
+  await noteCertified(db, network, 9)
+  const stop = new AbortController()
+  t.teardown(() => stop.abort())
+  const begun: (CertificateProgress | null)[] = []
+  const source: CertifiedSource = {
+    // The source refuses the stored table, and no endpoint has certificates of the configured one.
+    certificates: { begin: (known) => void begun.push(known), progress: null },
+    certified: () => null,
+    finalHeader: () => Promise.reject(new Error('nothing is certified')),
+  }
+  const health = { network, fail: () => undefined, clear: () => undefined }
+  const keeping = keepCertificates(
+    { health, db, log: createLogger('test', 'silent'), signal: stop.signal },
+    source,
+  )
+  await eventually('the claim is gone', async () => (await certifiedAt(db)) === null)
+  t.same(begun, [progress(3)])
+  t.equal(await findCertificates(db, network), null)
+  stop.abort()
+  await keeping
 })
 
 void t.test('a certified block must be ours, and final', async (t) => {
