@@ -13,6 +13,7 @@ import { benchNetworks, benchRoles, type NetworksOptions } from './networks.ts'
 import { benchPonder, type PonderOptions } from './ponder.ts'
 import { benchRecovery, type RecoveryOptions } from './recovery.ts'
 import { benchReorg, type ReorgOptions } from './reorg.ts'
+import { benchReplicas, type ReplicasOptions } from './replicas.ts'
 import { benchReplay, type ReplayOptions } from './replay.ts'
 import type { QueueKind } from './services.ts'
 import { benchSize, type SizeOptions } from './size.ts'
@@ -112,6 +113,18 @@ program
   .option('--runs <n>', 'measured runs without and with, in turns, after one that is not', count, 3)
   .option('--json', 'the figures as JSON', false)
   .action((options: MetricsCostOptions) => benchMetricsCost(options))
+program
+  .command('replicas')
+  .description(
+    'requests per second of pages from one replica of Postgres and from several (builds first; needs haproxy)',
+  )
+  .option('--records <n>', 'records in the history', count, 100_000)
+  .option('--seconds <n>', 'of each measurement', count, 5)
+  .option('--replicas <n>', 'as many at most', count, 3)
+  .option('--share <n>', 'of one core, at most, for each replica (as root); 0 sets no limit', Number, 0)
+  .option('--runs <n>', 'measured runs of each number, in turns, after one that is not', count, 3)
+  .option('--json', 'the figures as JSON', false)
+  .action((options: ReplicasOptions) => benchReplicas(options))
 program
   .command('stream')
   .description(

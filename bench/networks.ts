@@ -32,8 +32,8 @@ interface Network extends NetworkName {
   node: NodeProcess
 }
 
-/** How the networks are assigned to processes. */
-type Dealing = 'an indexer each' | 'one indexer' | 'a reader and a writer'
+/** So many indexers that have equal parts of the networks, or one process for each role. */
+type Dealing = number | 'a reader and a writer'
 
 /** The number of networks and the processes that write them. */
 interface Kind {
@@ -51,14 +51,13 @@ interface Run {
   peakMiB: number
 }
 
-/** Measures backfills of several networks at once into one database: by an indexer each, and by one. */
+/** Measures backfills of 1, 2, 4 networks at once into one database, by 1, 2, 4 indexers. */
 export function benchNetworks(options: NetworksOptions): Promise<void> {
   return benchKinds(
     options,
-    Array.from({ length: options.networks }, (_, index) => index + 1).flatMap((count): Kind[] => {
-      const dealings: Dealing[] = count === 1 ? ['one indexer'] : ['an indexer each', 'one indexer']
-      return dealings.map((dealing) => ({ count, dealing }))
-    }),
+    powersOfTwo(options.networks).flatMap((count) =>
+      powersOfTwo(count).map((dealing): Kind => ({ count, dealing })),
+    ),
   )
 }
 
@@ -67,9 +66,13 @@ export function benchRoles(options: NetworksOptions): Promise<void> {
   return benchKinds(
     options,
     [...new Set([1, options.networks])].flatMap((count): Kind[] =>
-      (['one indexer', 'a reader and a writer'] as const).map((dealing) => ({ count, dealing })),
+      ([1, 'a reader and a writer'] as const).map((dealing) => ({ count, dealing })),
     ),
   )
+}
+
+function powersOfTwo(most: number): number[] {
+  return Array.from({ length: Math.floor(Math.log2(most)) + 1 }, (_, power) => 2 ** power)
 }
 
 async function benchKinds(options: NetworksOptions, kinds: readonly Kind[]): Promise<void> {
@@ -142,13 +145,13 @@ function tell(
   kinds: Figures[],
 ): void {
   const oneProcess = (count: number): number =>
-    kinds.find((kind) => kind.count === count && kind.dealing === 'one indexer')?.eventsPerS.median ?? NaN
+    kinds.find((kind) => kind.count === count && kind.dealing === 1)?.eventsPerS.median ?? NaN
   const markdown = `${shape.events} events in ${shape.blocks} blocks of each network; each log, history and its loans as the truth; the first indexer’s
 first look at a chain begins the time, so that others still start in it
 
 | networks | written by | events/s together: median of ${runs} (spread) | / one indexer | processor seconds for 100,000 events: indexers, Postgres | peak of an indexer, MiB |
 |---|---|---|---|---|---|
-${kinds.map(({ count, dealing, eventsPerS, cpuSecondsFor100000Events: cpu, peakMiB }) => `| ${count} | ${dealing} | ${spreadText(eventsPerS, 0)} | ${(eventsPerS.median / oneProcess(count)).toFixed(2)} | ${spreadText(cpu.indexers, 1)}, ${spreadText(cpu.postgres, 1)} | ${spreadText(peakMiB, 0)} |`).join('\n')}`
+${kinds.map(({ count, dealing, eventsPerS, cpuSecondsFor100000Events: cpu, peakMiB }) => `| ${count} | ${typeof dealing === 'number' ? `${dealing} indexers` : dealing} | ${spreadText(eventsPerS, 0)} | ${(eventsPerS.median / oneProcess(count)).toFixed(2)} | ${spreadText(cpu.indexers, 1)}, ${spreadText(cpu.postgres, 1)} | ${spreadText(peakMiB, 0)} |`).join('\n')}`
   printFigures(json, { postgres: services.postgres.settings, queue }, { runs, shape, kinds }, markdown)
 }
 
@@ -213,14 +216,10 @@ function prepareAll(
       [],
       role,
     )
-  switch (dealing) {
-    case 'one indexer':
-      return [prepare(networks)]
-    case 'an indexer each':
-      return networks.map((network) => prepare([network]))
-    case 'a reader and a writer':
-      return [prepare(networks, 'writer'), prepare(networks, 'reader')]
-  }
+  if (dealing === 'a reader and a writer') return [prepare(networks, 'writer'), prepare(networks, 'reader')]
+  return Array.from({ length: dealing }, (_, index) =>
+    prepare(networks.filter((_network, at) => at % dealing === index)),
+  )
 }
 
 /** The time begins with the reader, as it does where one process has both roles: the writer is there by then. */
