@@ -169,7 +169,7 @@ program
   .command('networks')
   .description('events per second of several networks at once in one database (builds first)')
   .addOption(queueOption())
-  .option('--networks <n>', 'as many at most', count, 2)
+  .option('--networks <n>', 'as many at most', count, 4)
   .option('--events <n>', 'events of each', count, 40_000)
   .option('--runs <n>', 'measured runs of each kind, in turns, after one that is not', count, 3)
   .option('--json', 'the figures as JSON', false)
