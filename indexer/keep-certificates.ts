@@ -21,7 +21,9 @@ export interface CertifiedSource {
   }
   /** The newest block to index that a certificate proves final; null while none does. */
   certified: () => BlockRef | null
+  /** Follows parents from `final` down for at most `maxBlockRange` blocks. An endpoint can invent an older one. */
   finalHeader: (final: BlockRef, number: number) => Promise<BlockHeader>
+  readonly maxBlockRange: number
 }
 
 interface CertificateRun {
@@ -84,11 +86,12 @@ class Keeper {
     if (certified !== null && certified.number > this.#noted) await this.#note(certified)
   }
 
-  /** The certified block must be ours. Blocks that are not final yet wait. */
+  /** The certified block must be ours. Blocks that are not final yet wait; blocks too far below are left to later certificates. */
   async #note(certified: BlockRef): Promise<void> {
     const { db, health } = this.#run
     const final = (await findPosition(db, health.network))?.finalized ?? null
     if (final === null || final.number < certified.number) return
+    if (final.number - certified.number > this.#source.maxBlockRange) return
     const isLast = final.number === certified.number
     const ours = isLast ? final : await this.#source.finalHeader(final, certified.number)
     if (ours.hash !== certified.hash) {

@@ -110,7 +110,7 @@ export function createFilecoinSource(network: FilecoinNetwork, options: SourceOp
     return client.rpc.read(`block ${number}`, async (endpoint) => {
       const reader = { ...onBranch(endpoint), memory: new TipsetMemory(MOST_REMEMBERED) }
       const top = await tipsetOf(reader, final.hash)
-      // A child found by height could be above the final block.
+      // A child found by height could be above the final block. Only a walk down links the block to it; see CertifiedSource.
       const isNear = top.height - number <= MAX_RANGE
       const path = isNear
         ? await walkDown(reader, top, number)

@@ -79,6 +79,7 @@ void t.test('a table that the configuration replaces takes its claim with it', a
     certificates: { begin: (known) => void begun.push(known), progress: null },
     certified: () => null,
     finalHeader: () => Promise.reject(new Error('nothing is certified')),
+    maxBlockRange: 99,
   }
   const health = { network, fail: () => undefined, clear: () => undefined }
   const keeping = keepCertificates(
@@ -112,6 +113,7 @@ void t.test('a certified block must be ours, and final', async (t) => {
       return certified
     },
     finalHeader: (_final, number) => Promise.resolve({ number, hash: ours, parentHash: '', timeS: 0 }),
+    maxBlockRange: 99,
   }
   const health = {
     network,
@@ -148,4 +150,35 @@ void t.test('a certified block must be ours, and final', async (t) => {
   t.equal(await certifiedAt(db), block.number)
   again.abort()
   await second
+})
+
+void t.test('a certified block too far below the final one to be linked to it waits', async (t) => {
+  const { db, block } = await written(t)
+  const epoch = (await findPosition(db, network))?.writerEpoch ?? 0
+  await ingestStep(db, FILECOIN, epoch, { type: 'finalized', block })
+  const stop = new AbortController()
+  t.teardown(() => stop.abort())
+  let certified: BlockRef = { number: block.number - 3, hash: 'certified' }
+  let looks = 0
+  const source: CertifiedSource = {
+    certificates: { begin: () => undefined, progress: progress(3) },
+    certified: () => {
+      looks += 1
+      return certified
+    },
+    // The endpoint has the certified branch, whatever the index has.
+    finalHeader: (_final, number) => Promise.resolve({ number, hash: 'certified', parentHash: '', timeS: 0 }),
+    maxBlockRange: 2,
+  }
+  const health = { network, fail: () => undefined, clear: () => undefined }
+  const keeping = keepCertificates(
+    { health, db, log: createLogger('test', 'silent'), signal: stop.signal },
+    source,
+  )
+  await eventually('it looks twice', () => looks > 1)
+  t.equal(await certifiedAt(db), null)
+  certified = { number: block.number - 2, hash: 'certified' }
+  await eventually('a later certificate counts', async () => (await certifiedAt(db)) === certified.number)
+  stop.abort()
+  await keeping
 })
