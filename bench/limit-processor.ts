@@ -16,6 +16,14 @@ export function limitProcessor(name: string, pid: number, share: number): { lift
   mkdirSync(group, { recursive: true })
   writeFileSync(join(group, 'cpu.cfs_period_us'), `${PERIOD_US}`)
   writeFileSync(join(group, 'cpu.cfs_quota_us'), `${Math.round(PERIOD_US * share)}`)
-  for (const one of [pid, ...childrenOf(pid)]) writeFileSync(join(group, 'cgroup.procs'), `${one}`)
+  const add = (one: number): void => writeFileSync(join(group, 'cgroup.procs'), `${one}`)
+  add(pid)
+  for (const child of childrenOf(pid)) {
+    try {
+      add(child)
+    } catch {
+      // It has ended.
+    }
+  }
   return { lift: () => rmdirSync(group) }
 }

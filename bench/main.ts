@@ -118,7 +118,7 @@ program
   .description(
     'requests per second of pages from one replica of Postgres and from several (builds first; needs haproxy)',
   )
-  .option('--records <n>', 'records in the history', count, 100_000)
+  .option('--records <n>', 'records in the history', count, 1_000_000)
   .option('--seconds <n>', 'of each measurement', count, 5)
   .option('--replicas <n>', 'as many at most', count, 3)
   .option('--share <n>', 'of one core, at most, for each replica (as root); 0 sets no limit', Number, 0)
