@@ -35,6 +35,7 @@ export function loanAt(entries: readonly HeldEntry[], block: number): LoanAt | u
 /**
  * Compares a loan of the log with the contract's at the same block; null stands for a loan that the contract lacks.
  * `beganInLog`: the contract made the loan after the first block that was read, so that its first event must be there.
+ * An older loan may lack events before its first known one: it does not differ there, so a search finds a later block.
  */
 export function compareLoan(
   indexed: LoanAt | undefined,
@@ -42,7 +43,9 @@ export function compareLoan(
   beganInLog: boolean,
 ): Difference[] {
   if (indexed === undefined)
-    return state === null ? [] : [{ field: 'loan', indexed: null, onChain: `state ${state.state}` }]
+    return state === null || !beganInLog
+      ? []
+      : [{ field: 'loan', indexed: null, onChain: `state ${state.state}` }]
   if (state === null) return [{ field: 'loan', indexed: `state ${indexed.part.state}`, onChain: null }]
   const { part, tokenDecimals, isBeginningRead, areTermsRead } = indexed
   if (beganInLog && !isBeginningRead)

@@ -202,7 +202,9 @@ export class StateProver {
         if (signal.aborted) return false
         const loan = this.#loans.ofNumber(role, number)
         if (loan === undefined || (!retries && this.#differing.has(loan.subject))) continue
-        const isCorrected = await this.#correct(loan, final, 'the contract made it, the index lacks it')
+        // Missing numbers are above the older loans, or above a loan that the log has.
+        const began = { ...loan, beganInLog: true }
+        const isCorrected = await this.#correct(began, final, 'the contract made it, the index lacks it')
         if (isCorrected) known.note(number)
       }
     }
