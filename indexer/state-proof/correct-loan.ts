@@ -1,5 +1,5 @@
 import { pause } from '../../shared/async/pause.ts'
-import type { BlockRef, RangeEvidence } from '../../shared/events/chain-step.ts'
+import type { BlockRef } from '../../shared/events/chain-step.ts'
 import type { ChainPosition } from '../event-log/chain-position.ts'
 import { ingestReading } from '../ingest/ingest-reading.ts'
 import { readAgain } from '../read-again.ts'
@@ -61,10 +61,10 @@ async function correctBlock(
 ): Promise<string> {
   const span = { from: block, to: block, final, isProven: true }
   for await (const reading of readAgain(source, span, signal)) {
-    // A bloom that excludes our contracts proves that none of their logs is there.
-    const isProven = ({ check }: RangeEvidence): boolean =>
-      check === 'receipts' || (check === 'bloom' && reading.events.length === 0)
-    if (!reading.evidence.every(isProven)) return `no endpoint proves block ${block} by its receipts`
+    // Evidence of kind `bloom` does not do: invented logs can make the same bloom as ours.
+    const isProven =
+      reading.evidence.every(({ check }) => check === 'receipts') || (await source.excludesOurs(reading.last))
+    if (!isProven) return `no endpoint proves block ${block} by its receipts`
     const isFit = (position: ChainPosition): boolean => sameJson(position.watched, watched)
     const corrections = await ingestReading(db, { network, blockchain }, null, reading, isFit)
     if (corrections === undefined) break

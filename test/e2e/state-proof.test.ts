@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { lyingAnswers, Refusal, type Fault, type Json } from '../../devnet/faults/fault.ts'
 import type { FaultProxy } from '../../devnet/faults/fault-proxy.ts'
 import { findPosition, findProvenState, raiseEpoch } from '../../indexer/event-log/chain-position.ts'
-import { compareReading } from '../../indexer/ingest/ingest-reading.ts'
+import { compareReading, type SecondReading } from '../../indexer/ingest/ingest-reading.ts'
 import { ingestStep } from '../../indexer/ingest/ingest-step.ts'
 import { newNetworkHealth, type NetworkHealth } from '../../indexer/network-state.ts'
 import { followChain } from '../../indexer/sources/follow-chain.ts'
@@ -11,7 +11,14 @@ import { createEvmSource, type EvmSource } from '../../indexer/sources/evm/evm-s
 import { StateProver } from '../../indexer/state-proof/state-prover.ts'
 import type { Db } from '../../shared/db/connect.ts'
 import { createLogger } from '../../shared/log.ts'
-import { ABI, Player, startLittleChain } from '../chain/sources/little-chain.ts'
+import {
+  ABI,
+  hashOf,
+  hex,
+  Player,
+  startLittleChain,
+  type LittleChain,
+} from '../chain/sources/little-chain.ts'
 import { startProxy } from '../chain/sources/faulty-proxy.ts'
 import { testDatabase } from '../helpers/database.ts'
 import { testSeed } from '../helpers/test-seed.ts'
@@ -32,7 +39,6 @@ for (let block = 0; block < 24; block += 1) {
   await chain.mine()
 }
 await chain.mine(DEEP)
-const head = Number(await chain.rpc('eth_blockNumber'))
 const ours = [chain.loans, chain.lock].map((address) => address.toLowerCase())
 const logs = (await chain.rpc('eth_getLogs', {
   fromBlock: '0x0',
@@ -48,11 +54,12 @@ interface Indexed {
 }
 
 /** Indexes the whole chain from one endpoint, as a reader and a writer do. */
-async function indexed(t: Test, fault: Fault): Promise<Indexed> {
+async function indexed(t: Test, fault: Fault, on: LittleChain = chain): Promise<Indexed> {
   const { db } = await testDatabase(t)
-  const proxy = await startProxy(t, chain.url, fault)
+  const head = Number(await on.rpc('eth_blockNumber'))
+  const proxy = await startProxy(t, on.url, fault)
   // Small batches make headers expensive: blooms of deep blocks are not read.
-  const source = createEvmSource(chain.network({ rpcUrls: [proxy.url] }), { maxBatch: 10 })
+  const source = createEvmSource(on.network({ rpcUrls: [proxy.url] }), { maxBatch: 10 })
   t.teardown(() => source.close())
   const health = newNetworkHealth({ ...IDENTITY, networkId: '31337' })
   await source.check()
@@ -82,15 +89,17 @@ async function prove({ db, source, health }: Indexed, isDone: () => Promise<bool
   await running
 }
 
-/** The corrections that the chain itself demands. */
-async function differences(t: Test, db: Db): Promise<string[]> {
-  const honest = createEvmSource(chain.network())
+async function honestReading(t: Test, on: LittleChain): Promise<SecondReading> {
+  const honest = createEvmSource(on.network())
   t.teardown(() => honest.close())
-  const final = await honest.finalized()
-  const last = final?.number ?? 0
-  const { events, evidence } = await honest.readRange(0, last)
-  const reading = { from: 0, last: final ?? { number: 0, hash: '' }, headers: [], events, evidence }
-  const compared = await compareReading(db, IDENTITY, reading, [])
+  const final = (await honest.finalized()) ?? { number: 0, hash: '' }
+  const { events, evidence } = await honest.readRange(0, final.number)
+  return { from: 0, last: final, headers: [], events, evidence }
+}
+
+/** The corrections that the chain itself demands. */
+async function differences(t: Test, db: Db, on: LittleChain = chain): Promise<string[]> {
+  const compared = await compareReading(db, IDENTITY, await honestReading(t, on), [])
   return compared.differences.map(({ op, kind, blockNumber }) => `${op} ${kind} in ${blockNumber}`)
 }
 
@@ -110,13 +119,15 @@ const lasting = ['CreateLoanOffer', 'CancelLoan', 'CreateBorrowRequest', 'Cancel
 )
 const someLogs = logs.filter((log) => lasting.includes((log['topics'] as string[])[0])).slice(1, 20)
 
+const withOtherData = (log: Json): Json => ({
+  ...log,
+  data: String(log['data']).replace(/.{6}$/, '123456'),
+})
+
 const LIES: Record<string, (logs: Json[]) => Json[]> = {
   'the first loan left out': (told) => told.filter((log) => !isSame(log, first)),
   'logs left out': (told) => told.filter((log) => !someLogs.some((one) => isSame(log, one))),
-  'a log with other data': (told) =>
-    told.map((log) =>
-      isSame(log, first) ? { ...log, data: String(log['data']).replace(/.{6}$/, '123456') } : log,
-    ),
+  'a log with other data': (told) => told.map((log) => (isSame(log, first) ? withOtherData(log) : log)),
   'all logs left out': () => [],
 }
 
@@ -156,4 +167,54 @@ void t.test('an endpoint without eth_getProof leaves the kind as it was', async 
   await prove(index, () => Promise.resolve(asked > 6))
   t.equal(await findProvenState(index.db, IDENTITY.network), null)
   t.match(index.health, { problem: null, stateProof: { proven: 0, differing: 0 } })
+})
+
+/** A chain with a few loans, whose blocks from the first loan on are deep. */
+async function chainWith(t: Test, makeMore: (chain: LittleChain) => Promise<void>): Promise<LittleChain> {
+  const made = await startLittleChain(t, { slotsInAnEpoch: 4 })
+  await offerLoan(made)
+  await made.mine()
+  await makeMore(made)
+  await made.mine(DEEP)
+  return made
+}
+
+async function offerLoan({ rpc, accounts, loans, tokens }: LittleChain, filLender = '0x01'): Promise<void> {
+  const values = [hashOf(hex('b1')), filLender, 1000n, 10n, tokens[0], 1000n]
+  const data = ABI.loans.encodeFunctionData('createLoanOffer', values)
+  await rpc('eth_sendTransaction', { from: accounts[0], to: loans, data, gas: '0xe4e1c0' })
+}
+
+const isSecondLoan = (log: Json): boolean => BigInt(String(log['data']).slice(0, 66)) === 2n
+
+/** Code that emits 1500 logs of four topics each, which set every bit of the block's bloom. */
+const FLOOD = '0x60005b806003018160020182600101836000' + '6000a4600401806117701160025700'
+
+void t.test('a block whose bloom is full is not believed to have none of our logs', async (t) => {
+  const full = await chainWith(t, async (full) => {
+    await offerLoan(full)
+    await full.send(full.accounts[1] ?? '', null, FLOOD)
+    await full.mine()
+  })
+  const isOurs = (log: Json): boolean => log['address'] === full.loans.toLowerCase()
+  const index = await indexed(
+    t,
+    inRanges((told) => told.map((log) => (isSecondLoan(log) ? withOtherData(log) : log))),
+    full,
+  )
+  const before = await differences(t, index.db, full)
+  t.match(before, [/^replace CreateLoanOffer/])
+  const receipts = ['eth_getBlockReceipts', 'eth_getTransactionReceipt']
+  let lies = 0
+  index.proxy.fault = lyingAnswers([...receipts, 'eth_getLogs'], (result, { method }) => {
+    if (method !== 'eth_getLogs') return new Refusal(-32000, 'receipts are away')
+    const others = (result as Json[]).filter((log) => !isOurs(log))
+    if (others.length === 0) return undefined
+    lies += 1
+    return others.map((log, at) => ({ ...log, logIndex: `0x${at.toString(16)}` }))
+  })
+  // The equal loan is proven once with each correction that is tried.
+  await prove(index, () => Promise.resolve((index.health.stateProof?.proven ?? 0) > 2))
+  t.ok(lies > 0, 'lies were told')
+  t.same(await differences(t, index.db, full), before)
 })

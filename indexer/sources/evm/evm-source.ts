@@ -71,6 +71,11 @@ export interface EvmSource extends ChainSource {
   proveLoanStates(queries: readonly LoanAsked[], block: BlockRef): Promise<LoanAnswer[]>
   /** Returns how many loans each configured contract ever made, proven like `proveLoanStates`. */
   proveLoanCounters(block: BlockRef): Promise<Map<ContractRole, bigint>>
+  /**
+   * Whether the block's header proves that the block has no log of the configured contracts: it hashes to the block's
+   * hash, and its bloom excludes them. Throws a RetryableError when no endpoint gives the header.
+   */
+  excludesOurs(block: BlockRef): Promise<boolean>
   /** Returns a token's symbol, null if it has none that can be shown. Throws a RetryableError when no endpoint answers. */
   tokenSymbol(token: AddressText): Promise<string | null>
   fetchLoanState(role: ContractRole, contractLoanId: UintText, block: BlockRef): Promise<LoanAnswer>
@@ -182,7 +187,7 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
   }
 
   /** Returns all headers with their blooms. A block without a bloom would pass for one without logs. */
-  async function withBlooms(endpoint: RpcEndpoint, headers: readonly BlockHeader[]): Promise<EvmHeader[]> {
+  async function withBlooms(endpoint: RpcEndpoint, headers: readonly BlockRef[]): Promise<EvmHeader[]> {
     const known = headers.map(({ hash }) => remembered.get(hash))
     const missing = headers.filter((_, index) => known[index] === undefined).map(({ hash }) => hash)
     const fetched = missing.length === 0 ? [] : await headersByHash(endpoint, missing)
@@ -328,6 +333,12 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
       const counters = new Map<ContractRole, bigint>()
       for (const [role, address] of addresses) counters.set(role, await proveCounter(client, address, block))
       return counters
+    },
+    excludesOurs: async (block) => {
+      const [header] = await client.read(`header of block ${block.number}`, (endpoint) =>
+        withBlooms(endpoint, [block]),
+      )
+      return header !== undefined && header.roots !== null && !mayConcernUs(header, contracts)
     },
     tokenSymbol: (token) => readTokenSymbol(client, token),
     fetchLoanStates,
