@@ -23,8 +23,10 @@ export interface ComparedLoan {
   loan: LoanOfContract
   /** Empty when log and contract agree. */
   differences: Difference[]
-  /** False for a loan that is too long to be read; it has no differences. */
+  /** False for a loan that is too long to be read; it differs only where the log lacks it. */
   isRead: boolean
+  /** Whether the contract keeps the loan at the block. */
+  isKept: boolean
 }
 
 /** The index that is compared with the contracts. */
@@ -54,9 +56,13 @@ export async function compareLoans(
   const answers = await source.proveLoanStates(loans, block)
   return loans.map((loan, index) => {
     const answer = answers[index] ?? { loan: null, reason: 'no answer' }
-    const isRead = answer.loan !== null || answer.reason === NO_SUCH_LOAN
-    if (!isRead) return { loan, differences: [], isRead }
     const indexed = loanAt(ofSubject.get(loan.subject) ?? [], block.number)
-    return { loan, differences: compareLoan(indexed, answer.loan, loan.beganInLog), isRead }
+    if (answer.loan === null && answer.reason !== NO_SUCH_LOAN) {
+      const isLacking = indexed === undefined && loan.beganInLog
+      const differences = isLacking ? [{ field: 'loan', indexed: null, onChain: answer.reason }] : []
+      return { loan, differences, isRead: false, isKept: true }
+    }
+    const differences = compareLoan(indexed, answer.loan, loan.beganInLog)
+    return { loan, differences, isRead: true, isKept: answer.loan !== null }
   })
 }

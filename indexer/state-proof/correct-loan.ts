@@ -19,23 +19,30 @@ export interface CorrectedIndex extends ProvenIndex {
   stepPauseMs: number
 }
 
+export interface Correction {
+  /** Number of blocks that changed the log; 0 if another loan's correction had corrected this one too. */
+  blocks: number
+  /** Why the loan still differs; null if it agrees. */
+  reason: string | null
+}
+
 /**
  * Finds the blocks in which the log lacks or changes an event of a loan that differs at a final block, reads them again by
- * their receipts, and appends what differs. Returns null once the loan agrees, else the reason why it does not. Throws a
- * RetryableError when an endpoint lacks an older state or a block's receipts.
+ * their receipts, and appends what differs. Throws a RetryableError when an endpoint lacks an older state or a block's
+ * receipts.
  */
 export async function correctLoan(
   index: CorrectedIndex,
   loan: LoanOfContract,
   final: BlockRef,
-): Promise<string | null> {
+): Promise<Correction> {
   const { source, signal, stepPauseMs } = index
   const isEqualAt = async (block: BlockRef): Promise<boolean> =>
     (await compareLoans(index, [loan], block)).every(({ differences }) => differences.length === 0)
   const start = source.contracts.find(({ role }) => role === loan.role)?.startBlock ?? source.startBlock
-  for (let round = 0; round < MOST_BLOCKS; round += 1) {
+  for (let blocks = 0; blocks < MOST_BLOCKS; blocks += 1) {
     // A block that was read again for another loan may have corrected this one.
-    if (await isEqualAt(final)) return null
+    if (await isEqualAt(final)) return { blocks, reason: null }
     // Before the first block that was read, neither log nor contract has the loan.
     const found = await searchDifference(
       start - 1,
@@ -46,11 +53,11 @@ export async function correctLoan(
       },
       signal,
     )
-    if (found === null) return 'the search was interrupted'
+    if (found === null) return { blocks, reason: 'the search was interrupted' }
     const outcome = await correctBlock(index, found, final)
-    if (outcome !== 'changed') return outcome
+    if (outcome !== 'changed') return { blocks, reason: outcome }
   }
-  return `it still differs after ${MOST_BLOCKS} blocks were read again`
+  return { blocks: MOST_BLOCKS, reason: `it still differs after ${MOST_BLOCKS} blocks were read again` }
 }
 
 /** Reads a block again by its receipts. An answer that proves less changes nothing. */

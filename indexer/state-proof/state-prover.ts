@@ -7,6 +7,7 @@ import type { Logger } from '../../shared/log.ts'
 import { findPosition, findProvenState, noteProvenFinal } from '../event-log/chain-position.ts'
 import { getSubjectsBetween } from '../event-log/loan-changes.store.ts'
 import { getLastPosition } from '../event-log/read-log.ts'
+import type { Difference } from '../cli/verify-loan-state.ts'
 import type { NetworkHealth } from '../network-state.ts'
 import { getLoansAfter } from '../projections/loans/read-loans.store.ts'
 import { compareLoans, type ComparedLoan, type LoanOfContract } from './compare-loans.ts'
@@ -166,18 +167,14 @@ export class StateProver {
     }
     if (final === null) return []
     const compared = await compareLoans(this.#run, loans, final)
-    for (const { loan, differences, isRead } of compared) {
+    for (const { loan, differences, isRead, isKept } of compared) {
       if (signal.aborted) return compared
       const [difference] = differences
       if (difference !== undefined) {
-        if (retries || !this.#differing.has(loan.subject))
-          await this.#correct(
-            loan,
-            final,
-            `${difference.field} is ${difference.indexed ?? 'null'}, not ${difference.onChain ?? 'null'}`,
-          )
+        if (retries || !this.#differing.has(loan.subject)) await this.#correct(loan, final, difference)
       } else if (isRead) {
         this.#differing.delete(loan.subject)
+        if (!isKept) continue
         this.#knownLayouts.add(loan.role)
         if (health.stateProof !== null) health.stateProof.proven += 1
       }
@@ -185,7 +182,10 @@ export class StateProver {
     return compared
   }
 
-  /** Compares the loans that the log has with the contracts' counters. Returns whether no loan is older than the log. */
+  /**
+   * Compares the loans that the log has with the contracts' counters. Returns whether no loan is older than the log and
+   * all that are missing were compared.
+   */
   async #findMissing(
     final: BlockRef,
     numbers: ReadonlyMap<ContractRole, LoanNumbers>,
@@ -197,37 +197,50 @@ export class StateProver {
       const known = numbers.get(role)
       if (known === undefined) continue
       const older = this.#loans.older(role)
-      if (known.olderThanLog(count, older) > 0n) areAllCovered = false
-      for (const number of known.missing(count, older, MOST_MISSING)) {
+      const missing = known.missing(count, older, MOST_MISSING)
+      if (known.olderThanLog(count, older) > 0n || missing.length === MOST_MISSING) areAllCovered = false
+      // Missing numbers are above the older loans, or above a loan that the log has.
+      const loans = missing
+        .flatMap((number) => this.#loans.ofNumber(role, number) ?? [])
+        .map((loan) => ({ ...loan, beganInLog: true }))
+        .filter(({ subject }) => retries || !this.#differing.has(subject))
+      for (let from = 0; from < loans.length; from += CHUNK) {
+        const compared = await this.#proveChunk(loans.slice(from, from + CHUNK), { retries })
         if (signal.aborted) return false
-        const loan = this.#loans.ofNumber(role, number)
-        if (loan === undefined || (!retries && this.#differing.has(loan.subject))) continue
-        // Missing numbers are above the older loans, or above a loan that the log has.
-        const began = { ...loan, beganInLog: true }
-        const isCorrected = await this.#correct(began, final, 'the contract made it, the index lacks it')
-        if (isCorrected) known.note(number)
+        // A number that the contract counts and keeps nothing of is not asked for in each round.
+        for (const { loan } of compared)
+          if (!this.#differing.has(loan.subject)) known.note(BigInt(loan.contractLoanId))
+        // A contract that keeps none of them may keep its loans elsewhere.
+        if (this.#knownLayouts.has(role) || compared.some(({ isKept }) => isKept)) continue
+        areAllCovered = false
+        break
       }
     }
     return areAllCovered
   }
 
-  async #correct(loan: LoanOfContract, final: BlockRef, difference: string): Promise<boolean> {
+  async #correct(loan: LoanOfContract, final: BlockRef, difference: Difference): Promise<void> {
     const { network, log, health } = this.#run
     const { subject } = loan
-    log.warn({ network }, `loan ${subject} differs from its contract at block ${final.number}: ${difference}`)
+    log.warn(
+      { network },
+      `loan ${subject} differs from its contract at block ${final.number}: ${textOf(difference)}`,
+    )
     this.#differing.set(subject, loan.role)
     this.#report(health)
     const index = { ...this.#run, stepPauseMs: this.#pace.stepMs }
-    const reason = await correctLoan(index, loan, final).catch((error: unknown) => messageOf(error))
-    if (this.#run.signal.aborted) return false
+    const { blocks, reason } = await correctLoan(index, loan, final).catch((error: unknown) => ({
+      blocks: 0,
+      reason: messageOf(error),
+    }))
+    if (this.#run.signal.aborted) return
     if (reason !== null) {
       log.warn({ network }, `loan ${subject} is not corrected: ${reason}`)
-      return false
+      return
     }
     log.info({ network }, `loan ${subject} is corrected: its blocks were read again`)
     this.#differing.delete(subject)
-    if (health.stateProof !== null) health.stateProof.corrected += 1
-    return true
+    if (health.stateProof !== null && blocks > 0) health.stateProof.corrected += 1
   }
 
   #report(health: NetworkHealth): void {
@@ -240,4 +253,9 @@ export class StateProver {
     const more = subjects.length > MOST_NAMED ? ` and ${subjects.length - MOST_NAMED} more` : ''
     health.fail('state', 'other', `loans differ from the state of their contracts: ${named}${more}`)
   }
+}
+
+function textOf({ field, indexed, onChain }: Difference): string {
+  if (field === 'loan' && indexed === null) return 'the contract made it, the index lacks it'
+  return `${field} is ${indexed ?? 'null'}, not ${onChain ?? 'null'}`
 }

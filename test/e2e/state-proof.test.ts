@@ -218,3 +218,35 @@ void t.test('a block whose bloom is full is not believed to have none of our log
   t.ok(lies > 0, 'lies were told')
   t.same(await differences(t, index.db, full), before)
 })
+
+void t.test('a loan that is too long to be read is corrected once, if the log lacks it', async (t) => {
+  const long = await chainWith(t, async (long) => {
+    await offerLoan(long, `0x${'01'.repeat(8193)}`)
+    await long.mine()
+  })
+  const index = await indexed(
+    t,
+    inRanges((told) => told.filter((log) => !isSecondLoan(log))),
+    long,
+  )
+  t.match(await differences(t, index.db, long), [/^append CreateLoanOffer/])
+  await prove(index, () => Promise.resolve((index.health.stateProof?.proven ?? 0) > 4))
+  t.same(await differences(t, index.db, long), [])
+  t.match(index.health, { problem: null, stateProof: { corrected: 1, differing: 0 } })
+  t.equal(
+    await findProvenState(index.db, IDENTITY.network),
+    null,
+    'nothing is said of a loan that is not read',
+  )
+})
+
+void t.test('a number that the contract counts and keeps nothing of is no difference', async (t) => {
+  const odd = await chainWith(t, async (odd) => {
+    await odd.rpc('anvil_setStorageAt', odd.loans, `0x${'1'.padStart(64, '0')}`, `0x${'2'.padStart(64, '0')}`)
+    await odd.mine()
+  })
+  const index = await indexed(t, () => null, odd)
+  await prove(index, () => Promise.resolve((index.health.stateProof?.proven ?? 0) > 2))
+  t.match(index.health, { problem: null, stateProof: { corrected: 0, differing: 0 } })
+  t.not(await findProvenState(index.db, IDENTITY.network), null)
+})
