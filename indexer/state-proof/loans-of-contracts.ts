@@ -37,6 +37,12 @@ export class LoansOfContracts {
       .find((loan) => loan?.subject === subject)
   }
 
+  /** Returns the loan by what is known now of the loans that are older than the log. */
+  asKnown(loan: LoanOfContract): LoanOfContract {
+    const older = this.#older.get(loan.role)
+    return older === undefined ? loan : { ...loan, beganInLog: BigInt(loan.contractLoanId) > older }
+  }
+
   /** Reads how many loans are older than the log, of contracts for which that is not known yet. */
   async learnOlder(final: BlockRef): Promise<void> {
     for (const { role, startBlock } of this.#source.contracts) {

@@ -50,8 +50,8 @@ export interface StateProofRun extends Omit<CorrectedIndex, 'stepPauseMs'> {
 export class StateProver {
   readonly #run: StateProofRun
   readonly #pace: StatePace
-  /** Subjects of loans that differ although a correction was tried, by the role of their contract. */
-  readonly #differing = new Map<string, ContractRole>()
+  /** Loans that differ although a correction was tried, by their subjects. */
+  readonly #differing = new Map<string, LoanOfContract>()
   /** Contracts with a loan that is equal. One without any may keep its loans elsewhere in its storage. */
   readonly #knownLayouts = new Set<ContractRole>()
   readonly #loans: LoansOfContracts
@@ -116,10 +116,8 @@ export class StateProver {
     }
     const loans = subjects.flatMap((subject) => this.#loans.ofSubject(subject) ?? [])
     for (const { role, contractLoanId } of loans) this.#numbers.get(role)?.note(BigInt(contractLoanId))
-    for (let from = 0; from < loans.length; from += CHUNK) {
-      await this.#proveChunk(loans.slice(from, from + CHUNK), { retries: false })
-      if (signal.aborted) return
-    }
+    await this.#proveLoans(loans)
+    if (signal.aborted) return
     await this.#findMissing(final, this.#numbers, { retries: false })
     this.#provenTo = final.number
   }
@@ -146,6 +144,8 @@ export class StateProver {
     }
     // The pages came after `final`, so they had every loan that it has.
     const areAllCovered = await this.#findMissing(final, numbers, { retries: true })
+    // An invented loan that was retracted is in no page and not missing.
+    await this.#proveLoans([...this.#differing.values()].map((loan) => this.#loans.asKnown(loan)))
     if (signal.aborted) return
     this.#numbers = numbers
     this.#provenTo = Math.max(this.#provenTo ?? -1, final.number)
@@ -154,6 +154,12 @@ export class StateProver {
     this.#allAtMs = isUnchanged ? performance.now() : -Infinity
     if (isUnchanged && areAllRead && areAllCovered && this.#differing.size === 0)
       await noteProvenFinal(db, network, final.number, since)
+  }
+
+  /** Corrects only what did not differ before. */
+  async #proveLoans(loans: readonly LoanOfContract[]): Promise<void> {
+    for (let from = 0; from < loans.length && !this.#run.signal.aborted; from += CHUNK)
+      await this.#proveChunk(loans.slice(from, from + CHUNK), { retries: false })
   }
 
   /** Each chunk is proven at the newest final block: an endpoint may soon lack the state of an older one. */
@@ -226,7 +232,7 @@ export class StateProver {
       { network },
       `loan ${subject} differs from its contract at block ${final.number}: ${textOf(difference)}`,
     )
-    this.#differing.set(subject, loan.role)
+    this.#differing.set(subject, loan)
     this.#report(health)
     const index = { ...this.#run, stepPauseMs: this.#pace.stepMs }
     const { blocks, reason } = await correctLoan(index, loan, final).catch((error: unknown) => ({
@@ -245,7 +251,7 @@ export class StateProver {
 
   #report(health: NetworkHealth): void {
     if (health.stateProof !== null) health.stateProof.differing = this.#differing.size
-    const subjects = [...this.#differing].flatMap(([subject, role]) =>
+    const subjects = [...this.#differing.values()].flatMap(({ subject, role }) =>
       this.#knownLayouts.has(role) ? [subject] : [],
     )
     if (subjects.length === 0) return health.clear('state')

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { lyingAnswers, Refusal, type Fault, type Json } from '../../devnet/faults/fault.ts'
 import type { FaultProxy } from '../../devnet/faults/fault-proxy.ts'
 import { findPosition, findProvenState, raiseEpoch } from '../../indexer/event-log/chain-position.ts'
-import { compareReading, type SecondReading } from '../../indexer/ingest/ingest-reading.ts'
+import { compareReading, ingestReading, type SecondReading } from '../../indexer/ingest/ingest-reading.ts'
 import { ingestStep } from '../../indexer/ingest/ingest-step.ts'
 import { newNetworkHealth, type NetworkHealth } from '../../indexer/network-state.ts'
 import { followChain } from '../../indexer/sources/follow-chain.ts'
@@ -249,4 +249,30 @@ void t.test('a number that the contract counts and keeps nothing of is no differ
   await prove(index, () => Promise.resolve((index.health.stateProof?.proven ?? 0) > 2))
   t.match(index.health, { problem: null, stateProof: { corrected: 0, differing: 0 } })
   t.not(await findProvenState(index.db, IDENTITY.network), null)
+})
+
+void t.test('an invented loan that a reindex retracted differs no longer', async (t) => {
+  const id = (10_000).toString(16).padStart(64, '0')
+  const index = await indexed(
+    t,
+    inRanges((told) =>
+      told.map((log) =>
+        isSame(log, first) ? { ...log, data: `0x${id}${String(log['data']).slice(66)}` } : log,
+      ),
+    ),
+  )
+  const { health, db } = index
+  const receipts = ['eth_getBlockReceipts', 'eth_getTransactionReceipt']
+  index.proxy.fault = lyingAnswers(receipts, () => new Refusal(-32000, 'receipts are away'))
+  let isReindexed = false
+  const untilMs = performance.now() + 30_000
+  await prove(index, async () => {
+    if (health.stateProof?.differing === 2 && health.problem !== null && !isReindexed) {
+      isReindexed = true
+      await ingestReading(db, IDENTITY, null, await honestReading(t, chain))
+    }
+    return (isReindexed && health.problem === null) || performance.now() > untilMs
+  })
+  t.ok(isReindexed, 'two loans differed')
+  t.match(health, { problem: null, stateProof: { corrected: 0, differing: 0 } })
 })
