@@ -24,7 +24,9 @@ const PACE = {
   chunkMs: 1_500,
   /** Between two steps of the search for a block. */
   stepMs: 200,
-  /** All loans are proven so often. */
+  /** All loans are proven again after this multiple of the time that it took: 1 % of the time is spent so. */
+  allTimes: 100,
+  /** The longest time after which all loans are proven again. */
   allMs: 6 * 3_600_000,
 }
 export type StatePace = typeof PACE
@@ -58,8 +60,8 @@ export class StateProver {
   #numbers: ReadonlyMap<ContractRole, LoanNumbers> = new Map()
   /** Loans that changed up to this block are proven; null before the first proof. */
   #provenTo: number | null = null
-  /** When all loans were last proven; -Infinity makes the next round prove all. */
-  #allAtMs = -Infinity
+  /** When all loans are due to be proven; -Infinity makes the next round prove all. */
+  #allDueMs = -Infinity
   #failures = 0
 
   constructor(run: StateProofRun, pace: Partial<StatePace> = {}) {
@@ -87,7 +89,7 @@ export class StateProver {
       const final = await this.#findFinal()
       if (final === null) return
       await this.#proveChanged(final)
-      if (performance.now() - this.#allAtMs >= this.#pace.allMs) await this.#proveAll(final)
+      if (performance.now() >= this.#allDueMs) await this.#proveAll(final)
       this.#failures = 0
     } catch (error) {
       if (signal.aborted) return
@@ -111,7 +113,7 @@ export class StateProver {
     if (after === null || final.number <= after) return
     const subjects = await getSubjectsBetween(db, network, after, final.number, MOST_CHANGED)
     if (subjects.length === MOST_CHANGED) {
-      this.#allAtMs = -Infinity
+      this.#allDueMs = -Infinity
       return
     }
     const loans = subjects.flatMap((subject) => this.#loans.ofSubject(subject) ?? [])
@@ -124,6 +126,7 @@ export class StateProver {
 
   async #proveAll(final: BlockRef): Promise<void> {
     const { db, network, source, health, signal } = this.#run
+    const startMs = performance.now()
     const since = await getLastPosition(db)
     const corrected = health.stateProof?.corrected ?? 0
     const numbers = new Map(source.contracts.map(({ role }) => [role, new LoanNumbers()]))
@@ -151,7 +154,9 @@ export class StateProver {
     this.#provenTo = Math.max(this.#provenTo ?? -1, final.number)
     // A correction changed what was proven before it: all loans are proven once more.
     const isUnchanged = health.stateProof?.corrected === corrected
-    this.#allAtMs = isUnchanged ? performance.now() : -Infinity
+    const nowMs = performance.now()
+    const pauseMs = Math.min(this.#pace.allTimes * (nowMs - startMs), this.#pace.allMs)
+    this.#allDueMs = isUnchanged ? nowMs + pauseMs : -Infinity
     if (isUnchanged && areAllRead && areAllCovered && this.#differing.size === 0)
       await noteProvenFinal(db, network, final.number, since)
   }

@@ -8,7 +8,7 @@ import { ingestStep } from '../../indexer/ingest/ingest-step.ts'
 import { newNetworkHealth, type NetworkHealth } from '../../indexer/network-state.ts'
 import { followChain } from '../../indexer/sources/follow-chain.ts'
 import { createEvmSource, type EvmSource } from '../../indexer/sources/evm/evm-source.ts'
-import { StateProver } from '../../indexer/state-proof/state-prover.ts'
+import { StateProver, type StatePace } from '../../indexer/state-proof/state-prover.ts'
 import type { Db } from '../../shared/db/connect.ts'
 import { createLogger } from '../../shared/log.ts'
 import {
@@ -76,12 +76,16 @@ async function indexed(t: Test, fault: Fault, on: LittleChain = chain): Promise<
   return { db, source, health, proxy }
 }
 
-async function prove({ db, source, health }: Indexed, isDone: () => Promise<boolean>): Promise<void> {
+async function prove(
+  { db, source, health }: Indexed,
+  isDone: () => Promise<boolean>,
+  pace: Partial<StatePace> = PACE,
+): Promise<void> {
   const stop = new AbortController()
   const log = createLogger('indexer', 'fatal')
   const prover = new StateProver(
     { ...IDENTITY, watched: {}, db, source, health, log, signal: stop.signal },
-    PACE,
+    pace,
   )
   const running = prover.run()
   while (!(await isDone())) await delay(20)
@@ -275,4 +279,16 @@ void t.test('an invented loan that a reindex retracted differs no longer', async
   })
   t.ok(isReindexed, 'two loans differed')
   t.match(health, { problem: null, stateProof: { corrected: 0, differing: 0 } })
+})
+
+void t.test('all loans are proven again after a multiple of the time that it took', async (t) => {
+  const few = await chainWith(t, () => Promise.resolve())
+  const index = await indexed(t, () => null, few)
+  const untilMs = performance.now() + 20_000
+  const isAgain = (): boolean => (index.health.stateProof?.proven ?? 0) > 1
+  await prove(index, () => Promise.resolve(isAgain() || performance.now() > untilMs), {
+    ...PACE,
+    allMs: 3_600_000,
+  })
+  t.ok(isAgain(), 'the only loan was proven twice')
 })
