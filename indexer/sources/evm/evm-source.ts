@@ -90,10 +90,14 @@ const BY_RECEIPTS =
  */
 const BLOCKS_IN_RANGE = 16
 const RANGES_AT_ONCE = 4
+/** Blocks below the head that an endpoint which is slightly behind has. */
+const MOST_BEHIND = 16
 const WEAKER =
   'no endpoint gives receipts and transactions that prove each block: some blocks are of a weaker kind than others before'
 const TOO_FULL =
   'a block has more logs than its endpoints give or than are held: such blocks are read by our contracts alone, unchecked by blooms'
+const ONE_ALONE =
+  'one endpoint alone gives headers that hash to their hashes: they prove nothing until another one names the same block'
 const UNPROVEN: Record<ChainRule, string> = {
   headers:
     "no endpoint gives a header that hashes to its hash by Ethereum's rule: nothing that endpoints say of this chain is proven",
@@ -212,19 +216,41 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
     const where = { network: key, chainId: network.networkId, head: head.number }
     await checkContracts(client, contracts, where, warnOnce)
     if (head.hasTransactions) await checkLogs(head)
+    await confirmRules()
+  }
+
+  let confirming: Promise<void> | null = null
+  /** Asks endpoints for the blocks by which another one showed a rule. A slow endpoint is asked once at a time. */
+  function confirmRules(): Promise<void> {
+    confirming ??= askShownBlocks().finally(() => {
+      confirming = null
+    })
+    return confirming
+  }
+
+  async function askShownBlocks(): Promise<void> {
+    await pMap(client.available(), async (endpoint) => {
+      const numbers = rules.openFor(endpoint)
+      if (numbers.length > 0) await headersAt(endpoint, numbers).catch(() => [])
+    })
   }
 
   /**
-   * Endpoints may lie about the chain's headers. One of them that gives a header which hashes settles it. Where the head
+   * Endpoints may lie about the chain's headers. One of them that gives a header which hashes settles it, if another one names
+   * the same block. Where the head
    * hashes and the first block does not, a fork lies between: it is searched for.
    */
   async function settleHeaders({ number }: BlockRef): Promise<void> {
     const from = (): boolean | number | undefined => rules.known.headers
-    const askAll = (numbers: number[]): Promise<unknown> =>
-      pMap(client.available(), (endpoint) => headersAt(endpoint, numbers).catch(() => []))
+    const askAll = async (numbers: number[]): Promise<void> => {
+      await pMap(client.available(), (endpoint) => headersAt(endpoint, numbers).catch(() => []))
+      await confirmRules()
+    }
     if (from() === undefined) await askAll([number])
+    // An endpoint may be a few blocks behind.
+    if (from() === undefined) await askAll([Math.max(startBlock, number - MOST_BEHIND)])
     if (typeof from() === 'number') await askAll([startBlock])
-    if (from() === undefined) warnOnce(`${key}: ${UNPROVEN.headers}`)
+    if (from() === undefined) warnOnce(`${key}: ${rules.isShown('headers') ? ONE_ALONE : UNPROVEN.headers}`)
     let low = startBlock
     for (let high = from(); typeof high === 'number' && high - low > 1; high = from()) {
       const middle = low + Math.floor((high - low) / 2)
@@ -308,6 +334,7 @@ export function createEvmSource(network: EvmNetwork, options: EvmSourceOptions =
     head: async () => {
       const header = await heads.head()
       remember([header])
+      void confirmRules()
       return plainHeader(header)
     },
     finalized: async () => {

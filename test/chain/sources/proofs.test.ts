@@ -4,12 +4,14 @@ import { headersByHash, readWholeBlocks, type BlockLogs } from '../../../indexer
 import { createEvmClient } from '../../../indexer/sources/evm/evm-client.ts'
 import { createEvmSource } from '../../../indexer/sources/evm/evm-source.ts'
 import { ChainRules, holdTo } from '../../../indexer/sources/evm/proof/chain-rules.ts'
+import { headerHash } from '../../../indexer/sources/evm/proof/header-hash.ts'
 import { watchedContracts } from '../../../indexer/sources/evm/watched-contracts.ts'
 import { clientSettings } from '../../../indexer/sources/rpc/rpc-client.ts'
 import { BadAnswer } from '../../../indexer/sources/rpc/rpc-error.ts'
 import { createRandom } from '../../../devnet/evm/random.ts'
 import { lyingAnswers, Refusal, type Fault, type Json } from '../../../devnet/faults/fault.ts'
 import type { ChainEvent } from '../../../shared/events/chain-event.ts'
+import { eventually } from '../../helpers/programs.ts'
 import { testSeed } from '../../helpers/test-seed.ts'
 import { BLOCK_LIES, flipped, telling, type Target } from '../../lies/block-lies.ts'
 import { catchUp } from './catch-up.ts'
@@ -255,4 +257,53 @@ void t.test('headers that hash from a fork on are held to the rule from there on
   const strong = index.evidence.filter(({ to, check }) => to < fork && check === 'receipts')
   t.same(strong, [], 'nothing is claimed before it')
   t.ok(index.evidence.some(({ from, check }) => from >= fork && check === 'receipts'))
+})
+
+const HEADERS = ['eth_getBlockByNumber', 'eth_getBlockByHash']
+
+void t.test('an invented header of one endpoint teaches no rule where there are others', async (t) => {
+  const ownRule = lyingAnswers(HEADERS, (result) =>
+    result === null ? undefined : { ...(result as Json), extraData: '0x1234' },
+  )
+  const invented = lyingAnswers(['eth_getBlockByNumber'], (result) => {
+    if (result === null) return undefined
+    const block = { ...(result as Json), extraData: '0x5678' }
+    return { ...block, hash: headerHash(block) }
+  })
+  const liar = await startProxy(t, chain.url, invented)
+  const honest = await startProxy(t, chain.url, ownRule)
+  const said: string[] = []
+  const network = chain.network({ rpcUrls: [honest.url, liar.url] })
+  const source = createEvmSource(network, { report: (_level, message) => said.push(message) })
+  t.teardown(() => source.close())
+  await source.check().catch(() => undefined)
+  await source.head().catch(() => undefined)
+  t.same(source.chainRules?.(), {})
+  t.match(said.join('; '), /one endpoint alone gives headers that hash/)
+  liar.fault = ownRule
+  await t.resolves(source.headers(0, head), 'the true headers are believed')
+})
+
+void t.test('a rule is known once two endpoints name the same block', async (t) => {
+  const [one, other] = [await startProxy(t, chain.url), await startProxy(t, chain.url)]
+  const away = lyingAnswers(HEADERS, () => new Refusal(-32000, 'away'))
+  other.fault = away
+  const network = chain.network({ rpcUrls: [one.url, other.url] })
+  const source = createEvmSource(network)
+  t.teardown(() => source.close())
+  await source.check().catch(() => undefined)
+  t.same(source.chainRules?.(), {})
+  // The hash is enough: only a header of the chain's rule hashes to it.
+  other.fault = lyingAnswers(HEADERS, (result) =>
+    result === null ? undefined : { ...(result as Json), extraData: '0x1234' },
+  )
+  await eventually('the rule is known', async () => {
+    await source.head().catch(() => undefined)
+    return source.chainRules?.()['headers'] !== undefined
+  })
+  other.fault = () => null
+  await eventually('all rules are known', async () => {
+    await source.check().catch(() => undefined)
+    return source.chainRules?.()['headers'] === true && source.chainRules()['receipts'] === true
+  })
 })

@@ -100,7 +100,7 @@ function logsIn(
   )
   // A list without a receipt shows nothing of the rule.
   if (receipts?.length === 0) return []
-  if (!rules.judge('receipts', receipts !== null, header)) return null
+  if (!rules.judge('receipts', receipts !== null, header, endpoint)) return null
   return logsOf(header, receipts ?? [], isOurs)
 }
 
@@ -218,6 +218,6 @@ function hashesIn(endpoint: RpcEndpoint, header: EvmHeader, answer: RpcAnswer): 
     // A type that is not known here is no lie.
     if (transactionsOf(transactions) === null) return null
     const isProven = provenPart(transactions, false, holds) !== null
-    return rules.judge('transactions', isProven, header) ? hashes : null
+    return rules.judge('transactions', isProven, header, endpoint) ? hashes : null
   })
 }
