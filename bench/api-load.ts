@@ -222,6 +222,18 @@ export function startRate(
   return startAttack({ ...plan, kind: 'rate', from: ATTACKER })
 }
 
+/** Asks an API for any page as fast as it answers, after a warm-up. Returns the answers of a second. */
+export async function pagesPerSecond(url: string, records: number, seconds: number): Promise<number> {
+  const plan = { port: Number(new URL(url).port), sockets: 32, perSecond: 1e6, records }
+  const warmUp = await startRate(plan)
+  await delay(3_000)
+  await warmUp.stop()
+  const rate = await startRate(plan)
+  await delay(seconds * 1000)
+  const result = await rate.stop()
+  return (result?.accepted ?? NaN) / seconds
+}
+
 async function startAttack(plan: Attack): Promise<{ stop: () => Promise<RateResult | null> }> {
   const main = fileURLToPath(new URL('./main.ts', import.meta.url))
   const child = fork(main, ['attack', JSON.stringify(plan)], {

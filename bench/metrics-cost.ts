@@ -1,7 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { freePort } from '../test/helpers/free-port.ts'
 import { seedRecords } from '../test/helpers/seed-projection.ts'
-import { startRate } from './api-load.ts'
+import { pagesPerSecond } from './api-load.ts'
 import { spreadOf, spreadText, type Spread } from './measure.ts'
 import { buildPrograms, prepareIndexer, untilWritten, withApi } from './programs.ts'
 import { printFigures, runsAfterWarmUp } from './runs.ts'
@@ -17,7 +16,6 @@ export interface MetricsCostOptions {
   json: boolean
 }
 
-const WARM_UP_S = 3
 const SCRAPED_EVERY_MS = 1_000
 
 /** Requests a second of the API and events a second of a backfill, without and with a scrape every second, in turns. */
@@ -76,16 +74,10 @@ async function requestsPerSecond(
   return withApi(
     databases,
     async (url) => {
-      const plan = { port: Number(new URL(url).port), sockets: 32, perSecond: 1e6, records }
       const stop = isScraped ? scrape(`http://127.0.0.1:${metricsPort}`) : () => undefined
-      const warmUp = await startRate(plan)
-      await delay(WARM_UP_S * 1000)
-      await warmUp.stop()
-      const rate = await startRate(plan)
-      await delay(seconds * 1000)
-      const result = await rate.stop()
+      const rate = await pagesPerSecond(url, records, seconds)
       stop()
-      return (result?.accepted ?? NaN) / seconds
+      return rate
     },
     settings,
   )

@@ -2,7 +2,6 @@ import { execFileSync } from 'node:child_process'
 import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { startPostgres, type PostgresServer } from '../devnet/postgres/server.ts'
 import { prepareQueue } from '../indexer/prepare-queue.store.ts'
@@ -11,7 +10,7 @@ import { migrate } from '../shared/db/migrate.ts'
 import { freePort } from '../test/helpers/free-port.ts'
 import { seedRecords } from '../test/helpers/seed-projection.ts'
 import { ServerProcess } from '../test/helpers/server-process.ts'
-import { startRate } from './api-load.ts'
+import { pagesPerSecond } from './api-load.ts'
 import { limitProcessor } from './limit-processor.ts'
 import { spreadOf, spreadText, type Spread } from './measure.ts'
 import { buildPrograms, withApi } from './programs.ts'
@@ -22,7 +21,7 @@ export interface ReplicasOptions {
   seconds: number
   /** The largest number of replicas. */
   replicas: number
-  /** Of one core, for each replica; 0 sets no limit. */
+  /** Each replica's share of one core; 0 sets no limit. */
   share: number
   runs: number
   json: boolean
@@ -31,7 +30,6 @@ export interface ReplicasOptions {
 const PASSWORD = 'bench'
 const DATABASE = 'service'
 const SETTINGS = { shared_buffers: '256MB', max_connections: '60' }
-const WARM_UP_S = 3
 
 /** Requests a second for any page that the API does not keep, from one API whose sessions HAProxy spreads over replicas. */
 export async function benchReplicas(options: ReplicasOptions): Promise<void> {
@@ -116,20 +114,9 @@ async function requestsPerSecond(
   const haproxy = new ServerProcess('haproxy', ['-f', file])
   haproxy.start()
   try {
-    return await withApi(
-      { databaseUrl: urlOf(port) },
-      async (url) => {
-        const plan = { port: Number(new URL(url).port), sockets: 32, perSecond: 1e6, records }
-        const warmUp = await startRate(plan)
-        await delay(WARM_UP_S * 1000)
-        await warmUp.stop()
-        const rate = await startRate(plan)
-        await delay(seconds * 1000)
-        const result = await rate.stop()
-        return (result?.accepted ?? NaN) / seconds
-      },
-      { API_RATE_LIMIT: 'off' },
-    )
+    return await withApi({ databaseUrl: urlOf(port) }, (url) => pagesPerSecond(url, records, seconds), {
+      API_RATE_LIMIT: 'off',
+    })
   } finally {
     await haproxy.kill()
   }

@@ -68,7 +68,7 @@ async function sendPast(
       )
     }
     const answer = taggedAnswer(lookupJson(found, explain !== undefined))
-    // What was written since the moment was found is not in the answer.
+    // The answer lacks entries that were written since the moment was found.
     const most = asOf === undefined ? moment.position : Infinity
     const { indexed } = found
     return await sendAnswer(request, reply, {

@@ -117,7 +117,7 @@ function isSame({ tipset: { height }, executed, receipts }: DueTipset, lists: Li
   const refuse = (): never => {
     throw new BadAnswer(`its messages of the tipset at ${height} are not those of the blocks`)
   }
-  // What is skipped or taken for a repetition depends on content, so all content is hashed.
+  // Content decides which messages are skipped or taken for repetitions, so all of it is hashed.
   if (!lists.flat().every(isNamed)) refuse()
   const listed = executionOrder(lists)
   if (listed.length !== itemsOf(receipts, 'receipts').length) return false
