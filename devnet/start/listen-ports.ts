@@ -1,6 +1,6 @@
-import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { listenFailure } from '../../shared/listen-failure.ts'
+import { claimPort } from '../evm/claim-port.ts'
 
 /**
  * Checks before the start that a port is free, and returns it (a free one for 0). Throws one line that names the
@@ -14,22 +14,10 @@ export async function claimListenPort(
   const until = Date.now() + waitMs
   for (;;) {
     try {
-      return await listenOnce(address)
+      return await claimPort(address.port, address.host)
     } catch (error) {
       if (Date.now() >= until) throw listenFailure(variable, address, error)
       await sleep(100)
     }
   }
-}
-
-function listenOnce({ host, port }: { host: string; port: number }): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once('error', reject)
-    server.listen({ host, port }, () => {
-      const address = server.address()
-      const claimed = address !== null && typeof address === 'object' ? address.port : port
-      server.close(() => resolve(claimed))
-    })
-  })
 }

@@ -46,6 +46,8 @@ void t.test('ports and password stay, unless somebody else has a port by now', a
   t.same(await recall(folder, []), first)
   t.equal(statSync(join(folder, 'start.json')).mode & 0o777, 0o600, 'a password is in it')
   t.not(first.postgresPort, first.devnetPort)
+  const outgoing = Number(readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8').split('\t')[0])
+  t.ok(first.postgresPort < outgoing, 'no outgoing connection takes the port while Postgres is away')
 
   const other = createServer()
   await new Promise<void>((resolve) => other.listen(first.postgresPort, '127.0.0.1', resolve))
