@@ -9,7 +9,7 @@ import { connect } from '../../shared/db/connect.ts'
 import { testDatabase } from '../helpers/database.ts'
 import { eventually, processesWith, runScript, type RunningProgram } from '../helpers/programs.ts'
 import { testRedis } from '../helpers/redis.ts'
-import { ANY_PORTS, ownPorts } from '../helpers/started-service.ts'
+import { ownPorts } from '../helpers/started-service.ts'
 import { parseServiceEnv } from '../helpers/service-env.ts'
 
 /** Operators' commands in a second shell, beside an `npm start` of which some is configured. */
@@ -31,14 +31,11 @@ async function started(
   configured: Record<string, string>,
 ): Promise<{ dataDir: string; service: RunningProgram }> {
   const dataDir = join(folder, name)
-  await ownPorts(dataDir)
+  const ports = await ownPorts(dataDir)
   // Left by one that was killed, and opened by somebody since.
   writeFileSync(join(dataDir, 'service.env'), '')
   chmodSync(join(dataDir, 'service.env'), 0o644)
-  const service = runScript('devnet/start/main.ts', [], {
-    ...{ DATA_DIR: dataDir, ...ANY_PORTS },
-    ...configured,
-  })
+  const service = runScript('devnet/start/main.ts', [], { ...ports, ...configured })
   t.teardown(async () => {
     service.signal('SIGINT')
     await service.ended

@@ -7,6 +7,7 @@ import t, { type Test } from 'tap'
 import { startAnvil } from '../../devnet/evm/anvil.ts'
 import { testDatabase } from '../helpers/database.ts'
 import { processesWith, runScript } from '../helpers/programs.ts'
+import { ownPorts } from '../helpers/started-service.ts'
 
 /** Every mistake ends in one clear line and an exit code, with nothing left running; what is only away is waited for. */
 
@@ -19,23 +20,15 @@ async function refuses(
   environment: Record<string, string>,
   expected: { code: number; line: RegExp; startsNothing?: boolean },
 ): Promise<void> {
-  const name = `data-${(runs += 1)}`
-  const dataDir = join(folder, name)
-  const program = runScript('devnet/start/main.ts', [], {
-    DATA_DIR: dataDir,
-    API_PORT: '0',
-    API_METRICS_PORT: '0',
-    INDEXER_PORT: '0',
-    ...environment,
-  })
+  const dataDir = join(folder, `data-${(runs += 1)}`)
+  const program = runScript('devnet/start/main.ts', [], { ...(await ownPorts(dataDir)), ...environment })
   const { code } = await program.ended
   t.equal(code, expected.code, 'exit code')
   t.equal(program.stderr().trim().split('\n').length, 1, `one line: ${program.stderr()}`)
   t.match(program.stderr(), expected.line)
   t.same(processesWith(dataDir), [], 'nothing is left running')
   if (expected.startsNothing === true) {
-    const files = readdirSync(folder).includes(name) ? readdirSync(dataDir) : []
-    t.notOk(files.includes('logs'), 'nothing was started')
+    t.notOk(readdirSync(dataDir).includes('logs'), 'nothing was started')
   }
 }
 
@@ -115,7 +108,7 @@ void t.test(
     writeFileSync(file, JSON.stringify({ evm: [network] }))
     const dataDir = join(folder, 'unreachable')
     const program = runScript('devnet/start/main.ts', [], {
-      ...{ DATA_DIR: dataDir, API_PORT: '0', API_METRICS_PORT: '0', INDEXER_PORT: '0' },
+      ...(await ownPorts(dataDir)),
       ...{ DATABASE_URL: url, NETWORKS_FILE: file },
     })
     t.teardown(() => program.signal('SIGKILL'))

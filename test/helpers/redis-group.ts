@@ -63,6 +63,16 @@ export function replicasOf(port: number): number {
   return about.match(/state=online/g)?.length ?? 0
 }
 
+/** Resolves once the replicas have what this master acknowledged so far: it acknowledges before they do. */
+export async function inStep(port: number): Promise<void> {
+  const about = (): string => redisCli(port, 'info', 'replication')
+  const written = Number(/master_repl_offset:(\d+)/.exec(about())?.[1])
+  await eventually(`the replicas of ${port} have all it wrote`, () => {
+    const read = [...about().matchAll(/state=online,offset=(\d+)/g)].map(([, offset]) => Number(offset))
+    return read.length > 0 && read.every((offset) => offset >= written)
+  })
+}
+
 /** Returns an empty text if nothing answers. */
 export function redisCli(port: number, ...words: string[]): string {
   try {

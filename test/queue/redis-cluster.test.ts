@@ -9,6 +9,7 @@ import { patientRedis } from '../../indexer/queue/redis-connections.ts'
 import { createLogger } from '../../shared/log.ts'
 import { eventually } from '../helpers/programs.ts'
 import { testRedis } from '../helpers/redis.ts'
+import { inStep } from '../helpers/redis-group.ts'
 import { startRedisCluster, type ClusterGroup } from '../helpers/redis-cluster.ts'
 
 t.setTimeout(300_000)
@@ -55,6 +56,7 @@ void t.test('a queue on a Cluster', async (t) => {
     await eventually(`${name} is told`, () => told.has(name))
   }
   await other.add('job', 'kept', { jobId: 'kept' })
+  await inStep(group.masterOf('{loan-activity:other}').port)
   await add('first')
   await addTold('told')
 

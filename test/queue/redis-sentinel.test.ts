@@ -6,6 +6,7 @@ import { createLogger } from '../../shared/log.ts'
 import { startRedis } from '../helpers/composed-redis.ts'
 import { eventually } from '../helpers/programs.ts'
 import { testRedis } from '../helpers/redis.ts'
+import { inStep } from '../helpers/redis-group.ts'
 import { startSentinelGroup } from '../helpers/redis-sentinel.ts'
 
 t.setTimeout(240_000)
@@ -35,6 +36,7 @@ void t.test('with Sentinel, jobs and counts outlive the master', async (t) => {
   await eventually('and told of', () => told.has('before-19'))
 
   const before = group.master()
+  await inStep(before.port)
   await before.process.kill()
   const added = Array.from({ length: 20 }, (_, number) => add(`after-${number}`))
   await Promise.all(added)
