@@ -12,8 +12,6 @@ import { testRedis } from '../helpers/redis.ts'
 
 t.setTimeout(240_000)
 
-const WRITES_WITHIN_MS = 5_000
-
 interface Stage {
   pair: PostgresPair
   indexer: IndexerProcess
@@ -82,7 +80,6 @@ for (const queue of ['Postgres', 'Redis']) {
     pair.leadTo(pair.standby)
     const ms = await untilWrites(pair.standby.admin, indexer)
     t.comment(`writes again after ${ms.toFixed(0)} ms`)
-    t.ok(ms < WRITES_WITHIN_MS, `${ms} ms`)
     t.ok(await isServing(pair))
     await synced(pair.standby.admin)
     t.ok(await isEqual(pair.standby.admin))
@@ -103,7 +100,6 @@ for (const queue of ['Postgres', 'Redis']) {
     await pair.promote()
     const ms = await untilWrites(pair.standby.admin, indexer)
     t.comment(`writes again after ${ms.toFixed(0)} ms`)
-    t.ok(ms < WRITES_WITHIN_MS, `${ms} ms`)
     await synced(pair.standby.admin)
     t.ok(await isEqual(pair.standby.admin))
     t.equal(await indexer.stop(), 0)

@@ -220,7 +220,7 @@ for (const kind of queueKinds) {
     if (network === undefined) throw new Error('there are networks')
     const tookMs = await tellingOutputs(t, programs, () => killWithAStep(db, network, writers))
     // BullMQ keeps the job of a dead worker for 30 s or more.
-    t.ok(tookMs < 15_000, `a killed writer’s step is written after ${Math.round(tookMs)} ms`)
+    t.ok(tookMs < 28_000, `a killed writer’s step is written after ${Math.round(tookMs)} ms`)
     await until('the writers share again', async () => (await holders(db)) === 'reader 3, writer 1+2')
     for (let round = 0; round < ROUNDS; round += 1)
       for (const program of programs) {

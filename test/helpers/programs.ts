@@ -116,7 +116,7 @@ export async function allGone(dataDir: string): Promise<void> {
 export async function eventually(
   what: string | (() => string),
   condition: () => boolean | Promise<boolean>,
-  milliseconds = 20_000,
+  milliseconds = 60_000,
 ): Promise<void> {
   const until = Date.now() + milliseconds
   while (!(await condition())) {

@@ -8,6 +8,7 @@ import { pageQueuesOnRedis } from '../../indexer/queue/page-queues.ts'
 import { patientRedis } from '../../indexer/queue/redis-connections.ts'
 import { createLogger } from '../../shared/log.ts'
 import { eventually } from '../helpers/programs.ts'
+import { countTogether } from '../helpers/rate-counts.ts'
 import { testRedis } from '../helpers/redis.ts'
 import { inStep } from '../helpers/redis-group.ts'
 import { startRedisCluster, type ClusterGroup } from '../helpers/redis-cluster.ts'
@@ -48,7 +49,6 @@ void t.test('a queue on a Cluster', async (t) => {
     await eventually(
       () => `${names.filter((name) => !taken.has(name)).join(' ')} not taken`,
       () => names.every((name) => taken.has(name)),
-      30_000,
     )
   }
   const addTold = async (name: string): Promise<void> => {
@@ -77,7 +77,7 @@ void t.test('a queue on a Cluster', async (t) => {
       await killed.process.kill()
       await add(`after-kill-${kill}`)
       t.not(group.masterOf('{loan-activity:jobs}').port, killed.port, 'another is the master')
-      await eventually('it takes writes', answers, 20_000)
+      await eventually('it takes writes', answers)
       killed.process.start()
       await group.isWhole()
       // The listener begins anew where a connection was lost.
@@ -88,10 +88,10 @@ void t.test('a queue on a Cluster', async (t) => {
     const named = group.nodes.slice(0, 3)
     for (const node of named) {
       await node.process.kill()
-      await eventually('the others go on', () => group.isWithout(node), 30_000)
+      await eventually('the others go on', () => group.isWithout(node))
     }
     await add('without-them')
-    await eventually('it takes writes', answers, 20_000)
+    await eventually('it takes writes', answers)
     for (const node of named) node.process.start()
     await group.isWhole()
   })
@@ -107,7 +107,9 @@ void t.test('a queue on a Cluster', async (t) => {
     t.equal(await other.getJobState('kept'), 'waiting')
   })
 
-  await t.test('APIs count together, also after a failover without a crash', (t) => countTogether(t, group))
+  await t.test('APIs count together, also after a failover without a crash', (t) =>
+    countOverFailover(t, group),
+  )
 
   await t.test('a start looks at each master', async (t) => {
     const { port } = group.masterOf('{loan-activity:jobs}')
@@ -128,29 +130,14 @@ void t.test('a queue on a Cluster', async (t) => {
   })
 })
 
-async function countTogether(t: Parameters<typeof testRedis>[0], group: ClusterGroup): Promise<void> {
+async function countOverFailover(t: Parameters<typeof testRedis>[0], group: ClusterGroup): Promise<void> {
   const open = (): RateWindows => new RateWindows(group.url, createLogger('test', 'silent'))
   const [one, two] = [open(), open()]
   t.teardown(() => [one, two].forEach((windows) => windows.close()))
-  const areShared = (): boolean => one.isShared && two.isShared
-  const count = (windows: RateWindows): Promise<number> =>
-    new Promise((resolve, reject) =>
-      new (windows.storeClass())({}).incr(
-        'client',
-        (error, result) => (error ? reject(error) : resolve(result?.current ?? 0)),
-        60_000,
-        9,
-      ),
-    )
-  await eventually('both count in Redis', areShared)
-  t.same([await count(one), await count(two)], [1, 2])
-
+  await countTogether(one, two)
   const former = group.masterOf('{loan-activity:rate}')
   await failOver(group, former.port)
-  await eventually('both count in Redis again', async () => {
-    const [first, second] = [await count(one), await count(two)]
-    return areShared() && second === first + 1
-  })
+  await countTogether(one, two)
 }
 
 /** Makes a replica the master while both run. */

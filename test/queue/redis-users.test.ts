@@ -9,6 +9,7 @@ import { createLogger } from '../../shared/log.ts'
 import { REDIS_SERVICE, startComposedRedis, startRedis } from '../helpers/composed-redis.ts'
 import { documents } from '../helpers/documents.ts'
 import { eventually } from '../helpers/programs.ts'
+import { countTogether } from '../helpers/rate-counts.ts'
 import { testRedis } from '../helpers/redis.ts'
 
 /** The Redis users of docker-compose.yml, on a real server that is started with the same arguments. */
@@ -91,24 +92,10 @@ void t.test('the users of docker-compose.yml', async (t) => {
 
   await t.test('the API counts requests, and may do nothing else', async (t) => {
     const log = createLogger('test', 'silent')
-    const counts = await Promise.all(
-      [1, 2].map(async () => {
-        const windows = new RateWindows(`redis://api:api1@127.0.0.1:${port}`, log)
-        t.teardown(() => windows.close())
-        const Store = windows.storeClass()
-        const store = new Store({})
-        await eventually('Redis counts', () => Promise.resolve(windows.isShared))
-        return new Promise<number>((resolve, reject) =>
-          store.incr(
-            'client',
-            (error, result) => (error ? reject(error) : resolve(result?.current ?? 0)),
-            60_000,
-            6_000,
-          ),
-        )
-      }),
-    )
-    t.same(counts.sort(), [1, 2], 'two APIs count together')
+    const open = (): RateWindows => new RateWindows(`redis://api:api1@127.0.0.1:${port}`, log)
+    const [one, two] = [open(), open()]
+    t.teardown(() => [one, two].forEach((windows) => windows.close()))
+    await countTogether(one, two)
     const api = connectAs(t, port, 'api', 'api1')
     await t.rejects(api.set('elsewhere', '1'), /NOPERM/)
     await t.rejects(api.del(`${PREFIX}:rate:client`), /NOPERM/)

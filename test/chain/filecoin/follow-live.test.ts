@@ -14,13 +14,15 @@ import { startChain, Traffic } from './traffic.ts'
 
 const seed = String(testSeed(t))
 t.setTimeout(400_000)
+/** So rare that only what the node tells leads on. */
+const POLL_INTERVAL_MS = 60_000
 
-/** Milliseconds until the index stands at the chain's newest executed tipset. */
-async function untilThere(index: StepIndex, { chain }: Lotus, longestMs: number): Promise<number> {
+/** Whether the index comes to stand at the chain's newest executed tipset, in less time than the node is polled. */
+async function isThere(index: StepIndex, { chain }: Lotus): Promise<boolean> {
   const started = performance.now()
   const target = keyAt(chain, newestHeight(chain))
-  while (index.position?.hash !== target && performance.now() - started < longestMs) await delay(5)
-  return performance.now() - started
+  while (index.position?.hash !== target && performance.now() - started < POLL_INTERVAL_MS / 2) await delay(5)
+  return index.position?.hash === target
 }
 
 void t.test('new tipsets are told by the node, and again after it was away', async (t) => {
@@ -32,7 +34,7 @@ void t.test('new tipsets are told by the node, and again after it was away', asy
   t.teardown(() => lotus.stop())
   await lotus.chain.mine(3)
   const said: string[] = []
-  const source = createFilecoinSource(networkOf(lotus, { pollIntervalMs: 60_000 }), {
+  const source = createFilecoinSource(networkOf(lotus, { pollIntervalMs: POLL_INTERVAL_MS }), {
     report: (_level, message) => said.push(message),
   })
   const index = new StepIndex()
@@ -42,21 +44,20 @@ void t.test('new tipsets are told by the node, and again after it was away', asy
       index.apply(step)
   })()
   t.teardown(() => stop.abort())
-  t.ok((await untilThere(index, lotus, 5_000)) < 5_000, 'from the start')
+  t.ok(await isThere(index, lotus), 'from the start')
   await delay(300)
   for (let round = 0; round < 5; round += 1) {
     await lotus.chain.mine()
-    const ms = await untilThere(index, lotus, 5_000)
-    t.ok(ms < 2_000, `round ${round}: ${ms.toFixed(0)} ms`)
+    t.ok(await isThere(index, lotus), `round ${round}`)
   }
   await lotus.stop()
   await delay(200)
   lotus = await startLotus({ ...options, port })
   await lotus.chain.mine(4)
-  t.ok((await untilThere(index, lotus, 20_000)) < 20_000, 'after it was away')
+  t.ok(await isThere(index, lotus), 'after it was away')
   await delay(1_500)
   await lotus.chain.mine()
-  t.ok((await untilThere(index, lotus, 5_000)) < 5_000, 'told again')
+  t.ok(await isThere(index, lotus), 'told again')
   t.match(said.join('\n'), /closed the subscription/)
   stop.abort()
   await following
@@ -87,7 +88,7 @@ void t.test('following a chain that moves all the time', async (t) => {
     await delay(random.int(0, 30))
   }
   await chain.mine()
-  await untilThere(index, lotus, 20_000)
+  await isThere(index, lotus)
   stop.abort()
   await following
   await source.close()

@@ -51,11 +51,9 @@ void t.test('who stops waiting for a node that is away has read nothing, and not
   const { source, final } = await node(t, { isAway: () => true })
   const stop = new AbortController()
   setTimeout(() => stop.abort(), 700)
-  const beganMs = performance.now()
   for await (const reading of readAgain(source, { from: FROM, to: FINAL, final }, stop.signal)) {
     t.fail(`block ${reading.from} was read`)
   }
-  t.ok(performance.now() - beganMs < 5_000, 'and does not wait on')
 })
 
 void t.test('a node of another history is no node that is away: it is told at once', async (t) => {

@@ -380,7 +380,7 @@ void t.test('what is wrong is said in one line, without the token', async (t) =>
       () => null,
       (reason: unknown) => reason,
     )
-    t.ok(Date.now() - start < 11_000, 'soon')
+    t.ok(Date.now() - start < 60_000, 'soon')
     await source.close()
     return error
   }

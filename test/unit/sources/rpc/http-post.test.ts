@@ -302,7 +302,7 @@ void t.test('the time limit holds while the connection is made, and so does clos
   const asked = endpoint.send([{ method: 'eth_chainId', params: [] }]).then(String, messageOf)
   setTimeout(() => endpoint.close(), 100)
   t.equal(await asked, 'closed')
-  t.ok(performance.now() - beganMs < 5_000, 'and not when connecting is given up, after 10 seconds')
+  t.ok(performance.now() - beganMs < 9_500, 'and not when connecting is given up, after 10 seconds')
 })
 
 void t.test('one character that is not plain, in the last of many pieces, is itself', async (t) => {
