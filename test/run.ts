@@ -14,9 +14,6 @@ const TAP = join(ROOT, 'node_modules/.bin/tap')
 /** Failures whose diagnosis is repeated above the last line. */
 const FAILURES_TOLD = 10
 
-/** Most quick tests wait for programs and sockets more than they compute. The long ones keep two cores busy by twos. */
-const QUICK_JOBS = 3
-
 /** Tests in this folder need no services and start no programs. */
 const UNIT_TESTS = 'test/unit'
 
@@ -93,7 +90,7 @@ function readArguments(raw: string[]): Arguments {
   const areNamed = args.some((arg) => !arg.startsWith('-'))
   if (isRest) args.push(...restOfTests())
   // Without files tap runs all that .taprc includes.
-  else if (!isAll && !areNamed) args.push(...quickTests(), `--jobs=${QUICK_JOBS}`)
+  else if (!isAll && !areNamed) args.push(...quickTests())
   return { args, isAll, outputFile }
 }
 

@@ -62,7 +62,7 @@ export class IndexerProcess {
 
   /** Waits until its output contains `what`. */
   async untilSays(what: string): Promise<void> {
-    for (let waited = 0; waited < 30_000; waited += 100) {
+    for (let waited = 0; waited < 90_000; waited += 100) {
       if (this.#output.includes(what)) return
       await delay(100)
     }
@@ -104,7 +104,7 @@ export class IndexerProcess {
     }
     const exited = once(child, 'exit')
     child.kill('SIGTERM')
-    const timeout = setTimeout(() => child.kill('SIGKILL'), 20_000)
+    const timeout = setTimeout(() => child.kill('SIGKILL'), 60_000)
     const [code] = (await exited) as [number | null]
     clearTimeout(timeout)
     if (code !== 0) this.#t.comment(this.#output)
@@ -146,7 +146,7 @@ export async function untilSynced(
   db: Db,
   rpcUrl: string,
   indexer: IndexerProcess,
-  withinMs = 60_000,
+  withinMs = 120_000,
 ): Promise<void> {
   const provider = new JsonRpcProvider(rpcUrl, 31337, { staticNetwork: true, cacheTimeout: -1 })
   const deadline = performance.now() + withinMs

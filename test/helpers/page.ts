@@ -141,7 +141,7 @@ async function newPage(browser: Browser, look: Look, mistakes: string[]): Promis
     timezoneId: 'Europe/Zurich',
     locale: 'en-GB',
   })
-  page.setDefaultTimeout(15_000)
+  page.setDefaultTimeout(60_000)
   page.on('pageerror', ({ message }) => mistakes.push(message))
   page.on('dialog', (dialog) => {
     mistakes.push(`a dialog: ${dialog.message()}`)

@@ -64,7 +64,7 @@ export async function startPrometheus(t: Test, jobs: Record<string, string[]>): 
     )
     return [...new Set(names)].sort()
   }
-  const until = async (alerts: string[], withinMs = 40_000): Promise<string[]> => {
+  const until = async (alerts: string[], withinMs = 90_000): Promise<string[]> => {
     const others = new Set<string>()
     const beganMs = performance.now()
     while (performance.now() - beganMs < withinMs) {
@@ -81,7 +81,7 @@ export async function startPrometheus(t: Test, jobs: Record<string, string[]>): 
   }
   const beganMs = performance.now()
   while (!(await isUp())) {
-    if (performance.now() - beganMs > 30_000) throw new Error('Prometheus does not reach the programs')
+    if (performance.now() - beganMs > 60_000) throw new Error('Prometheus does not reach the programs')
     await delay(250)
   }
   // Before the first scrape no program was there.

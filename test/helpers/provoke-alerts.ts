@@ -12,7 +12,7 @@ export interface Provocation {
   state?: string
 }
 
-const ANSWERS_WITHIN_MS = 45_000
+const ANSWERS_WITHIN_MS = 120_000
 
 /**
  * Provokes alerts one after the other. Each must fire alone and end. `answers` reads what the programs say about their

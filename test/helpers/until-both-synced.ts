@@ -10,7 +10,7 @@ export async function untilBothSynced(
   db: Db,
   { evmUrl, lotusUrl }: { evmUrl: string; lotusUrl: string },
   indexer: IndexerProcess,
-  withinMs = 90_000,
+  withinMs = 180_000,
 ): Promise<void> {
   const until = performance.now() + withinMs
   const evm = createRpc(evmUrl)
