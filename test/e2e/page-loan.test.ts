@@ -223,7 +223,7 @@ void t.test('an operator sees in one click whether the service is up to date', (
     await until(page, `${INK}.length === ${networks.length * 2 + 1} && ${INK}.every(Boolean)`)
     await until(
       page,
-      "/blooms|endpoint|receipts/.test(document.querySelector('section.network').textContent)",
+      "/Proof of blocks 0 to .*(blooms|endpoint|receipts)/.test(document.querySelector('section.network').textContent)",
     )
     await page.getByText('The figures as a table').click()
     const hasFigures = async (): Promise<boolean> => {

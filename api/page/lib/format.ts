@@ -93,6 +93,11 @@ export function formatCount(count: number): string {
     .replace(/\B(?=(\d{3})+$)/g, ',')
 }
 
+/** A whole number of things: 1 block, 1,234 blocks. */
+export function countOf(count: number, thing: string): string {
+  return `${formatCount(count)} ${thing}${count === 1 ? '' : 's'}`
+}
+
 /**
  * Reads the text of a Filecoin address that a contract keeps as hex bytes, with zeros behind it. Other bytes come back as
  * they are.

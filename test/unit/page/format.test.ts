@@ -6,6 +6,7 @@ import {
   exactTime,
   filecoinText,
   formatAmount,
+  countOf,
   formatCount,
   formatDuration,
   fromBaseUnits,
@@ -94,6 +95,10 @@ void t.test('a moment is read from ISO and from Unix seconds, and told exactly i
   for (const text of ['', 'soon', '99999999999999999999']) t.equal(toMs(text), null, text)
   t.equal(exactTime(Date.UTC(2026, 10, 21, 17, 48, 47), 'Europe/Zurich'), '21 Nov 2026, 18:48:47 CET')
   t.equal(formatCount(1_234_567), '1,234,567')
+  t.same(
+    [0, 1, 1_234].map((count) => countOf(count, 'block')),
+    ['0 blocks', '1 block', '1,234 blocks'],
+  )
   t.end()
 })
 

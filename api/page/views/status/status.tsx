@@ -6,7 +6,7 @@ import { Heading } from '../../components/heading.tsx'
 import { Unknown } from '../../components/names.tsx'
 import { Loading } from '../../components/states.tsx'
 import { connection } from '../../lib/api.ts'
-import { formatCount, formatDuration } from '../../lib/format.ts'
+import { countOf, formatCount, formatDuration } from '../../lib/format.ts'
 import { isStatusOld, status } from '../../lib/status.ts'
 import { PROOF_WORDS } from '../loan/proof-words.ts'
 import { Chart, type Series } from './chart.tsx'
@@ -86,7 +86,7 @@ function Network({ health, seen }: { health: NetworkHealth; seen: readonly Sampl
     [seen],
   )
   const lags = useMemo(() => [at, seen.map((one) => one.lagSeconds)], [seen])
-  const unit = network.startsWith('filecoin') ? 'epochs' : 'blocks'
+  const unit = network.startsWith('filecoin') ? 'epoch' : 'block'
   return (
     <section class="panel network" aria-label={network}>
       <div class="row">
@@ -112,10 +112,7 @@ function Network({ health, seen }: { health: NetworkHealth; seen: readonly Sampl
           <dd>
             {lagSeconds === null ? <Unknown /> : formatDuration(lagSeconds)}
             {lagBlocks !== null && lagBlocks > 0 && (
-              <span class="small faint">
-                {' '}
-                {lagBlocks} {unit}
-              </span>
+              <span class="small faint"> {countOf(lagBlocks, unit)}</span>
             )}
           </dd>
         </div>
@@ -144,18 +141,14 @@ function Proof({ proof, unit }: { proof: NonNullable<NetworkHealth['proof']>; un
   const { from, to, missing, blocks, stateAt, certificateAt } = proof
   return (
     <p class="small">
-      {formatCount(from)} to {formatCount(to)}:{' '}
-      {missing > 0 && (
-        <span class="wrong">
-          {formatCount(missing)} {unit} missing;{' '}
-        </span>
-      )}
+      Proof of {unit}s {formatCount(from)} to {formatCount(to)}:{' '}
+      {missing > 0 && <span class="wrong">{countOf(missing, unit)} missing; </span>}
       {stateAt !== null && `state of the contracts at ${formatCount(stateAt)}; `}
       {certificateAt !== null && `final by certificate up to ${formatCount(certificateAt)}; `}
       {Object.entries(blocks).map(([kind, count], index) => (
         <span key={kind} class={kind === 'one' ? 'weak' : undefined}>
           {index > 0 && '; '}
-          {formatCount(count)} {unit}: {PROOF_WORDS[kind]}
+          {countOf(count, unit)}: {PROOF_WORDS[kind]}
         </span>
       ))}
     </p>
