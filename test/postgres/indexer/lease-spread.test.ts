@@ -7,8 +7,9 @@ import type { Db } from '../../../shared/db/connect.ts'
 import type { Role } from '../../../shared/indexing-health.ts'
 import { untilAborted } from '../../../shared/async/abort.ts'
 import { testDatabase } from '../../helpers/database.ts'
+import { eventually } from '../../helpers/programs.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(400_000)
 
 const NETWORKS = ['evm:1', 'evm:2', 'evm:3', 'evm:4', 'evm:5', 'evm:6']
 const BOTH: readonly Role[] = ['reader', 'writer']
@@ -58,7 +59,7 @@ async function loads(db: Db): Promise<string> {
 }
 
 async function until(t: Test, db: Db, wanted: string, what: string): Promise<void> {
-  for (let waited = 0; waited < 30_000 && (await loads(db)) !== wanted; waited += 50) await sleep(50)
+  for (let waited = 0; waited < 100_000 && (await loads(db)) !== wanted; waited += 50) await sleep(50)
   t.equal(await loads(db), wanted, what)
 }
 
@@ -103,7 +104,11 @@ void t.test('a process that can take a network no more leaves it to the others',
     and application_name in (${`loan-activity lease reader of ${network}`}, ${`loan-activity lease writer of ${network}`})`.execute(
     db,
   )
-  await until(t, db, 'B 2+2', 'the other process has both')
+  await eventually('the other process has its two roles', async () => {
+    const leases = (await getHeldLeases(db)).filter(({ name }) => name.endsWith(` of ${network}`))
+    return leases.length === 2 && leases.every(({ process }) => process === 'B')
+  })
+  await until(t, db, 'A 1+1, B 1+1', 'and leaves the other network to the first')
 })
 
 void t.test('a share that its process does not take is taken by another after a while', async (t) => {
