@@ -56,11 +56,11 @@ void t.test('other contracts make another index: the network stops, reindex adop
         .executeTakeFirst()
       return row === undefined ? 'nothing' : `${row.state} ${row.observed_at.toISOString()}`
     }
-    for (let waited = 0; waited < 20_000 && !(await told()).startsWith('stopped'); waited += 50)
+    for (let waited = 0; waited < 60_000 && !(await told()).startsWith('stopped'); waited += 50)
       await delay(50)
     t.match(await told(), /^stopped /)
     before.start()
-    for (let waited = 0; waited < 20_000 && !(await told()).startsWith('following'); waited += 50)
+    for (let waited = 0; waited < 60_000 && !(await told()).startsWith('following'); waited += 50)
       await delay(50)
     const said = new Set<string>()
     for (let waited = 0; waited < 4_000; waited += 50) {

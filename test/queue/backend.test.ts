@@ -516,7 +516,7 @@ function quiet(signal: AbortSignal): StepHandling<string> {
 }
 
 async function waitFor<T>(read: () => Promise<T>, good: (value: T) => boolean): Promise<T> {
-  for (let waited = 0; waited < 20_000; waited += 50) {
+  for (let waited = 0; waited < 60_000; waited += 50) {
     const value = await read()
     if (good(value)) return value
     await new Promise((resolve) => setTimeout(resolve, 50))

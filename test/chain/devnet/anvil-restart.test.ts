@@ -60,7 +60,7 @@ async function saved(statePath: string): Promise<void> {
   const fresh = (): boolean =>
     statSync(`${statePath}.good`, { throwIfNoEntry: false })?.mtimeMs !== undefined &&
     statSync(`${statePath}.good`).mtimeMs > now + 1100
-  for (let waited = 0; waited < 10_000 && !fresh(); waited += 50) await sleep(50)
+  for (let waited = 0; waited < 60_000 && !fresh(); waited += 50) await sleep(50)
 }
 
 await t.test(

@@ -37,7 +37,7 @@ function anvilPid(dataDir: string): number {
 }
 
 async function gone(pid: number): Promise<boolean> {
-  for (let waited = 0; waited < 5000; waited += 50) {
+  for (let waited = 0; waited < 60_000; waited += 50) {
     if (processIdentity(pid) === undefined) return true
     await sleep(50)
   }
