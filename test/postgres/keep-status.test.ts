@@ -19,7 +19,7 @@ async function told(db: Db): Promise<Told[]> {
     .execute()
 }
 
-/** What is told once it is `wanted`, or whatever is told after a minute. */
+/** Returns as soon as `wanted` is told, and after a minute in any case; the result is what is told then. */
 async function untilTold(db: Db, wanted: Told[]): Promise<Told[]> {
   for (let waited = 0; waited < 60_000; waited += 20) {
     const now = await told(db)

@@ -146,10 +146,12 @@ for (const kind of queueKinds) {
     })
     for (const nonce of [1n, 2n, 3n]) {
       const voucher = signedText({ secretHash: SECRET_HASH, nonce })
+      const postedMs = performance.now()
       t.equal((await post('/vouchers', { voucher })).status, 202)
       await eventually(`voucher ${nonce} is seen`, async () => {
         return (await records('LendERC20/SignCollateralVoucher')) === Number(nonce)
       })
+      t.comment(`voucher ${nonce} is seen after ${Math.round(performance.now() - postedMs)} ms`)
       t.match(await post('/vouchers', { voucher }), {
         status: 200,
         answer: { payload: { outcome: 'known' } },
