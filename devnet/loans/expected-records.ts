@@ -31,6 +31,8 @@ export interface ChannelStory {
   life: Life
   loan: MadeLoan
   createCid: string
+  /** Robust addresses of other channels for the same role: a reorg let a creation succeed that had failed before. */
+  twins: string[]
   /** Excludes the creation. */
   messages: { cid: string; what: string; outcome: Outcome }[]
 }
@@ -67,14 +69,16 @@ function storyOf(
   view: ChainView,
 ): ChannelStory | undefined {
   const create = half.acts[`create ${role}`]
-  const createCid = [create?.cid, ...(create?.earlier ?? [])].find(
-    (cid) => cid !== undefined && view.outcome(cid)?.exitCode === 0,
-  )
-  if (createCid === undefined) return undefined
-  const { idAddress, robustAddress } = decodeExecReturn(
-    Buffer.from(view.outcome(createCid)?.returned ?? '', 'base64'),
-  )
-  const [id, robust] = [formatAddress(idAddress, 't'), formatAddress(robustAddress, 't')]
+  const made = [create?.cid, ...(create?.earlier ?? [])].flatMap((cid) => {
+    const outcome = cid === undefined ? undefined : view.outcome(cid)
+    if (cid === undefined || outcome?.exitCode !== 0) return []
+    const { idAddress, robustAddress } = decodeExecReturn(Buffer.from(outcome.returned ?? '', 'base64'))
+    return [{ cid, id: formatAddress(idAddress, 't'), robust: formatAddress(robustAddress, 't') }]
+  })
+  const [newest, ...others] = made
+  if (newest === undefined) return undefined
+  const { cid: createCid, id, robust } = newest
+  const twins = others.map((other) => other.robust)
   const messages = Object.entries(half.acts)
     .filter(([name]) => !name.startsWith('create '))
     .flatMap(([what, { cid, earlier }]) => [...earlier, cid].map((one) => ({ cid: one, what })))
@@ -84,7 +88,7 @@ function storyOf(
       return isOurs ? { cid, what, outcome } : []
     })
     .sort((one, other) => inOrder(one.outcome, other.outcome))
-  return { role, robust, id, half, life, loan, createCid, messages }
+  return { role, robust, id, half, life, loan, createCid, twins, messages }
 }
 
 function inOrder(one: Outcome, other: Outcome): number {

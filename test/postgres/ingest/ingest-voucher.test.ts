@@ -164,6 +164,23 @@ void t.test('too much for now waits for more funds, until the channel is collect
   t.match(await deadLetters(db), [{ reason: /amount 701 is more than the channel ever held \(700\)/ }])
 })
 
+void t.test('a reorg that takes funds away leaves what was accepted over them', async (t) => {
+  const { db } = await testDatabase(t)
+  const chain = await writeChain(db)
+  await chain.append(creation())
+  await chain.append(fundChannel({ height: 0, to: ROBUST, value: '200' }))
+  const before = signedText({ amount: 700n })
+  const later = signedText({ amount: 700n, nonce: 2n })
+  t.match(await handIn(db, before), { outcome: 'accepted' })
+  await chain.reorg(1)
+  t.match(await handIn(db, later), { outcome: 'waiting', reason: /held \(500\)/ })
+  t.match(await handedInEvents(db), [{ txHash: before }])
+  const seen = await getKnown(db, NETWORK)
+  await chain.append(fundChannel({ height: 0, to: ROBUST, value: '200' }))
+  t.match(await lookAgain(db, seen), [{ outcome: 'accepted' }], 'the funds came in this branch too')
+  await digests(t, db)
+})
+
 void t.test('a reorg that gives the ID to another channel moves what it names', async (t) => {
   const { db } = await testDatabase(t)
   const chain = await writeChain(db)
