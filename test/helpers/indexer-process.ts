@@ -103,12 +103,19 @@ export class IndexerProcess {
       return child.exitCode
     }
     const exited = once(child, 'exit')
+    await this.#untilItHandlesSignals(child)
     child.kill('SIGTERM')
     const timeout = setTimeout(() => child.kill('SIGKILL'), 60_000)
     const [code] = (await exited) as [number | null]
     clearTimeout(timeout)
     if (code !== 0) this.#t.comment(this.#output)
     return code
+  }
+
+  /** A program that is still loading its modules ends by the signal itself. Its first line comes after that. */
+  async #untilItHandlesSignals(child: ChildProcess): Promise<void> {
+    const until = performance.now() + 60_000
+    while (this.#output === '' && child.exitCode === null && performance.now() < until) await delay(20)
   }
 }
 
