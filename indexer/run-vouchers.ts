@@ -122,9 +122,14 @@ async function takeJobs(run: VoucherRun): Promise<void> {
 function startWorker(run: VoucherRun, progress: { atMs: number }): JobWorker {
   const { db, backend, counts, log, signal } = run
   const deadLetters = new DeadLetterBox(db)
-  const inTurn = pLimit(TRANSACTIONS)
+  const inTurn = pLimit({ concurrency: TRANSACTIONS, rejectOnClear: true })
+  // A stop puts back the jobs that still wait for their turn.
+  signal.addEventListener('abort', () => inTurn.clearQueue(), { once: true })
   return startVoucherWorker<HandInOutcome>(backend, {
-    ingest: (networkId, item) => inTurn(() => ingestJob(run, networkId, item)),
+    ingest: async (networkId, item) => {
+      signal.throwIfAborted()
+      return inTurn(() => ingestJob(run, networkId, item))
+    },
     refusalOf: ({ outcome, reason }) => (outcome === 'refused' ? (reason ?? 'refused') : null),
     isRetryable: isDatabaseRetryable,
     onDone: async ({ outcome }, data) => {

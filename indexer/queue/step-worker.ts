@@ -109,6 +109,8 @@ async function handleJob<Outcome>(
       return outcome
     }
   } catch (error) {
+    // A stop may close the database under a step.
+    if (handling.signal.aborted) return job.putBack()
     // The parts before this one have left the queue.
     const isPermanent = error instanceof PermanentError || content.parts > 1
     handling.onFailed({ jobId, step, error, isLast: isPermanent || job.isLastAttempt })

@@ -10,7 +10,7 @@ import type { DeadJob } from './dead-letters.ts'
 import { LEFT, patiently } from './patiently.ts'
 
 export interface VoucherHandling<Outcome> {
-  /** Judges and writes one. `networkId` is null where the job names none. */
+  /** Judges and writes one. `networkId` is null where the job names none. May reject once `signal` aborts. */
   ingest: (networkId: string | null, item: HandedIn) => Promise<Outcome>
   /** The reason of a refusal; null if it was accepted. */
   refusalOf: (outcome: Outcome) => string | null
@@ -64,7 +64,8 @@ async function handleJob<Outcome>(job: ReceivedJob, handling: VoucherHandling<Ou
   const { networkId, item } = parsed
   return doneOrPutBack(job, handling, async () => {
     const outcome = await handling.ingest(networkId, item).catch((error: unknown) => {
-      if (handling.isRetryable(error)) throw error
+      // A stop may close the database under a job.
+      if (handling.isRetryable(error) || handling.signal.aborted) throw error
       return new Unexpected(messageOf(error))
     })
     const reason = outcome instanceof Unexpected ? outcome.message : handling.refusalOf(outcome)
@@ -81,11 +82,15 @@ function deadJob(job: ReceivedJob, networkId: string | null, reason: string): De
   return { queue: VOUCHER_QUEUE, jobId, networkId, data, unread, reason, isMalformed: false }
 }
 
-/** Puts the job back when this worker stops before it is done. */
+/**
+ * Puts the job back when this worker stops before it is done. Any failure is repeated: a job that failed would be gone, though
+ * Postgres has it neither as a fact nor as a dead letter.
+ */
 async function doneOrPutBack<Outcome>(
   job: ReceivedJob,
   handling: VoucherHandling<Outcome>,
   work: () => Promise<void>,
 ): Promise<void> {
-  if ((await patiently(work, handling)) === LEFT) await job.putBack()
+  const outcome = await patiently(work, { ...handling, isRetryable: () => true })
+  if (outcome === LEFT) await job.putBack()
 }

@@ -10,7 +10,10 @@ import type { QueueBackend } from '../../indexer/queue/backend.ts'
 import { MOST_VOUCHER_CHARACTERS, startVoucherWorker } from '../../indexer/queue/voucher-worker.ts'
 import { runNodeVouchers, runVouchers } from '../../indexer/run-vouchers.ts'
 import { openVoucherQueue } from '../../indexer/queue/voucher-queue.ts'
+import { untilAborted } from '../../shared/async/abort.ts'
 import type { Db } from '../../shared/db/connect.ts'
+import { inTransaction, isDatabaseRetryable } from '../../shared/db/transaction.ts'
+import { lockLog } from '../../indexer/event-log/read-log.ts'
 import { createLogger } from '../../shared/log.ts'
 import { encodeAddress } from '../../shared/filecoin/address.ts'
 import { encodeCbor } from '../../shared/filecoin/cbor.ts'
@@ -51,6 +54,8 @@ interface Running {
   stop: () => Promise<void>
 }
 
+type Place = Pick<Running, 'db' | 'databaseUrl' | 'redisUrl'>
+
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
 /** The vouchers' half of an indexer that leads the network, and the channel of the helpers. */
@@ -58,13 +63,11 @@ async function start(
   t: Test,
   kind: QueueKind,
   readNodeVouchers: (() => Promise<string[]>) | null = null,
+  before?: Place,
 ): Promise<Running | undefined> {
-  const { db, url: databaseUrl } = await testDatabase(t)
-  const redisUrl = kind === 'redis' ? await testRedis(t) : undefined
-  if (redisUrl === null) return undefined
-  const chain = await writeChain(db)
-  await chain.append(creation())
-  await chain.finalize()
+  const stage = before ?? (await place(t, kind))
+  if (stage === undefined) return undefined
+  const { db, databaseUrl, redisUrl } = stage
   const backend = openQueueBackend({ redisUrl, databaseUrl }, (error) => t.comment(error.message))
   const { handedIn: counts } = newNetworkHealth({ network: NETWORK, blockchain: 'FIL', networkId: 'testnet' })
   if (counts === null) throw new Error('a Filecoin network counts what is handed in')
@@ -93,6 +96,26 @@ async function start(
   }
   t.teardown(stop)
   return { db, databaseUrl, redisUrl, backend, counts, stop }
+}
+
+/** Databases with the channel of the helpers. */
+async function place(t: Test, kind: QueueKind): Promise<Place | undefined> {
+  const { db, url: databaseUrl } = await testDatabase(t)
+  const redisUrl = kind === 'redis' ? await testRedis(t) : undefined
+  if (redisUrl === null) return undefined
+  const chain = await writeChain(db)
+  await chain.append(creation())
+  await chain.finalize()
+  return { db, databaseUrl, redisUrl }
+}
+
+async function jobCounts(backend: QueueBackend): Promise<Record<string, number>> {
+  const queue = openVoucherQueue(backend)
+  try {
+    return await queue.getJobCounts('waiting', 'active', 'delayed', 'failed')
+  } finally {
+    await queue.close()
+  }
 }
 
 async function add(backend: QueueBackend, ...jobs: unknown[]): Promise<void> {
@@ -237,6 +260,82 @@ for (const kind of queueKinds) {
       await eventually('the next worker takes it', () => taken.length === 1)
       await second.close()
       t.same(taken, [{ voucher: signedText() }])
+    })
+
+    await t.test('a stop that closes the database under a job loses nothing', async (t) => {
+      const running = await start(t, kind)
+      if (running === undefined) return
+      await running.stop()
+      const backend = openQueueBackend(running, () => undefined)
+      t.teardown(() => backend.close())
+      await add(backend, { voucher: signedText() })
+      const stopping = new AbortController()
+      const closed = (): Promise<never> => Promise.reject(new Error('driver has already been destroyed'))
+      let isTaken = false
+      const first = startVoucherWorker<string>(backend, {
+        ingest: async () => {
+          isTaken = true
+          await untilAborted(stopping.signal)
+          return closed()
+        },
+        ...{ refusalOf: () => null, isRetryable: isDatabaseRetryable, onDone: closed, onDead: closed },
+        ...{ onRetry: () => undefined, signal: stopping.signal },
+      })
+      await eventually('it is taken', () => isTaken)
+      stopping.abort()
+      await first.close()
+      t.match(await jobCounts(backend), { waiting: 1 })
+    })
+
+    await t.test('a job that cannot be kept as a dead letter stays until it can', async (t) => {
+      const running = await start(t, kind)
+      if (running === undefined) return
+      await running.stop()
+      const backend = openQueueBackend(running, () => undefined)
+      t.teardown(() => backend.close())
+      await add(backend, { voucher: signedText() })
+      let failures = 0
+      const worker = startVoucherWorker<string>(backend, {
+        ingest: () => Promise.reject(new Error('a bug')),
+        ...{ refusalOf: () => null, isRetryable: isDatabaseRetryable, onDone: () => undefined },
+        onDead: ({ reason }) => {
+          t.equal(reason, 'a bug')
+          failures += 1
+          return failures < 3 ? Promise.reject(new Error('permission denied')) : Promise.resolve()
+        },
+        ...{ onRetry: () => undefined, signal: new AbortController().signal },
+      })
+      await eventually('it is kept', () => failures === 3)
+      await worker.close()
+      t.match(await jobCounts(backend), { waiting: 0, active: 0, failed: 0 })
+    })
+
+    await t.test('a stop leaves the jobs that wait for their turn to the next process', async (t) => {
+      const running = await start(t, kind)
+      if (running === undefined) return
+      const { db, backend, counts, databaseUrl, redisUrl } = running
+      const vouchers = Array.from({ length: 20 }, (_, nonce) => ({
+        voucher: signedText({ nonce: BigInt(nonce) }),
+      }))
+      const freeing = new AbortController()
+      let held = Promise.resolve()
+      await new Promise<void>((locked) => {
+        held = inTransaction(db, async (trx) => {
+          await lockLog(trx)
+          locked()
+          await untilAborted(freeing.signal)
+        })
+      })
+      await add(backend, ...vouchers)
+      await eventually('all are taken', async () => (await jobCounts(backend))['active'] === vouchers.length)
+      const stopped = running.stop()
+      await eventually('most are put back', async () => ((await jobCounts(backend))['waiting'] ?? 0) >= 18)
+      freeing.abort()
+      await Promise.all([held, stopped])
+      t.ok(counts.accepted <= 2, `${counts.accepted} were in hand`)
+      const next = await start(t, kind, null, { db, databaseUrl, redisUrl })
+      await eventually('the rest is taken', async () => (await handedInEvents(db)).length === vouchers.length)
+      await next?.stop()
     })
 
     await t.test(
