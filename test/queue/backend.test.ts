@@ -222,7 +222,8 @@ for (const kind of queueKinds) {
 
     await t.test('a writer that stops or is replaced leaves its step to the next one', async (t) => {
       const backend = open(t)
-      for (const moment of ['while it waits', 'while it writes', 'when it is replaced'] as const) {
+      const closed = 'when its database is closed'
+      for (const moment of ['while it waits', 'while it writes', closed, 'when it is replaced'] as const) {
         const queue = openStepQueue(backend, 'evm:3')
         const stop = new AbortController()
         let tries = 0
@@ -231,11 +232,11 @@ for (const kind of queueKinds) {
           ingest: () => {
             tries += 1
             if (moment === 'when it is replaced') return Promise.resolve('void')
-            if (moment === 'while it writes') stop.abort()
+            if (moment === 'while it writes' || moment === closed) stop.abort()
             return Promise.reject(new Error('not now'))
           },
           isSuperseded: (outcome) => outcome === 'void',
-          isRetryable: () => true,
+          isRetryable: () => moment !== closed,
           onRetry: () => stop.abort(),
           onDone: () => t.fail('nothing was written'),
           onFailed: ({ error }) => t.fail(String(error)),
