@@ -19,7 +19,13 @@ const KEEP_ALIVE_MS = 5_000
  */
 export function connect(
   url: string,
-  options: { name: string; max?: number; session?: Session; onError?: (error: Error) => void },
+  options: {
+    name: string
+    max?: number
+    session?: Session
+    connectWithinMs?: number
+    onError?: (error: Error) => void
+  },
 ): Db {
   const types = new pg.TypeOverrides()
   types.setTypeParser(pg.types.builtins.INT8, 'text', parseSafeInteger)
@@ -29,6 +35,7 @@ export function connect(
     max: options.max ?? 8,
     types,
     ...(options.session === undefined ? {} : { session: options.session }),
+    ...(options.connectWithinMs === undefined ? {} : { connectionTimeoutMillis: options.connectWithinMs }),
   })
   // The server closing an idle connection would end the process without a listener.
   pool.on('error', (error) => options.onError?.(error))

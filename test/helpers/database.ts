@@ -19,6 +19,8 @@ interface Server {
 }
 
 const OWN_POOL = 'loan-activity test'
+/** A busy machine may take longer for a connection than the service should wait. */
+const PATIENT = { connectWithinMs: 60_000 }
 
 /**
  * Creates a database of the test's own: a clone of the migrated template, or an empty one. Teardown drops it and fails
@@ -33,7 +35,7 @@ export async function testDatabase(t: Test, options: { migrated?: boolean } = {}
     sql`create database ${sql.id(name)} template ${sql.id(template)} strategy file_copy`.execute(admin),
   )
   const url = `${server.url}/${name}`
-  const db = connect(url, { name: OWN_POOL })
+  const db = connect(url, { name: OWN_POOL, ...PATIENT })
   t.teardown(async () => {
     await db.destroy()
     const leaked = await asAdmin(server, (admin) => connectionsTo(admin, name))
@@ -60,7 +62,7 @@ async function startOwnServer(): Promise<Server> {
 }
 
 async function asAdmin<T>(server: Server, work: (admin: Db) => Promise<T>): Promise<T> {
-  const admin = connect(`${server.url}/postgres`, { name: 'loan-activity test admin', max: 1 })
+  const admin = connect(`${server.url}/postgres`, { name: 'loan-activity test admin', max: 1, ...PATIENT })
   try {
     return await work(admin)
   } finally {
