@@ -36,7 +36,9 @@ export const evmBackfill: LieGroup = {
         const isRead = ({ blockNumber }: ChainEvent): boolean =>
           blockNumber >= number && blockNumber <= number + 1
         if (JSON.stringify(events) === JSON.stringify(all.events.filter(isRead))) return 'harmless'
-        if (evidence.some(({ check }) => check !== 'one' && check !== 'bloom')) return 'accepted'
+        // The block behind it may have been read with a stronger proof.
+        const ofBlock = evidence.filter(({ from, to }) => from <= number && number <= to)
+        if (!ofBlock.every(({ check }) => check === 'one' || check === 'bloom')) return 'accepted'
         const folded = [
           ...all.events.filter(({ blockNumber }) => blockNumber < number),
           ...events,
