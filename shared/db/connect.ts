@@ -15,7 +15,8 @@ const KEEP_ALIVE_MS = 5_000
 
 /**
  * Opens a pool of at most `max` connections. bigint columns (heights, positions, ids) are read as safe integers; a
- * value beyond 2^53 throws a RangeError. Amounts are never in such columns.
+ * value beyond 2^53 throws a RangeError. Amounts are never in such columns. `connectWithinMs` limits the wait for a
+ * connection, five seconds if missing.
  */
 export function connect(
   url: string,

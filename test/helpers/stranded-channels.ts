@@ -6,12 +6,10 @@ import { createLotusRpc } from '../../devnet/loans/lotus-rpc.ts'
 import { madeLoans } from '../../devnet/loans/made-loans.ts'
 import { CLOCK_TOLERANCE_S } from '../../indexer/projections/links/link.evolve.ts'
 import type { Db } from '../../shared/db/connect.ts'
-import { voucherFromText, voucherText } from '../../shared/filecoin/voucher.ts'
 import type { Stage } from './compare-channels.ts'
 
 /** The read model's strength of a link by the parties alone. */
 const BY_PARTIES = 1
-const OVER_ALL_FUNDS = { collateral: 'seize', principal: 'withdraw', payback: 'payback' } as const
 const PARTS = { collateral: 'filCollateral', principal: 'filLoan', payback: 'filPayback' } as const
 
 /**
@@ -24,8 +22,6 @@ const PARTS = { collateral: 'filCollateral', principal: 'filLoan', payback: 'fil
  *   alone. The channel then belongs to no loan, or to the other one.
  * - A reorg can let a creation succeed that had failed and was repeated. The loan then has two channels that its parties
  *   made for it, and the diary does not say which one counts.
- * - A reorg can make a channel's second deposit fail. A service that read the voucher over it before keeps it; one that
- *   reads it later does not accept it.
  */
 export async function withoutStranded(
   stage: Pick<Stage, 'db' | 'lotus' | 'player' | 'rpcUrl' | 'deployment'>,
@@ -37,9 +33,7 @@ export async function withoutStranded(
   const loans = await madeLoans(createRpc(stage.rpcUrl), stage.deployment)
   const stories = channelStories(stage.player.lives, loans, view)
   const excused = (
-    await Promise.all(
-      [fittingAnother, outOfTime, contested, twofold, unfunded].map((tell) => tell(stage.db, stories)),
-    )
+    await Promise.all([fittingAnother, outOfTime, contested, twofold].map((tell) => tell(stage.db, stories)))
   ).flat()
   return differences.filter((line) => !excused.some((start) => line.startsWith(start)))
 }
@@ -54,17 +48,9 @@ async function fittingAnother(db: Db, stories: readonly ChannelStory[]): Promise
     .execute()
   const stranded = guessed.filter(({ robust }) => !known.includes(robust))
   if (stranded.length === 0) return []
-  const records = await db
-    .selectFrom('projection.activity')
-    .select('tx_hash')
-    .where(
-      'channel',
-      'in',
-      stranded.map(({ robust }) => robust),
-    )
-    .execute()
+  const shown = stranded.map(({ robust }) => robust)
   return [
-    ...records.map(({ tx_hash }) => `too many 1 x ${tx_hash} `),
+    ...(await tooManyOf(db, shown)),
     ...stranded.flatMap(({ loan_type, loan_id, role }) => {
       const part = PARTS[role as keyof typeof PARTS]
       return `/api/loan/${routeOf(loan_type)}/${loan_id ?? ''} ${part}.id: `
@@ -156,38 +142,22 @@ export async function contested(db: Db, stories: readonly ChannelStory[]): Promi
 async function twofold(db: Db, stories: readonly ChannelStory[]): Promise<string[]> {
   const both = stories.filter(({ twins }) => twins.length > 0)
   if (both.length === 0) return []
-  const records = await db
-    .selectFrom('projection.activity')
-    .select('tx_hash')
-    .where(
-      'channel',
-      'in',
-      both.flatMap(({ twins }) => twins),
-    )
-    .execute()
-  return [...records.map(({ tx_hash }) => `too many 1 x ${tx_hash} `), ...both.flatMap(missing)]
-}
-
-/** Returns beginnings of differences for vouchers that the service did not accept because a deposit is missing. */
-export async function unfunded(db: Db, stories: readonly ChannelStory[]): Promise<string[]> {
-  const { rows } = await sql<{ voucher: string }>`
-    select payload->>'voucher' as voucher from (
-      select payload, reason from ledger.waiting_vouchers
-      union all select payload, reason from ledger.dead_letters) turned_away
-    where reason like '%is more than the channel ever held%' and payload->>'voucher' is not null`.execute(db)
-  const turnedAway = new Set(rows.map(({ voucher }) => voucherText(voucherFromText(voucher))))
-  return stories.flatMap(({ role, half, loan, messages }) => {
-    const isFunded = !half.choices.toppedUp || messages.some(({ what }) => what === `fund ${role}`)
-    const signed = half.vouchers[OVER_ALL_FUNDS[role]]
-    if (isFunded || signed === undefined || !turnedAway.has(signed.text)) return []
-    const part = shownPart({ loan, role })
-    const fields = ['signedVoucher: ours null', 'secretHashA1: ours null', 'state: ours 0, theirs 1']
-    return [`missing 1 x ${signed.text} `, ...fields.map((field) => `${part}${field}`)]
-  })
+  const shown = both.flatMap(({ twins }) => twins)
+  return [...(await tooManyOf(db, shown)), ...both.flatMap(missing)]
 }
 
 function routeOf(loanType: string | null | undefined): string {
   return loanType === 'ERC20FIL' ? 'ERC20' : 'FIL'
+}
+
+/** Returns beginnings of differences for all records of these channels, named by their robust addresses. */
+async function tooManyOf(db: Db, channels: readonly string[]): Promise<string[]> {
+  const records = await db
+    .selectFrom('projection.activity')
+    .select('tx_hash')
+    .where('channel', 'in', channels)
+    .execute()
+  return records.map(({ tx_hash }) => `too many 1 x ${tx_hash} `)
 }
 
 function tooMany(story: ChannelStory): string[] {

@@ -109,6 +109,15 @@ async function place(t: Test, kind: QueueKind): Promise<Place | undefined> {
   return { db, databaseUrl, redisUrl }
 }
 
+/** A voucher queue from which nobody takes jobs yet. */
+async function queueOfNobody(t: Test, kind: QueueKind): Promise<QueueBackend | undefined> {
+  const stage = await place(t, kind)
+  if (stage === undefined) return undefined
+  const backend = openQueueBackend(stage, () => undefined)
+  t.teardown(() => backend.close())
+  return backend
+}
+
 async function jobCounts(backend: QueueBackend): Promise<Record<string, number>> {
   const queue = openVoucherQueue(backend)
   try {
@@ -224,11 +233,8 @@ for (const kind of queueKinds) {
     })
 
     await t.test('a job whose database is away is put back, not lost, when its worker stops', async (t) => {
-      const running = await start(t, kind)
-      if (running === undefined) return
-      await running.stop()
-      const backend = openQueueBackend(running, () => undefined)
-      t.teardown(() => backend.close())
+      const backend = await queueOfNobody(t, kind)
+      if (backend === undefined) return
       await add(backend, { voucher: signedText() })
       const stopping = new AbortController()
       let tries = 0
@@ -263,11 +269,8 @@ for (const kind of queueKinds) {
     })
 
     await t.test('a stop that closes the database under a job loses nothing', async (t) => {
-      const running = await start(t, kind)
-      if (running === undefined) return
-      await running.stop()
-      const backend = openQueueBackend(running, () => undefined)
-      t.teardown(() => backend.close())
+      const backend = await queueOfNobody(t, kind)
+      if (backend === undefined) return
       await add(backend, { voucher: signedText() })
       const stopping = new AbortController()
       const closed = (): Promise<never> => Promise.reject(new Error('driver has already been destroyed'))
@@ -288,11 +291,8 @@ for (const kind of queueKinds) {
     })
 
     await t.test('a job that cannot be kept as a dead letter stays until it can', async (t) => {
-      const running = await start(t, kind)
-      if (running === undefined) return
-      await running.stop()
-      const backend = openQueueBackend(running, () => undefined)
-      t.teardown(() => backend.close())
+      const backend = await queueOfNobody(t, kind)
+      if (backend === undefined) return
       await add(backend, { voucher: signedText() })
       let failures = 0
       const worker = startVoucherWorker<string>(backend, {

@@ -3,8 +3,7 @@ import t from 'tap'
 import type { ChannelStory } from '../../../devnet/loans/expected-records.ts'
 import type { ChannelsTable, LoansTable } from '../../../shared/db/schema.ts'
 import { testDatabase } from '../../helpers/database.ts'
-import { signedText } from '../../helpers/signed-vouchers.ts'
-import { contested, unfunded } from '../../helpers/stranded-channels.ts'
+import { contested } from '../../helpers/stranded-channels.ts'
 
 const MADE_S = 10_000
 const AT = { created_at: new Date(0), updated_at: new Date(0) }
@@ -77,29 +76,4 @@ void t.test('a channel that a reorg brought into another loan’s time is told f
     await db.deleteFrom('projection.loans').execute()
     await db.deleteFrom('projection.channels').execute()
   }
-})
-
-void t.test('a voucher over funds that a reorg took away is told from a lost one', async (t) => {
-  const { db } = await testDatabase(t)
-  const text = signedText()
-  const voucher = { channel: 't2x', text }
-  const half = { vouchers: { payback: voucher }, choices: { toppedUp: true } }
-  const story = { ...STORY, half } as unknown as ChannelStory
-  const funded = { ...story, messages: [{ what: 'fund payback' }] } as unknown as ChannelStory
-  t.same(await unfunded(db, [story]), [], 'nobody turned it away')
-  await db
-    .insertInto('ledger.waiting_vouchers')
-    .values({
-      ...{ network: 'filecoin:t', digest: 'd', channel_addr: 't2x', way: 'queue', looked_position: 0 },
-      ...{
-        payload: JSON.stringify({ voucher: text }),
-        reason: 'its amount 7 is more than the channel ever held (6)',
-      },
-    })
-    .execute()
-  t.match(await unfunded(db, [story]), [
-    `missing 1 x ${text} `,
-    '/api/loan/FIL/10 filPayback.signedVoucher: ours null',
-  ])
-  t.same(await unfunded(db, [funded]), [], 'the funds are there')
 })
